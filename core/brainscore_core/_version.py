@@ -1,0 +1,3 @@
+"""Hold the version of the package."""
+
+__version__ = "3.0.0a1"

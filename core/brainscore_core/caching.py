@@ -1,0 +1,218 @@
+"""Cache results by their content; the only place that knows how.
+
+A key is the digest of everything that changes the result. An entry is written under a temporary name in the same
+folder and renamed, so that it is either absent or whole; a file lock lets one process compute while others wait.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from brainscore_core.config import settings
+
+__all__ = ["atomic_directory", "atomic_path", "cached_file", "content_digest", "file_digest", "locked"]
+
+Result = TypeVar("Result")
+
+
+def file_digest(path: str | Path, algorithm: str = "sha1") -> str:
+    """Return the hexadecimal digest of a file's bytes.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to read.
+    algorithm : str
+        Any name that :func:`hashlib.new` knows.
+    """
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, algorithm).hexdigest()
+
+
+def content_digest(*parts: object) -> str:
+    """Return a 64-character digest of the values of the parts, equal across processes and machines.
+
+    Parameters
+    ----------
+    *parts : object
+        ``None``, bool, int, float, str, bytes, `Path` (the *content* of that file counts, not its name), NumPy
+        arrays (dtype, shape and bytes), and mappings, sequences and sets of these. Mappings and sets count without
+        their order.
+
+    Raises
+    ------
+    TypeError
+        For any other type: a key that silently ignored a part could cause a wrong hit.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        _feed(digest, part)
+    return digest.hexdigest()
+
+
+def _feed(digest: hashlib._Hash, part: object) -> None:
+    if part is None or isinstance(part, (bool, int, float, str)):
+        _feed_token(digest, type(part).__name__, repr(part).encode())
+    elif isinstance(part, bytes):
+        _feed_token(digest, "bytes", part)
+    elif isinstance(part, Path):
+        _feed_token(digest, "file", file_digest(part, "sha256").encode())
+    elif isinstance(part, np.ndarray):
+        _feed_array(digest, part)
+    elif isinstance(part, np.generic):
+        _feed(digest, part.item())
+    elif isinstance(part, Mapping):
+        items = sorted((content_digest(key), content_digest(value)) for key, value in part.items())
+        _feed_token(digest, "mapping", json.dumps(items).encode())
+    elif isinstance(part, (set, frozenset)):
+        _feed_token(digest, "set", json.dumps(sorted(content_digest(item) for item in part)).encode())
+    elif isinstance(part, Sequence):
+        _feed_token(digest, "sequence", json.dumps([content_digest(item) for item in part]).encode())
+    else:
+        raise TypeError(
+            f"A cache key cannot hold a {type(part).__qualname__}; expected None, bool, int, float, str, bytes, Path, "
+            "a NumPy array, or a mapping, sequence or set of these. Turn it into one of them first."
+        )
+
+
+def _feed_array(digest: hashlib._Hash, array: np.ndarray) -> None:
+    if array.dtype.hasobject:
+        _feed_token(digest, f"array{array.shape}", content_digest(array.tolist()).encode())
+    else:
+        _feed_token(digest, f"array{array.shape}{array.dtype.str}", np.ascontiguousarray(array).tobytes())
+
+
+def _feed_token(digest: hashlib._Hash, kind: str, value: bytes) -> None:
+    # Kind and length in front, so that no two different sequences of parts give the same stream of bytes.
+    digest.update(f"{kind}:{len(value)}:".encode())
+    digest.update(value)
+
+
+@contextmanager
+def locked(path: str | Path) -> Iterator[None]:
+    """Hold an exclusive lock between processes on ``path`` (a file ``<path>.lock`` beside it).
+
+    Parameters
+    ----------
+    path : path-like
+        What is protected; its folder is made if it is absent.
+    """
+    from filelock import FileLock  # imported when needed: start-up stays fast
+
+    lock_path = Path(f"{path}.lock")
+    lock_path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock_path):
+        yield
+
+
+@contextmanager
+def atomic_path(target: str | Path) -> Iterator[Path]:
+    """Give a temporary path to write to and rename it to ``target`` if the block ends without an error.
+
+    Parameters
+    ----------
+    target : path-like
+        Where the file shall appear, whole or not at all. Its folder is made if it is absent.
+
+    Yields
+    ------
+    Path
+        A path in the same folder with the same suffix; removed again on any error, Ctrl-C included.
+    """
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # mkstemp makes private files; published ones follow the umask like any other file.
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_directory(target: str | Path) -> Iterator[Path]:
+    """Give a temporary folder to fill and rename it to ``target`` if the block ends without an error.
+
+    Parameters
+    ----------
+    target : path-like
+        Where the folder shall appear. It must not exist yet.
+
+    Yields
+    ------
+    Path
+        An empty folder beside ``target``; removed again on any error.
+    """
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def cached_file(
+    kind: str,
+    key: str,
+    suffix: str,
+    *,
+    write: Callable[[Result, Path], object],
+    read: Callable[[Path], Result],
+    compute: Callable[[], Result],
+) -> Result:
+    """Return the cached result under a content key, computing and storing it the first time.
+
+    Parameters
+    ----------
+    kind : str
+        Folder below the cache home, such as ``'activations'``.
+    key : str
+        A `content_digest` of everything that changes the result.
+    suffix : str
+        File name ending, such as ``'.nc'``.
+    write : callable
+        ``write(result, path)`` stores a result.
+    read : callable
+        ``read(path)`` restores it; an entry that cannot be read (`OSError`, `ValueError`) is computed anew.
+    compute : callable
+        Makes the result. Runs in one process at a time for one key.
+    """
+    current = settings()
+    if current.caching_disabled:
+        return compute()
+    path = current.cache_home / kind / key[:2] / f"{key}{suffix}"
+    with locked(path):
+        if path.is_file():
+            try:
+                return read(path)
+            except (OSError, ValueError):
+                path.unlink(missing_ok=True)
+        result = compute()
+        with atomic_path(path) as temporary:
+            write(result, temporary)
+        return result

@@ -1,0 +1,117 @@
+"""Define every exception the library raises.
+
+Each class is also the builtin exception a caller would catch, and where plugins written for the published system catch
+``AssertionError``, it is that too. Messages say what was wrong, where, what was expected and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "AssemblyError",
+    "BrainScoreError",
+    "CeilingError",
+    "ChecksumError",
+    "ConfigurationError",
+    "CorruptFileError",
+    "DownloadError",
+    "DuplicateIdentifierError",
+    "LayerNotFoundError",
+    "MissingStimulusError",
+    "PluginError",
+    "RequirementsError",
+    "StimulusError",
+    "UnknownIdentifierError",
+    "nearest",
+]
+
+
+class BrainScoreError(Exception):
+    """Base of every error that Brain-Score raises on purpose; ``str(error)`` is always the plain message."""
+
+    def __str__(self) -> str:
+        # KeyError would show the repr of its message, OSError a tuple.
+        return str(self.args[0]) if self.args else ""
+
+
+class ConfigurationError(BrainScoreError, ValueError, AssertionError):
+    """A setting or environment variable holds a value that has no meaning."""
+
+
+class UnknownIdentifierError(BrainScoreError, KeyError, AssertionError):
+    """No plugin registers the requested identifier."""
+
+
+class DuplicateIdentifierError(BrainScoreError, ValueError, AssertionError):
+    """More than one plugin registers the same identifier."""
+
+
+class PluginError(BrainScoreError, ImportError, AssertionError):
+    """A plugin cannot be parsed or imported."""
+
+
+class RequirementsError(BrainScoreError, RuntimeError):
+    """The requirements of a plugin cannot be installed."""
+
+
+class AssemblyError(BrainScoreError, ValueError, AssertionError):
+    """An assembly breaks the data standard; the message lists every problem at once."""
+
+
+class StimulusError(BrainScoreError, ValueError, AssertionError):
+    """A stimulus set breaks the data standard or a stimulus cannot be decoded."""
+
+
+class MissingStimulusError(StimulusError, FileNotFoundError):
+    """A stimulus file that is listed does not exist."""
+
+
+class ChecksumError(BrainScoreError, OSError):
+    """A file does not have the promised digest."""
+
+
+class DownloadError(BrainScoreError, OSError):
+    """A file cannot be fetched."""
+
+
+class CorruptFileError(BrainScoreError, OSError):
+    """A file is truncated or is not of the format it claims."""
+
+
+class LayerNotFoundError(BrainScoreError, KeyError, AssertionError):
+    """A model has no layer of the requested name."""
+
+
+class CeilingError(BrainScoreError, ValueError):
+    """A ceiling is not a number that a score can be divided by."""
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Return the known names closest to a wrong one, best first.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    known : iterable of str
+        The valid names.
+    most : int
+        How many to return at the most.
+
+    Returns
+    -------
+    list of str
+        Possibly empty. Comparison ignores case.
+
+    Examples
+    --------
+    >>> nearest('alexnt', ['resnet50', 'alexnet', 'pixels'])
+    ['alexnet']
+    """
+    by_folded: dict[str, str] = {}
+    for candidate in known:
+        by_folded.setdefault(candidate.casefold(), candidate)
+    matches = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
+    return [by_folded[match] for match in matches]

@@ -1,0 +1,1 @@
+"""Run pairs of model and benchmark and keep their records."""

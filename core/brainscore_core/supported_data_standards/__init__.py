@@ -1,0 +1,1 @@
+"""Hold the data standards that benchmarks may use; BrainIO is the first."""
