@@ -1,0 +1,64 @@
+"""Tell which software and machine made a result."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import subprocess
+from pathlib import Path
+
+from brainscore_core._version import __version__
+
+__all__ = ["machine", "source_revision", "versions"]
+
+# What can change a score from below: the numerical libraries and those that decode and resize images.
+_REPORTED = ("numpy", "pandas", "xarray", "scipy", "scikit-learn", "torch", "pillow")
+
+
+def versions() -> dict[str, str]:
+    """Return name -> version of Python, Brain-Score and the libraries that results depend on.
+
+    Read from installed metadata, so nothing is imported; a library that is not installed is left out.
+    """
+    found = {"python": platform.python_version(), "brainscore": __version__}
+    for name in _REPORTED:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> str:
+    """Return operating system and processor architecture, such as ``'Linux-x86_64'``."""
+    return f"{platform.system()}-{platform.machine()}"
+
+
+def source_revision() -> str | None:
+    """Return the git commit of the checkout this package runs from, with ``+changes`` if files differ from it.
+
+    Returns
+    -------
+    str or None
+        None if the package does not run from a git checkout or git is not installed.
+    """
+    here = Path(__file__).parent
+    commit = _git(here, "rev-parse", "HEAD")
+    if not commit or _git(here, "ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None
+    changed = _git(here, "status", "--porcelain", "--untracked-files=no")
+    return f"{commit}+changes" if changed else commit
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed program, arguments from this module
+            ["git", "-C", str(folder), *arguments],  # noqa: S607 - whichever git the person uses
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

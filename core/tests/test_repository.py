@@ -1,0 +1,61 @@
+"""Test that the files of the repository agree with each other."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import brainscore_core
+
+ROOT = Path(__file__).parents[2]
+
+
+def project(folder):
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+
+
+def name_of(requirement):
+    return re.match(r"[A-Za-z0-9._-]+", requirement).group().lower().replace("_", "-")
+
+
+def test_all_versions_are_one():
+    versions = {folder: project(folder)["version"] for folder in (".", "core", "vision")}
+    assert set(versions.values()) == {brainscore_core.__version__}
+    assert f"brainscore-core=={brainscore_core.__version__}" in project("vision")["dependencies"]
+    assert f"version: {brainscore_core.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_workspace_requires_what_the_two_packages_require():
+    packages = {entry for folder in ("core", "vision") for entry in project(folder)["dependencies"]}
+    packages = {entry for entry in packages if not entry.startswith("brainscore-")}
+    assert set(project(".")["dependencies"]) == packages
+
+
+def test_no_upper_pins():
+    for folder in (".", "core", "vision"):
+        pinned = [entry for entry in project(folder)["dependencies"] if "<" in entry]
+        assert not pinned, f"{folder}: {pinned}"
+
+
+def test_test_extra_covers_the_requirements_of_the_plugins_here():
+    workspace = project(".")
+    provided = {name_of(entry) for entry in workspace["dependencies"] + workspace["optional-dependencies"]["test"]}
+    for path in sorted((ROOT / "vision/brainscore_vision").glob("*/*/requirements.txt")):
+        lines = [line.split("#")[0].strip() for line in path.read_text().splitlines()]
+        missing = {name_of(line) for line in lines if line} - provided
+        assert not missing, f"{path.relative_to(ROOT)} requires {missing}: add it to the test extra of pyproject.toml"
+
+
+@pytest.mark.parametrize("line", ["nox -s score", "nox -s tests"])
+def test_readme_has_each_set_up_command_on_one_line(line):
+    commands = [
+        row for row in (ROOT / "README.md").read_text().splitlines() if line in row and row.startswith("python3")
+    ]
+    assert len(commands) == 1
+
+
+def test_ci_runs_the_test_command_of_the_readme():
+    readme = (ROOT / "README.md").read_text()
+    command = next(row for row in readme.splitlines() if row.endswith("nox -s tests"))
+    assert command in (ROOT / ".ci/run").read_text().splitlines()

@@ -1,0 +1,184 @@
+"""One session for each thing CI does; nothing runs only in CI.
+
+`nox -s score` scores a model, `nox -s tests` runs the tests; `nox --list` shows all. Sessions that run the library
+share one environment, `.nox/workspace`: the first of them installs, the others reuse it until a requirement changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+
+if sys.version_info < (3, 11):  # noqa: UP036 - nox itself also runs on older ones, where the rest would fail oddly
+    sys.exit(f"Brain-Score needs Python 3.11 or newer, this is {sys.version.split()[0]}: run nox with a newer Python.")
+
+ROOT = Path(__file__).parent
+WORKSPACE = ROOT / ".nox" / "workspace"
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
+DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
+
+nox.needs_version = ">=2024.4.15"
+nox.options.sessions = ["lint", "types", "imports", "tests"]
+nox.options.reuse_existing_virtualenvs = True
+nox.options.error_on_external_run = True
+
+
+# -- what people run ---------------------------------------------------------------------------------------------------
+
+
+@nox.session(python=False)
+def score(session: nox.Session) -> None:
+    """Score a model: `nox -s score -- --model efficientnet_lite0 --benchmark SimulatedCortex2026.IT-pls`."""
+    python = workspace(session)
+    session.run(python, "-m", "brainscore_vision", "score", *(session.posargs or DEFAULT_PAIR), external=True)
+
+
+@nox.session(python=False)
+def test_plugin(session: nox.Session) -> None:
+    """Test one plugin: `nox -s test_plugin -- myexperiment2024 [pytest arguments]`."""
+    python = workspace(session, "test")
+    session.run(python, "-m", "brainscore_vision", "test_plugin", *session.posargs, external=True)
+
+
+@nox.session(python=False)
+def tests(session: nox.Session) -> None:
+    """Run the tests of both packages and of the plugins: `nox -s tests [-- pytest arguments]`."""
+    python = workspace(session, "test")
+    # One numerical thread for each of the two test processes: more would only compete for the cores.
+    session.run(
+        python, "-m", "pytest", *(session.posargs or ["-n", "auto"]), external=True, env={"OMP_NUM_THREADS": "1"}
+    )
+
+
+# -- house rules -------------------------------------------------------------------------------------------------------
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and formatting with ruff (`nox -s lint -- --fix` mends what it can)."""
+    session.install(*extra("lint"))
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", *([] if "--fix" in session.posargs else ["--check"]))
+
+
+@nox.session(python=False)
+def types(session: nox.Session) -> None:
+    """Check the types of the library with mypy, strictly."""
+    python = workspace(session, "types")
+    session.run(python, "-m", "mypy", *session.posargs, external=True)
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Check the direction of imports (contracts in `.importlinter`)."""
+    session.install(*extra("imports"))
+    session.env["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("core", "vision"))
+    session.run("lint-imports", *session.posargs)
+
+
+@nox.session(python=False)
+def docs(session: nox.Session) -> None:
+    """Build the documentation into docs/_build; a warning fails."""
+    python = workspace(session, "docs")
+    session.run(python, "-m", "sphinx", "-W", "--keep-going", "-b", "html", "docs", "docs/_build", external=True)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build both distributions into dist/ and check that each holds its package."""
+    session.install(*extra("build"))
+    for folder in ("core", "vision"):
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", folder, silent=True)
+    session.log(f"built: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
+
+
+@nox.session(python=False)
+def perf(session: nox.Session) -> None:
+    """Measure speed: `nox -s perf [-- names of scripts in perf/]`; results go to perf/results."""
+    python = workspace(session)
+    names = session.posargs or sorted(path.stem for path in (ROOT / "perf").glob("*.py"))
+    for name in names:
+        session.run(python, f"perf/{name}.py", external=True, env={"OMP_NUM_THREADS": "1"})
+
+
+# -- the shared environment --------------------------------------------------------------------------------------------
+
+
+def workspace(session: nox.Session, *extras: str) -> str:
+    """Prepare `.nox/workspace` with the library and some extras of pyproject.toml; return its Python.
+
+    A stamp holds the digest of everything that was installed; while it is unchanged nothing is installed again.
+    """
+    python = WORKSPACE / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if not read_stamp("environment"):
+        shutil.rmtree(WORKSPACE, ignore_errors=True)
+        session.log("First run: making the shared environment .nox/workspace; later runs reuse it.")
+        session.run(sys.executable, "-m", "virtualenv", "--quiet", str(WORKSPACE), external=True)
+        stamp("environment").write_text("made", encoding="utf-8")  # only now: an interrupted one is made anew
+    wanted = {"torch": digest("constraints.txt", os.environ.get("BRAINSCORE_TORCH", "cpu"))}
+    for name in ("base", *extras):
+        wanted[name] = digest("constraints.txt", "pyproject.toml", name)
+    missing = [name for name, value in wanted.items() if read_stamp(name) != value]
+    if "torch" in missing:
+        install_torch(session, str(python))
+    targets = [name for name in missing if name != "torch"]
+    if targets:
+        session.log(
+            f"Installing Brain-Score with: {', '.join(targets)} (once; one to three minutes on a fast network) ..."
+        )
+        names = ",".join(name for name in targets if name != "base")
+        target = f".[{names}]" if names else "."
+        session.run(*installer(str(python)), "-c", "constraints.txt", "-e", target, external=True)
+    for name in missing:
+        stamp(name).write_text(wanted[name], encoding="utf-8")
+    return str(python)
+
+
+def install_torch(session: nox.Session, python: str) -> None:
+    """Install the CPU build of torch, or the platform's default build if BRAINSCORE_TORCH=gpu."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pinned = next(line for line in lines if line.startswith("torch=="))
+    if os.environ.get("BRAINSCORE_TORCH", "cpu") == "gpu" or not sys.platform.startswith("linux"):
+        session.log(f"Installing {pinned} (the platform's default build; with a GPU several GB) ...")
+        session.run(*installer(python), pinned, external=True)
+        return
+    session.log(f"Installing {pinned}, CPU build (about 200 MB; set BRAINSCORE_TORCH=gpu for the GPU build) ...")
+    # On Linux the default build brings gigabytes of CUDA. A configured mirror may hold the CPU build; else its own
+    # index does. The first attempt asks for a version that only a CPU build has, so it cannot bring the other one.
+    mirrored = subprocess.run([*installer(python), "--quiet", f"{pinned}+cpu"], capture_output=True, check=False)
+    if mirrored.returncode != 0:
+        session.run(*installer(python), pinned, "--index-url", CPU_INDEX, external=True)
+
+
+def installer(python: str) -> list[str]:
+    """Return the command that installs into an environment: uv where it is found, else pip."""
+    uv = shutil.which("uv")
+    return [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+
+
+def extra(name: str) -> list[str]:
+    """Return the requirements of one extra of pyproject.toml, for a session with an environment of its own."""
+    return list(nox.project.load_toml(ROOT / "pyproject.toml")["project"]["optional-dependencies"][name])
+
+
+def digest(*parts: str) -> str:
+    """Return the digest of some parts: the content of those that are files of the root, else the text itself."""
+    contents = [(ROOT / part).read_text(encoding="utf-8") if (ROOT / part).is_file() else part for part in parts]
+    return hashlib.sha256("\0".join(contents).encode()).hexdigest()
+
+
+def stamp(name: str) -> Path:
+    """Return the file that says for which digest a part was installed."""
+    return WORKSPACE / f"installed-{name}.txt"
+
+
+def read_stamp(name: str) -> str:
+    """Return the digest a part was installed for, empty if it was not."""
+    return stamp(name).read_text(encoding="utf-8") if stamp(name).is_file() else ""

@@ -1,0 +1,178 @@
+"""Score one model on one benchmark."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.config import settings
+from brainscore_vision.loading import load_benchmark, load_model
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.metrics import Score
+    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = ["format_record", "score", "score_and_record"]
+
+
+def score(
+    model_identifier: str, benchmark_identifier: str, conda_active: bool = False, *, report: bool = True
+) -> Score:
+    """Score a model on a benchmark, keep the record, and say what came out.
+
+    Parameters
+    ----------
+    model_identifier : str
+        A registered model, such as ``'pixels'``.
+    benchmark_identifier : str
+        A registered benchmark, such as ``'SimulatedCortex2026.V1-pls'``.
+    conda_active : bool
+        Accepted from callers of the published system: True says that the environment is prepared already, so that
+        ``BS_INSTALL_DEPENDENCIES=newenv`` does not make another one.
+    report : bool
+        Whether to print the summary (to standard error, so that output can be piped).
+
+    Returns
+    -------
+    Score
+        0-d, ceiling-normalised: about 0 (no better than chance) to 1 (at the noise ceiling). Attributes: ``raw``,
+        ``ceiling``, ``error``, ``model_identifier``, ``benchmark_identifier``, ``comment`` (the layers used) and
+        ``record_path``.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        If no plugin registers one of the identifiers.
+    """
+    if settings().install_dependencies == "newenv" and not conda_active:
+        return _score_in_new_environment(model_identifier, benchmark_identifier, report=report)
+    result, record, path = score_and_record(model_identifier, benchmark_identifier)
+    if report:
+        print(format_record(record, path), file=sys.stderr)  # noqa: T201 - the documented summary
+    return result
+
+
+def score_and_record(
+    model_identifier: str, benchmark_identifier: str, record_path: Path | None = None
+) -> tuple[Score, ScoreRecord, Path]:
+    """Score a pair in this process and write its record.
+
+    Parameters
+    ----------
+    model_identifier, benchmark_identifier : str
+        What to score.
+    record_path : Path, optional
+        Where to write the record; None means ``scores/<benchmark>/<model>.json`` in the Brain-Score home.
+
+    Returns
+    -------
+    score : Score
+    record : ScoreRecord
+    path : Path
+        Where the record is.
+    """
+    from brainscore_core.scoring import records  # brings NumPy, which the command line can do without
+
+    started = time.monotonic()
+    result, benchmark = _score_pair(model_identifier, benchmark_identifier)
+    record = records.ScoreRecord.of_score(
+        result,
+        model=model_identifier,
+        benchmark=benchmark_identifier,
+        benchmark_version=getattr(benchmark, "version", None),
+        duration_s=time.monotonic() - started,
+    )
+    default = records.record_path(settings().home / "scores", model_identifier, benchmark_identifier)
+    path = record.write(record_path or default)
+    result.attrs["record_path"] = str(path)
+    return result, record, path
+
+
+def _run_score(model_identifier: str, benchmark_identifier: str) -> Score:
+    """Score a pair in this process without keeping a record (the published system's name for it)."""
+    return _score_pair(model_identifier, benchmark_identifier)[0]
+
+
+def _score_pair(model_identifier: str, benchmark_identifier: str) -> tuple[Score, Benchmark]:
+    # The benchmark first: a wrong name must not cost the loading of a large model.
+    benchmark: Benchmark = load_benchmark(benchmark_identifier)
+    model: BrainModel = load_model(model_identifier)
+    result: Score = benchmark(model)
+    result.attrs["model_identifier"] = model_identifier
+    result.attrs["benchmark_identifier"] = benchmark_identifier
+    layers = _recorded_layers(model)
+    if layers:
+        result.attrs["comment"] = f"layers: {layers}"
+    return result, benchmark
+
+
+def _recorded_layers(model: BrainModel) -> dict[str, Any]:
+    layer_model = getattr(model, "layer_model", None)
+    layer_map = getattr(layer_model, "region_layer_map", None)
+    return dict(layer_map) if isinstance(layer_map, Mapping) else {}
+
+
+def _score_in_new_environment(model_identifier: str, benchmark_identifier: str, *, report: bool) -> Score:
+    from brainscore_core.metrics import Score
+    from brainscore_core.plugin_management.isolated_score import isolated_score
+    from brainscore_vision.loading import find_plugin_directory
+
+    folders = [
+        find_plugin_directory("model", model_identifier),
+        find_plugin_directory("benchmark", benchmark_identifier),
+    ]
+    record, path = isolated_score("brainscore_vision", model_identifier, benchmark_identifier, plugin_folders=folders)
+    if report:
+        print(format_record(record, path), file=sys.stderr)  # noqa: T201 - the documented summary
+    result = Score(float("nan") if record.score is None else record.score)
+    result.attrs.update(
+        raw=None if record.raw is None else Score(record.raw),
+        ceiling=None if record.ceiling is None else Score(record.ceiling),
+        error=record.error,
+        model_identifier=model_identifier,
+        benchmark_identifier=benchmark_identifier,
+        comment=f"layers: {dict(record.layers)}",
+        record_path=str(path),
+    )
+    return result
+
+
+def format_record(record: ScoreRecord, path: Path) -> str:
+    """Return the summary of a record as lines of text for people."""
+
+    def shown(value: float | None) -> str:
+        return "not available" if value is None else f"{value:.4f}"
+
+    error = "" if record.error is None else f" ± {record.error:.4f} (standard error)"
+    interval = (
+        "" if record.interval is None else f", 95 % interval {record.interval[0]:.3f} to {record.interval[1]:.3f}"
+    )
+    sizes = [
+        f"{count} {unit}"
+        for count, unit in (
+            (record.n_stimuli, "stimuli"),
+            (record.n_neuroids, "neuroids"),
+            (record.n_trials, "trials"),
+        )
+        if count is not None
+    ]
+    layers = ", ".join(f"{region}: {layer}" for region, layer in record.layers.items())
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    lines = [
+        f"{record.model} on {record.benchmark}" + (" (SIMULATED measurements)" if record.simulated else ""),
+        f"  score     {shown(record.score)}{error}{interval}",
+        f"  raw       {shown(record.raw)}",
+        f"  ceiling   {shown(record.ceiling)}",
+        f"  data      {', '.join(sizes) or 'size not stated'}; benchmark version {record.benchmark_version}",
+        f"  layers    {layers or 'not stated'}",
+        f"  seed      {'not stated' if record.seed is None else record.seed}",
+        f"  versions  {versions}",
+        f"  time      {record.duration_s or 0:.1f} s",
+        f"  record    {path}",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""Test the command line as a person uses it: in a process of its own, by what it prints and its exit code."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "brainscore_vision"]
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+def test_score_prints_the_summary_and_writes_the_record(tmp_path):
+    record = tmp_path / "record.json"
+    done = run("score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-pls", "--record", str(record))
+    assert done.returncode == 0, done.stderr
+    assert "SIMULATED" in done.stdout
+    assert str(record) in done.stdout
+    content = json.loads(record.read_text())
+    assert content["model"] == "pixels"
+    assert 0 < content["score"] < 1
+    assert 0 < content["ceiling"] <= 1
+    assert f"{content['score']:.4f}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("model", "benchmark", "hint"),
+    [
+        ("pixls", "SimulatedCortex2026.V1-pls", "'pixels'"),
+        ("pixels", "SimulatedCortex2026.V1-plz", "'SimulatedCortex2026.V1-pls'"),
+    ],
+)
+def test_wrong_name_gets_the_nearest_ones_and_exit_code_2(model, benchmark, hint):
+    done = run("score", f"--model_identifier={model}", f"--benchmark_identifier={benchmark}")
+    assert done.returncode == 2
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_missing_argument_and_unknown_command_exit_with_2():
+    assert run("score", "--model", "pixels").returncode == 2
+    assert run("scor").returncode == 2
+
+
+def test_help_names_the_commands():
+    done = run("--help")
+    assert done.returncode == 0
+    assert "score" in done.stdout
+
+
+def test_list_names_registered_identifiers():
+    done = run("list", "models")
+    assert done.returncode == 0
+    assert {"pixels", "efficientnet_lite0"} <= set(done.stdout.split())
+
+
+def test_wrong_setting_is_told_in_one_line():
+    done = run("score", "--model", "pixels", "--benchmark", "x", BS_INSTALL_DEPENDENCIES="maybe")
+    assert done.returncode == 2
+    assert "BS_INSTALL_DEPENDENCIES is 'maybe'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_unexpected_error_has_no_traceback_unless_asked(tmp_path):
+    # A record below a file cannot be written.
+    (tmp_path / "file").touch()
+    arguments = [
+        "score",
+        "--model",
+        "pixels",
+        "--benchmark",
+        "SimulatedCortex2026.V1-pls",
+        "--record",
+        str(tmp_path / "file/r"),
+    ]
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "Error: " in done.stderr
+    assert "Traceback" in run(*arguments, "--traceback").stderr
+
+
+def test_ctrl_c_leaves_nothing_half_written(own_homes):
+    process = subprocess.Popen(
+        [*COMMAND, "score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-pls"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr.readline().startswith("Scoring ")
+    time.sleep(1)  # somewhere in the middle; the assertions hold wherever it is
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted" in errors
+    assert "Traceback" not in errors
+    leftovers = [path for path in own_homes.rglob("*") if path.is_file() and path.name.startswith(".")]
+    assert leftovers == []
+    assert not (own_homes / "brain-score" / "scores").exists()
