@@ -105,7 +105,16 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("kind", choices=_KINDS)
     listing.set_defaults(command=_list)
 
-    for command in (score, listing):
+    testing = commands.add_parser(
+        "test_plugin",
+        help="run the tests of one plugin",
+        description="Run the tests of one plugin, by folder or identifier; what follows goes to pytest.",
+    )
+    testing.add_argument("name", help="plugin folder or identifier, such as pixels")
+    testing.add_argument("pytest_arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
+    testing.set_defaults(command=_test_plugin)
+
+    for command in (score, listing, testing):
         command.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
     return parser
 
@@ -130,6 +139,12 @@ def _list(options: argparse.Namespace) -> int:
     for identifier in known_identifiers(options.kind):
         print(identifier)  # noqa: T201 - the result
     return 0
+
+
+def _test_plugin(options: argparse.Namespace) -> int:
+    from brainscore_core.testing.plugin_tests import run_plugin_tests
+
+    return run_plugin_tests("brainscore_vision", options.name, options.pytest_arguments)
 
 
 if __name__ == "__main__":
