@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,16 +60,16 @@ def content_digest(*parts: object) -> str:
 
 
 def _feed(digest: hashlib._Hash, part: object) -> None:
-    if part is None or isinstance(part, (bool, int, float, str)):
+    if isinstance(part, np.generic):  # before float and str, which NumPy's float64 and str_ also are
+        _feed_scalar(digest, part)
+    elif part is None or isinstance(part, (bool, int, float, str)):
         _feed_token(digest, type(part).__name__, repr(part).encode())
     elif isinstance(part, bytes):
         _feed_token(digest, "bytes", part)
     elif isinstance(part, Path):
         _feed_token(digest, "file", file_digest(part, "sha256").encode())
-    elif isinstance(part, np.ndarray):
+    elif isinstance(part, np.ndarray) and not isinstance(part, np.ma.MaskedArray):  # its mask would not count
         _feed_array(digest, part)
-    elif isinstance(part, np.generic):
-        _feed(digest, part.item())
     elif isinstance(part, Mapping):
         items = sorted((content_digest(key), content_digest(value)) for key, value in part.items())
         _feed_token(digest, "mapping", json.dumps(items).encode())
@@ -85,11 +84,19 @@ def _feed(digest: hashlib._Hash, part: object) -> None:
         )
 
 
+def _feed_scalar(digest: hashlib._Hash, scalar: np.generic) -> None:
+    item = scalar.item()
+    if scalar.dtype.kind in "biufSU" and isinstance(item, (bool, int, float, str, bytes)):
+        _feed(digest, item)
+    else:  # dates, complex and long numbers: no Python number holds all that they are
+        _feed_array(digest, np.asarray(scalar))
+
+
 def _feed_array(digest: hashlib._Hash, array: np.ndarray) -> None:
     if array.dtype.hasobject:
         _feed_token(digest, f"array{array.shape}", content_digest(array.tolist()).encode())
     else:
-        _feed_token(digest, f"array{array.shape}{array.dtype.str}", np.ascontiguousarray(array).tobytes())
+        _feed_token(digest, f"array{array.shape}{array.dtype.descr}", np.ascontiguousarray(array).tobytes())
 
 
 def _feed_token(digest: hashlib._Hash, kind: str, value: bytes) -> None:
@@ -131,13 +138,10 @@ def atomic_path(target: str | Path) -> Iterator[Path]:
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = _temporary_name(target)
+    temporary.touch(exist_ok=False)  # with the rights of any new file; those of `tempfile` would stay private
     try:
         yield temporary
-        # mkstemp makes private files; published ones follow the umask like any other file.
-        temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -160,20 +164,18 @@ def atomic_directory(target: str | Path) -> Iterator[Path]:
     """
     target = Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    temporary = _temporary_name(target)
+    temporary.mkdir()
     try:
         yield temporary
-        temporary.chmod(0o777 & ~_umask())
         temporary.rename(target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _temporary_name(target: Path) -> Path:
+    return target.with_name(f".{target.stem[:60]}.{secrets.token_hex(8)}{target.suffix}")
 
 
 def cached_file(

@@ -68,7 +68,7 @@ def settings() -> Settings:
         )
     return Settings(
         home=_path(home) if home else Path.home() / ".brain-score",
-        data_home=_path(environment.get("BRAINIO_HOME", "~/.brainio")),
+        data_home=_path(environment.get("BRAINIO_HOME") or "~/.brainio"),
         cache_home=_path(home) / "cache" if home else _platform_cache(),
         install_dependencies=cast("InstallMode", mode),
         caching_disabled=environment.get("RESULTCACHING_DISABLE") == "1",

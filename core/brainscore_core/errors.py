@@ -24,6 +24,7 @@ __all__ = [
     "RequirementsError",
     "StimulusError",
     "UnknownIdentifierError",
+    "UploadError",
     "nearest",
 ]
 
@@ -74,6 +75,10 @@ class ChecksumError(BrainScoreError, OSError):
 
 class DownloadError(BrainScoreError, OSError):
     """A file cannot be fetched."""
+
+
+class UploadError(BrainScoreError, OSError):
+    """A file cannot be stored at a remote place."""
 
 
 class CorruptFileError(BrainScoreError, OSError):

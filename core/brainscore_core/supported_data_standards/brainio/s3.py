@@ -1,0 +1,328 @@
+"""Turn a reference to an artefact in S3 into a file, an assembly or a stimulus set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from brainscore_core.caching import file_digest
+from brainscore_core.config import settings
+from brainscore_core.errors import StimulusError
+from brainscore_core.supported_data_standards.brainio.fetch import (
+    S3Object,
+    fetch,
+    get_local_data_path,
+    split_bucket,
+    unzip,
+)
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+
+__all__ = [
+    "download_file_if_not_exists",
+    "get_path",
+    "load_assembly_from_s3",
+    "load_file",
+    "load_file_from_s3",
+    "load_folder_from_s3",
+    "load_stimulus_set_from_s3",
+    "load_weight_file",
+    "sha1_hash",
+]
+
+Artefact = TypeVar("Artefact", bound="DataAssembly")
+
+
+def get_path(
+    identifier: str,
+    file_type: str,
+    bucket: str,
+    version_id: str | None,
+    sha1: str | None,
+    filename_prefix: str | None = None,
+    folder_name: str | None = None,
+) -> Path:
+    """Return the local copy of a packaged file, downloading it if needed.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the stimulus set or assembly; a ``.`` in it is a ``_`` in the name of the file.
+    file_type : {'csv', 'zip', 'nc'}
+        Ending of the file.
+    bucket : str
+        ``name`` or ``name/folder/sub``.
+    version_id : str, optional
+        Version of the object; None or ``''`` is the newest.
+    sha1 : str, optional
+        Digest that the file has to have; None is not verified.
+    filename_prefix : str, optional
+        None is ``'stimulus_'`` for csv and zip files and ``'assy_'`` for others.
+    folder_name : str, optional
+        Folder within the bucket, below those in ``bucket``.
+
+    Returns
+    -------
+    Path
+        ``<data home>/<sha1>/<file name>``: two files of one name and different content do not meet.
+
+    Raises
+    ------
+    ChecksumError, DownloadError
+        See `fetch.fetch`.
+    """
+    if filename_prefix is None:
+        filename_prefix = "stimulus_" if file_type in {"csv", "zip"} else "assy_"
+    filename = f"{filename_prefix}{identifier.replace('.', '_')}.{file_type}"
+    bucket_name, key = split_bucket(bucket, f"{folder_name}/{filename}" if folder_name else filename)
+    folder = sha1.lower() if sha1 else f"{bucket_name}/{key}/{version_id or 'newest'}"
+    return fetch(
+        S3Object(bucket=bucket_name, key=key, version_id=version_id, sha1=sha1),
+        get_local_data_path() / folder / filename,
+    )
+
+
+def load_assembly_from_s3(
+    identifier: str,
+    version_id: str | None,
+    sha1: str,
+    bucket: str,
+    cls: type[Artefact],
+    stimulus_set_loader: Callable[[], StimulusSet] | None = None,
+    merge_stimulus_set_meta: bool = True,
+) -> Artefact:
+    """Load an assembly.
+
+    Parameters
+    ----------
+    identifier : str
+        Identifier it was packaged under; becomes ``attrs['identifier']``.
+    version_id, sha1, bucket
+        As returned by packaging and upload; see `get_path`.
+    cls : type
+        Class of the assembly, such as `NeuroidAssembly`.
+    stimulus_set_loader : callable, optional
+        Returns the stimulus set that was shown. None leaves the assembly without stimuli.
+    merge_stimulus_set_meta : bool
+        Whether the columns of the stimulus set become coordinates of ``presentation``.
+
+    Returns
+    -------
+    DataAssembly
+        Of class ``cls``, with ``attrs['identifier']`` and, if there is a ``stimulus_set_loader``,
+        ``attrs['stimulus_set']`` and ``attrs['stimulus_set_identifier']``.
+
+    Raises
+    ------
+    ChecksumError, DownloadError
+        See `fetch.fetch`.
+    """
+    from brainscore_core.supported_data_standards.brainio import assemblies  # xarray is slow to import
+
+    path = get_path(identifier, "nc", bucket, version_id, sha1)
+    if stimulus_set_loader is None:
+        assembly = assemblies.AssemblyLoader(cls=cls, file_path=path).load()
+    else:
+        stimulus_set = stimulus_set_loader()
+        loader_class = (
+            assemblies.StimulusMergeAssemblyLoader
+            if merge_stimulus_set_meta
+            else assemblies.StimulusReferenceAssemblyLoader
+        )
+        assembly = loader_class(
+            cls=cls, file_path=path, stimulus_set_identifier=stimulus_set.identifier, stimulus_set=stimulus_set
+        ).load()
+    assembly.attrs["identifier"] = identifier
+    return cast("Artefact", assembly)
+
+
+def load_stimulus_set_from_s3(
+    identifier: str,
+    bucket: str,
+    csv_sha1: str,
+    zip_sha1: str,
+    csv_version_id: str | None,
+    zip_version_id: str | None,
+    filename_prefix: str | None = None,
+) -> StimulusSet:
+    """Load a stimulus set.
+
+    Parameters
+    ----------
+    identifier : str
+        Identifier it was packaged under; becomes the identifier of the set.
+    bucket, csv_sha1, zip_sha1, csv_version_id, zip_version_id
+        As returned by packaging and upload; see `get_path`.
+    filename_prefix : str, optional
+        None is ``'stimulus_'``.
+
+    Returns
+    -------
+    StimulusSet
+        With `identifier` and `stimulus_paths` set.
+
+    Raises
+    ------
+    ChecksumError, DownloadError
+        See `fetch.fetch`.
+    StimulusError
+        If table and archive do not list the same files; `MissingStimulusError` if the archive lacks one.
+    """
+    csv_path = get_path(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix)
+    zip_path = get_path(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix)
+    directory = unzip(zip_path)
+    stimulus_set = StimulusSet.from_files(csv_path, directory)
+    _check_same_files(stimulus_set, csv_path, directory)
+    stimulus_set.identifier = identifier
+    return stimulus_set
+
+
+def _check_same_files(stimulus_set: StimulusSet, csv_path: Path, directory: Path) -> None:
+    # The first part of the path: a stimulus may lie in a folder of the archive.
+    listed = {path.relative_to(directory).parts[0] for path in stimulus_set.stimulus_paths.values()}
+    # A table or an archive among the stimuli is no stimulus; hidden files are left by file managers and by us.
+    present = {path.name for path in directory.iterdir() if not path.name.startswith(".")}
+    surplus = {name for name in present if not name.endswith((".zip", ".csv"))} - listed
+    if surplus:
+        shown = ", ".join(sorted(surplus)[:10])
+        raise StimulusError(
+            f"{directory} holds {len(surplus)} files that {csv_path} does not list ({shown}). Either they belong to "
+            f"another version (remove {directory} to have it extracted anew) or the set was packaged wrongly."
+        )
+
+
+def load_file_from_s3(
+    bucket: str, path: str, local_filepath: str | Path, sha1: str | None = None, version_id: str | None = None
+) -> Path:
+    """Return ``local_filepath`` after making sure that it is a copy of a file in S3.
+
+    Parameters
+    ----------
+    bucket : str
+        ``name`` or ``name/folder/sub``.
+    path : str
+        Path of the file within the bucket.
+    local_filepath : path-like
+        Where the copy shall be; folders are made.
+    sha1 : str, optional
+        Digest that the file has to have; None is not verified.
+    version_id : str, optional
+        Version of the object; None or ``''`` is the newest.
+
+    Raises
+    ------
+    ChecksumError, DownloadError
+        See `fetch.fetch`.
+    """
+    bucket_name, key = split_bucket(bucket, path)
+    return fetch(S3Object(bucket=bucket_name, key=key, version_id=version_id, sha1=sha1), local_filepath)
+
+
+def load_file(bucket: str, relative_path: str, version_id: str | None, folder_name: str | None = None) -> Path:
+    """Return the local copy of a file that a plugin needs, such as weights, downloading it if needed.
+
+    Parameters
+    ----------
+    bucket : str
+        ``name`` or ``name/folder/sub``.
+    relative_path : str
+        Path of the file below ``folder_name``.
+    version_id : str, optional
+        Version of the object; None or ``''`` is the newest. A copy that is known to be another version is replaced.
+    folder_name : str, optional
+        Folder in the bucket and in ``BRAINSCORE_HOME``; None is ``BRAINSCORE_S3_WEIGHT_FOLDER`` or ``'models'``.
+
+    Returns
+    -------
+    Path
+        ``$BRAINSCORE_HOME/<folder_name>/<relative_path>``.
+
+    Raises
+    ------
+    DownloadError
+        See `fetch.fetch`.
+    """
+    return load_weight_file(
+        bucket=bucket, relative_path=relative_path, version_id=version_id, sha1=None, folder_name=folder_name
+    )
+
+
+def load_weight_file(
+    bucket: str, relative_path: str, version_id: str | None, sha1: str | None, folder_name: str | None = None
+) -> Path:
+    """Return the local copy of a file like `load_file`, and verify its digest.
+
+    Parameters
+    ----------
+    bucket, relative_path, version_id, folder_name
+        See `load_file`.
+    sha1 : str, optional
+        Digest that the file has to have; None or ``''`` is not verified.
+
+    Raises
+    ------
+    ChecksumError, DownloadError
+        See `fetch.fetch`.
+    """
+    current = settings()
+    folder = current.s3_weight_folder if folder_name is None else folder_name
+    return load_file_from_s3(
+        bucket=bucket,
+        path=f"{folder}/{relative_path}",
+        local_filepath=current.home / folder / relative_path,
+        sha1=sha1,
+        version_id=version_id,
+    )
+
+
+def load_folder_from_s3(
+    bucket: str,
+    folder_path: str,
+    filename_version_sha: Iterable[tuple[str, str | None, str | None]],
+    save_directory: str | Path,
+) -> None:
+    """Download files of one folder.
+
+    Parameters
+    ----------
+    bucket : str
+        ``name`` or ``name/folder/sub``.
+    folder_path : str
+        Folder within the bucket.
+    filename_version_sha : iterable of (filename, version_id, sha1)
+        What to download; version and digest may be None.
+    save_directory : path-like
+        Where the files shall be.
+
+    Raises
+    ------
+    ChecksumError, DownloadError
+        See `fetch.fetch`.
+    """
+    for filename, version_id, sha1 in filename_version_sha:
+        load_file_from_s3(
+            bucket=bucket,
+            path=f"{folder_path}/{filename}",
+            local_filepath=Path(save_directory) / filename,
+            sha1=sha1,
+            version_id=version_id,
+        )
+
+
+def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:
+    """Download a file unless there is a file at ``local_path`` already.
+
+    Raises
+    ------
+    DownloadError
+        See `fetch.fetch`.
+    """
+    load_file_from_s3(bucket=bucket, path=remote_filepath, local_filepath=local_path)
+
+
+def sha1_hash(file_path: str | Path) -> str:
+    """Return the hexadecimal SHA-1 digest of a file."""
+    return file_digest(file_path)

@@ -1,0 +1,316 @@
+"""Hold stimuli: a table with one row per stimulus that also knows its identifier and where each stimulus file is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, overload
+
+import pandas as pd
+
+from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, nearest
+
+__all__ = ["StimulusSet", "StimulusSetLoader"]
+
+# How many wrong entries an error message spells out.
+_EXAMPLES = 10
+# One field of a comma separated line: in quotes (a quote inside is doubled) or bare.
+_CSV_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n?|\n|\Z)')
+
+
+class _SideAttribute:
+    """An attribute beside the table: unset (`AttributeError`) until somebody sets it, and unset again by None.
+
+    Pandas carries the names in ``_metadata`` from one table to the next as ``setattr(new, name, getattr(old, name,
+    None))``; because None means unset here, ``hasattr`` stays truthful on every copy.
+    """
+
+    def __init__(self, remedy: str) -> None:
+        self._remedy = remedy
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> _SideAttribute: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> Any: ...
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        try:
+            return instance.__dict__[self._name]
+        except KeyError:
+            raise AttributeError(f"This stimulus set has no {self._name}. {self._remedy}") from None
+
+    def __set__(self, instance: object, value: object) -> None:
+        if value is None:
+            instance.__dict__.pop(self._name, None)
+        else:
+            instance.__dict__[self._name] = value
+
+    def __delete__(self, instance: object) -> None:
+        instance.__dict__.pop(self._name, None)
+
+
+class StimulusSet(pd.DataFrame):
+    """A table of stimuli with an identifier and the path of every stimulus file.
+
+    The attributes below follow the table through masks, column subsets, copies, sorting, merging, concatenation,
+    groups, pickling and ``StimulusSet(other)``. An attribute that is not set raises `AttributeError`.
+    Concatenating (or merging) tables joins their paths; where the tables contradict each other (two identifiers, or
+    two files for one stimulus), the attribute is left unset rather than guessed.
+
+    Parameters
+    ----------
+    data, index, columns, dtype, copy
+        As for `pandas.DataFrame`. If ``data`` is a `StimulusSet`, its attributes are taken over.
+
+    Attributes
+    ----------
+    identifier : str
+        Unique name of the set. ``name`` is another name for it; a *column* called ``name`` or ``identifier`` is
+        reached as ``stimulus_set['name']`` only. (Inside a function given to ``groupby(...).apply``, pandas lets
+        ``name`` be the key of the group.)
+    stimulus_paths : dict
+        From `stimulus_id` to the path of the file (`pathlib.Path` or str). Shared, not copied, between tables.
+    original_paths : dict
+        Optional: from `stimulus_id` to the path before a conversion.
+
+    Examples
+    --------
+    >>> stimuli = StimulusSet([{'stimulus_id': 'a', 'object_name': 'face'}, {'stimulus_id': 'b', 'object_name': 'car'}])
+    >>> stimuli.stimulus_paths = {'a': '/stimuli/a.png', 'b': '/stimuli/b.png'}
+    >>> stimuli.name = 'MyExperiment2024'
+    >>> faces = stimuli[stimuli['object_name'] == 'face']
+    >>> faces.identifier, faces.get_stimulus('a')
+    ('MyExperiment2024', '/stimuli/a.png')
+    """
+
+    # Pandas' documented ways to extend a table. Names in `_internal_names_set` are never looked up as columns.
+    _metadata: list[str] = ["identifier", "stimulus_paths", "original_paths"]  # noqa: RUF012 -- pandas' own declaration
+    _internal_names_set: set[str] = {*pd.DataFrame._internal_names_set, "name"}  # type: ignore[attr-defined]  # noqa: RUF012, SLF001 -- documented extension point, absent from the stubs
+
+    identifier = _SideAttribute("Set it: stimulus_set.identifier = '<AuthorYear>'.")
+    stimulus_paths = _SideAttribute("Set it: stimulus_set.stimulus_paths = {stimulus_id: path, ...}.")
+    original_paths = _SideAttribute("It is only there after stimuli have been converted.")
+
+    def __init__(
+        self, data: Any = None, index: Any = None, columns: Any = None, dtype: Any = None, copy: bool | None = None
+    ) -> None:
+        super().__init__(data=data, index=index, columns=columns, dtype=dtype, copy=copy)  # type: ignore[call-arg]  # the stubs know __new__ only
+        if isinstance(data, StimulusSet):
+            _take_over(self, [data])
+
+    @property
+    def _constructor(self) -> Callable[..., StimulusSet]:
+        return type(self)
+
+    @property
+    def name(self) -> Any:
+        """The identifier under its other name."""
+        if "_group_key" in self.__dict__:
+            return self.__dict__["_group_key"]
+        return self.identifier
+
+    @name.setter
+    def name(self, group_key: object) -> None:
+        # Only pandas comes here (`object.__setattr__(group, 'name', key)` in groupby.apply): an assignment in user
+        # code goes through `__setattr__` below. The group keeps the identifier of the whole set.
+        self.__dict__["_group_key"] = group_key
+
+    def __setattr__(self, name: str, value: Any) -> None:  # final in pandas, but `name` has two meanings
+        if name == "name":
+            self.__dict__.pop("_group_key", None)
+            name = "identifier"
+        super().__setattr__(name, value)
+
+    def __finalize__(self, other: Any, method: str | None = None, **kwargs: Any) -> StimulusSet:
+        """Carry the attributes over from the table(s) that this one was made from (called by pandas)."""
+        super().__finalize__(other, method=method, **kwargs)  # type: ignore[misc]  # public in pandas, absent from the stubs
+        if not isinstance(other, pd.DataFrame):
+            _take_over(self, _inputs(other))
+        return self
+
+    def get_stimulus(self, stimulus_id: Hashable) -> Any:
+        """Return the path of one stimulus, as it is stored in `stimulus_paths`.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            A `KeyError`: there is no path for this `stimulus_id`.
+        """
+        try:
+            return self.stimulus_paths[stimulus_id]
+        except KeyError:
+            known = self.stimulus_paths
+            suggestions = nearest(str(stimulus_id), map(str, known))
+            hint = f" Did you mean {suggestions[0]!r}?" if suggestions else ""
+            if not suggestions and known and type(next(iter(known))) is not type(stimulus_id):
+                hint = f" The known identifiers are of type {type(next(iter(known))).__name__}."
+            raise UnknownIdentifierError(
+                f"No stimulus {stimulus_id!r} in stimulus set {getattr(self, 'identifier', '(without identifier)')!r} "
+                f"({len(known)} known).{hint}"
+            ) from None
+
+    @classmethod
+    def get_loader_class(cls) -> type[StimulusSetLoader]:
+        """Return the class that `from_files` loads with; override it to load another layout."""
+        return StimulusSetLoader
+
+    @classmethod
+    def from_files(cls, csv_path: str | Path, dir_path: str | Path, **kwargs: Any) -> StimulusSet:
+        """Load a stimulus set from a table and a folder of files.
+
+        Parameters
+        ----------
+        csv_path : path-like
+            Table with the columns ``stimulus_id``, ``filename`` and any others.
+        dir_path : path-like
+            Folder that the file names are relative to.
+        **kwargs
+            For the loader class.
+        """
+        return cls.get_loader_class()(cls=cls, csv_path=csv_path, stimuli_directory=dir_path, **kwargs).load()
+
+
+def _inputs(other: object) -> list[StimulusSet]:
+    # What concat and merge were given: `input_objs` since pandas 3.1; before, `objs` (concat) or `left` and `right`.
+    candidates: Iterable[object]
+    if hasattr(other, "input_objs"):
+        candidates = other.input_objs
+    elif hasattr(other, "objs"):
+        candidates = other.objs
+    else:
+        candidates = (getattr(other, "left", None), getattr(other, "right", None))
+    return [candidate for candidate in candidates if isinstance(candidate, StimulusSet)]
+
+
+def _take_over(target: StimulusSet, sources: list[StimulusSet]) -> None:
+    identifiers = {source.identifier for source in sources if hasattr(source, "identifier")}
+    target.identifier = identifiers.pop() if len(identifiers) == 1 else None
+    target.stimulus_paths = _joined([source.stimulus_paths for source in sources if hasattr(source, "stimulus_paths")])
+    target.original_paths = _joined([source.original_paths for source in sources if hasattr(source, "original_paths")])
+
+
+def _joined(mappings: list[Mapping[Hashable, Any]]) -> Mapping[Hashable, Any] | None:
+    """Join mappings; None if there is none or if two of them contradict each other."""
+    if not mappings:
+        return None
+    if all(mapping is mappings[0] for mapping in mappings):
+        return mappings[0]
+    joined: dict[Hashable, Any] = {}
+    for mapping in mappings:
+        for key, value in mapping.items():
+            if str(joined.setdefault(key, value)) != str(value):
+                return None
+    return joined
+
+
+class StimulusSetLoader:
+    """Load a stimulus set from a table and a folder of files.
+
+    Parameters
+    ----------
+    cls : type
+        `StimulusSet` or a subclass of it.
+    csv_path : path-like
+        Table with the columns ``stimulus_id`` (or ``image_id`` in older files) and ``filename``. In a table whose
+        header is quoted, as packaging writes it, quoted values are text (``"007"`` stays ``'007'``); in any other
+        table pandas infers the types, so that older integer identifiers stay integers.
+    stimuli_directory : path-like
+        Folder that the file names are relative to.
+    """
+
+    def __init__(self, cls: type[StimulusSet], csv_path: str | Path, stimuli_directory: str | Path) -> None:
+        self.stimulus_set_class = cls
+        self.csv_path = csv_path
+        self.stimuli_directory = stimuli_directory
+
+    def load(self) -> StimulusSet:
+        """Return the stimulus set with `stimulus_paths` set, but no identifier.
+
+        Raises
+        ------
+        StimulusError
+            If the table has no identifiers or no file names.
+        MissingStimulusError
+            A `FileNotFoundError`: names the files that are listed but absent.
+        """
+        stimulus_set = self.stimulus_set_class(_read_table(Path(self.csv_path)))
+        self.correct_stimulus_id_name(stimulus_set)
+        absent = [column for column in ("stimulus_id", "filename") if column not in stimulus_set.columns]
+        if absent:
+            raise StimulusError(
+                f"{self.csv_path} has no column {' and no column '.join(map(repr, absent))}; "
+                f"its columns are {list(stimulus_set.columns)}."
+            )
+        directory = Path(self.stimuli_directory)
+        filenames = stimulus_set["filename"].astype(str)
+        stimulus_set.stimulus_paths = {
+            stimulus_id: directory / filename
+            for stimulus_id, filename in zip(stimulus_set["stimulus_id"].tolist(), filenames, strict=True)
+        }
+        self._check_files(stimulus_set.stimulus_paths)
+        return stimulus_set
+
+    @classmethod
+    def correct_stimulus_id_name(cls, stimulus_set: pd.DataFrame) -> None:
+        """Add the column ``stimulus_id`` to a table that only has the older ``image_id``, which stays."""
+        if "image_id" in stimulus_set.columns and "stimulus_id" not in stimulus_set.columns:
+            stimulus_set["stimulus_id"] = stimulus_set["image_id"]
+
+    def _check_files(self, stimulus_paths: Mapping[Hashable, Path]) -> None:
+        missing = {stimulus_id: path for stimulus_id, path in stimulus_paths.items() if not path.is_file()}
+        if not missing:
+            return
+        shown = [f"{stimulus_id!r}: {path}" for stimulus_id, path in list(missing.items())[:_EXAMPLES]]
+        rest = f"\n  ... and {len(missing) - _EXAMPLES} more" if len(missing) > _EXAMPLES else ""
+        raise MissingStimulusError(
+            f"{len(missing)} of {len(stimulus_paths)} stimulus files listed in {self.csv_path} do not exist:\n  "
+            + "\n  ".join(shown)
+            + rest
+            + f"\nRemove the folder {self.stimuli_directory} and load again to have it extracted anew."
+        )
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    with path.open(encoding="utf-8", newline="") as stream:
+        is_typed = stream.read(1) == '"'
+    options: dict[str, Any] = {}
+    if _pandas_version() < (3, 1):
+        options["float_precision"] = "round_trip"  # numbers come back as they were written; later versions always do
+    if is_typed:
+        options["dtype"] = dict.fromkeys(_quoted_columns(path), str)
+        # In such a table only an empty field is a missing value; 'NA' or 'None' are words.
+        options |= {"keep_default_na": False, "na_values": [""]}
+    table: pd.DataFrame = pd.read_csv(path, **options)
+    return table
+
+
+def _pandas_version() -> tuple[int, int]:
+    major, minor = pd.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _quoted_columns(path: Path) -> list[str]:
+    """Return the columns in which at least one value is in quotes (empty ones do not count)."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        records = _csv_records(stream.read())
+    header = [field[1:-1].replace('""', '"') for field in next(records)]
+    quoted = {index for record in records for index, field in enumerate(record) if field[:1] == '"' and field != '""'}
+    return [column for index, column in enumerate(header) if index in quoted]
+
+
+def _csv_records(text: str) -> Iterator[list[str]]:
+    record: list[str] = []
+    for match in _CSV_FIELD.finditer(text):
+        if match.start() == len(text):
+            return
+        record.append(match[1])
+        if match[2] != ",":
+            yield record
+            record = []

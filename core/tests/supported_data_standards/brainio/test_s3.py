@@ -1,0 +1,300 @@
+"""References to artefacts become files, stimulus sets and assemblies; real boto3 traffic to a local server."""
+
+import contextlib
+import hashlib
+import os
+import zipfile
+from pathlib import Path
+
+import boto3
+import numpy as np
+import pytest
+from moto.server import ThreadedMotoServer
+
+from brainscore_core.errors import ChecksumError, CorruptFileError, DownloadError, MissingStimulusError, StimulusError
+from brainscore_core.supported_data_standards.brainio import fetch as fetching
+from brainscore_core.supported_data_standards.brainio import s3
+from brainscore_core.supported_data_standards.brainio._netcdf import write_netcdf
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, PropertyAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+BUCKET = "brainscore-storage"
+
+
+@pytest.fixture(scope="module")
+def moto_url():
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    with contextlib.redirect_stderr(None):
+        server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def storage(moto_url, monkeypatch, tmp_path):
+    for name, value in {
+        "AWS_ENDPOINT_URL_S3": moto_url,
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.client("s3")
+    client.create_bucket(Bucket=BUCKET)
+    client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+    yield client
+    for entry in client.list_object_versions(Bucket=BUCKET).get("Versions", []):
+        client.delete_object(Bucket=BUCKET, Key=entry["Key"], VersionId=entry["VersionId"])
+    client.delete_bucket(Bucket=BUCKET)
+
+
+def put(client, key, content):
+    """Store bytes; return what a registration would name."""
+    version_id = client.put_object(Bucket=BUCKET, Key=key, Body=content)["VersionId"]
+    return version_id, hashlib.sha1(content, usedforsecurity=False).hexdigest()
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_load_file(storage, own_homes):
+    version_id, _ = put(storage, "models/resnet/weights.pth", b"weights")
+    path = s3.load_file(bucket=BUCKET, relative_path="resnet/weights.pth", version_id=version_id)
+    assert path == own_homes / "brain-score" / "models" / "resnet" / "weights.pth"
+    assert path.read_bytes() == b"weights"
+
+
+def test_load_file_from_another_folder(storage, own_homes, monkeypatch):
+    put(storage, "brainscore-vision/models/w.pth", b"named")
+    put(storage, "variable/w.pth", b"from the variable")
+    named = s3.load_file(bucket=BUCKET, folder_name="brainscore-vision/models", relative_path="w.pth", version_id="")
+    assert named == own_homes / "brain-score" / "brainscore-vision" / "models" / "w.pth"
+    assert named.read_bytes() == b"named"
+    monkeypatch.setenv("BRAINSCORE_S3_WEIGHT_FOLDER", "variable")
+    assert s3.load_file(bucket=BUCKET, relative_path="w.pth", version_id=None).read_bytes() == b"from the variable"
+
+
+def test_load_file_of_each_version(storage):
+    first, _ = put(storage, "models/w.pth", b"first")
+    second, _ = put(storage, "models/w.pth", b"second")
+    load = {version: s3.load_file(BUCKET, "w.pth", version).read_bytes() for version in (first, second)}
+    assert load == {first: b"first", second: b"second"}
+    assert s3.load_file(BUCKET, "w.pth", first).read_bytes() == b"first"
+
+
+def test_object_from_before_versioning(storage):
+    storage.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Suspended"})
+    storage.put_object(Bucket=BUCKET, Key="models/w.pth", Body=b"unversioned")
+    storage.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+    storage.put_object(Bucket=BUCKET, Key="models/w.pth", Body=b"newest")
+    assert s3.load_file(BUCKET, "w.pth", "null").read_bytes() == b"unversioned"
+
+
+def test_null_version_in_a_bucket_that_never_had_versions(storage):
+    storage.create_bucket(Bucket="plain-bucket")
+    storage.put_object(Bucket="plain-bucket", Key="models/w.pth", Body=b"only one")
+    assert s3.load_file("plain-bucket", "w.pth", "null").read_bytes() == b"only one"
+    storage.delete_object(Bucket="plain-bucket", Key="models/w.pth")
+    storage.delete_bucket(Bucket="plain-bucket")
+
+
+def test_large_file_in_several_parts(storage):
+    content = np.random.default_rng(0).bytes(20_000_000)  # boto3 fetches files above 8 MB in parts
+    version_id, sha1 = put(storage, "models/large.pth", content)
+    assert s3.load_weight_file(BUCKET, "large.pth", version_id, sha1).read_bytes() == content
+
+
+def test_load_weight_file_verifies_the_digest(storage, own_homes):
+    version_id, sha1 = put(storage, "models/w.pth", b"weights")
+    with pytest.raises(ChecksumError):
+        s3.load_weight_file(bucket=BUCKET, relative_path="w.pth", version_id=version_id, sha1="0" * 40)
+    assert not (own_homes / "brain-score" / "models" / "w.pth").exists()
+    path = s3.load_weight_file(bucket=BUCKET, relative_path="w.pth", version_id=version_id, sha1=sha1)
+    assert path.read_bytes() == b"weights"
+    assert s3.load_weight_file(bucket=BUCKET, relative_path="w.pth", version_id=version_id, sha1=None) == path
+
+
+def test_load_folder(storage, tmp_path):
+    first_version, first_sha1 = put(storage, "folder/sub/a.bin", b"a")
+    put(storage, "folder/sub/b.bin", b"b")
+    files = [("a.bin", first_version, first_sha1), ("b.bin", None, None)]
+    s3.load_folder_from_s3(BUCKET, "folder/sub", files, tmp_path / "new")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "new").glob("?.bin")} == {"a.bin": b"a", "b.bin": b"b"}
+
+
+def test_download_file_if_not_exists(storage, tmp_path):
+    put(storage, "tests/features.nc", b"features")
+    s3.download_file_if_not_exists(tmp_path / "features.nc", bucket=BUCKET, remote_filepath="tests/features.nc")
+    assert (tmp_path / "features.nc").read_bytes() == b"features"
+    (tmp_path / "mine.nc").write_bytes(b"mine")
+    s3.download_file_if_not_exists(str(tmp_path / "mine.nc"), bucket=BUCKET, remote_filepath="tests/features.nc")
+    assert (tmp_path / "mine.nc").read_bytes() == b"mine"
+
+
+def test_absent_file(storage):
+    with pytest.raises(DownloadError, match=r"'brainscore-storage', key 'models/absent\.pth'.*no such file"):
+        s3.load_file(BUCKET, "absent.pth", None)
+
+
+def test_sha1_hash(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")
+    assert s3.sha1_hash(str(tmp_path / "abc")) == "a9993e364706816aba3e25717850c26c9cd0d89d"  # FIPS 180-4, appendix
+
+
+# --- stimulus sets ----------------------------------------------------------------------------------------------------
+
+
+def put_stimulus_set(client, tmp_path, *, csv_text, members, prefix="stimulus_", folder=""):
+    path = tmp_path / "upload.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    csv_version_id, csv_sha1 = put(client, f"{folder}{prefix}lab_Made2024.csv", csv_text.encode())
+    zip_version_id, zip_sha1 = put(client, f"{folder}{prefix}lab_Made2024.zip", path.read_bytes())
+    return {
+        "identifier": "lab.Made2024",
+        "csv_sha1": csv_sha1,
+        "zip_sha1": zip_sha1,
+        "csv_version_id": csv_version_id,
+        "zip_version_id": zip_version_id,
+    }
+
+
+CSV = "stimulus_id,filename,object_name\nb,b.png,car\na,a.png,face\n"
+MEMBERS = {"a.png": b"A", "b.png": b"B"}
+
+
+@pytest.mark.parametrize("folder", ["", "brainscore-vision/data/"])
+@pytest.mark.parametrize("prefix", [None, "stimulus_", "image_"])
+def test_load_stimulus_set(storage, tmp_path, own_homes, folder, prefix):
+    reference = put_stimulus_set(
+        storage, tmp_path, csv_text=CSV, members=MEMBERS, prefix=prefix or "stimulus_", folder=folder
+    )
+    stimuli = s3.load_stimulus_set_from_s3(bucket=f"{BUCKET}/{folder}".rstrip("/"), filename_prefix=prefix, **reference)
+    assert type(stimuli) is StimulusSet
+    assert stimuli.identifier == "lab.Made2024"
+    assert stimuli["object_name"].tolist() == ["car", "face"]
+    assert {key: path.read_bytes() for key, path in stimuli.stimulus_paths.items()} == {"a": b"A", "b": b"B"}
+    assert all(path.is_relative_to(own_homes / "brainio") for path in stimuli.stimulus_paths.values())
+
+
+def test_stimulus_set_is_there_offline_afterwards(storage, tmp_path, monkeypatch):
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
+    s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    assert len(s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)) == 2
+
+
+def test_deleted_stimulus_is_restored(storage, tmp_path):
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
+    path = s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference).get_stimulus("a")
+    path.unlink()
+    assert s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference).get_stimulus("a").read_bytes() == b"A"
+
+
+def test_stimuli_in_folders_of_the_archive(storage, tmp_path):
+    text = "stimulus_id,filename\na,cars/a.png\nb,cars/b.png\n"
+    reference = put_stimulus_set(storage, tmp_path, csv_text=text, members={"cars/a.png": b"A", "cars/b.png": b"B"})
+    assert s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference).get_stimulus("b").read_bytes() == b"B"
+
+
+def test_table_and_archive_have_to_agree(storage, tmp_path):
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members={**MEMBERS, "c.png": b"C"})
+    with pytest.raises(StimulusError, match=r"1 files .* does not list \(c\.png\)"):
+        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members={"a.png": b"A"})
+    with pytest.raises(MissingStimulusError, match=r"1 of 2 stimulus files .*\n.*'b': .*b\.png"):
+        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
+
+
+def test_hostile_archive_is_not_unpacked(storage, tmp_path):
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members={**MEMBERS, "../../evil.png": b"x"})
+    with pytest.raises(CorruptFileError, match="evil"):
+        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
+    assert list(Path(fetching.get_local_data_path()).rglob("evil.png")) == []
+
+
+@pytest.mark.parametrize("wrong", ["csv_sha1", "zip_sha1"])
+def test_wrong_digest_in_a_registration(storage, tmp_path, wrong):
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS) | {wrong: "0" * 40}
+    with pytest.raises(ChecksumError, match=rf"stimulus_lab_Made2024\.{wrong[:3]}.*expected sha1 0000"):
+        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
+
+
+def test_patched_data_path_is_used(storage, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetching, "_local_data_path", str(tmp_path / "patched"))
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
+    stimuli = s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
+    assert stimuli.get_stimulus("a").is_relative_to(tmp_path / "patched")
+
+
+# --- assemblies -------------------------------------------------------------------------------------------------------
+
+
+def put_assembly(client, tmp_path, assembly, folder=""):
+    write_netcdf(assembly, tmp_path / "upload.nc")
+    version_id, sha1 = put(client, f"{folder}assy_lab_Made2024_choices.nc", (tmp_path / "upload.nc").read_bytes())
+    return {"identifier": "lab.Made2024.choices", "version_id": version_id, "sha1": sha1}
+
+
+def make_stimuli():
+    stimuli = StimulusSet({"stimulus_id": ["a", "b", "unused"], "object_name": ["face", "car", "dog"]})
+    stimuli.identifier = "lab.Made2024"
+    return stimuli
+
+
+def make_choices(ids=("b", "a", "b")):
+    coords = {"stimulus_id": ("presentation", list(ids)), "subject": ("presentation", ["s1", "s1", "s2"])}
+    return BehavioralAssembly(["car", "face", "dog"], coords=coords, dims=["presentation"])
+
+
+def test_load_assembly_merges_the_stimulus_set(storage, tmp_path):
+    reference = put_assembly(storage, tmp_path, make_choices(), folder="data/")
+    assembly = s3.load_assembly_from_s3(
+        **reference, bucket=f"{BUCKET}/data", cls=BehavioralAssembly, stimulus_set_loader=make_stimuli
+    )
+    assert type(assembly) is BehavioralAssembly
+    assert assembly.values.tolist() == ["car", "face", "dog"]
+    assert assembly["object_name"].values.tolist() == ["car", "face", "car"]
+    assert assembly["stimulus_id"].values.tolist() == ["b", "a", "b"]
+    assert assembly.identifier == "lab.Made2024.choices"
+    assert assembly.stimulus_set_identifier == "lab.Made2024"
+    assert assembly.stimulus_set.identifier == "lab.Made2024"
+    assert assembly.sel(object_name="car").values.tolist() == ["car", "dog"]
+
+
+def test_load_assembly_may_only_refer_to_the_stimulus_set(storage, tmp_path):
+    values = PropertyAssembly([[1.0]], coords={"neuroid_id": ("neuroid", ["n"])}, dims=["neuroid", "neuronal_property"])
+    reference = put_assembly(storage, tmp_path, values)
+    assembly = s3.load_assembly_from_s3(
+        **reference,
+        bucket=BUCKET,
+        cls=PropertyAssembly,
+        stimulus_set_loader=make_stimuli,
+        merge_stimulus_set_meta=False,
+    )
+    assert type(assembly) is PropertyAssembly
+    assert assembly.stimulus_set.identifier == assembly.stimulus_set_identifier == "lab.Made2024"
+    assert "object_name" not in assembly.coords
+
+
+def test_load_assembly_without_stimuli(storage, tmp_path):
+    assembly = s3.load_assembly_from_s3(
+        **put_assembly(storage, tmp_path, make_choices()), bucket=BUCKET, cls=BehavioralAssembly
+    )
+    assert assembly.identifier == "lab.Made2024.choices"
+    assert not hasattr(assembly, "stimulus_set")
+
+
+def test_truncated_assembly_is_not_loaded(storage, tmp_path, own_homes):
+    reference = put_assembly(storage, tmp_path, make_choices())
+    s3.load_assembly_from_s3(**reference, bucket=BUCKET, cls=BehavioralAssembly)
+    (cached,) = (own_homes / "brainio").rglob("assy_*.nc")
+    os.truncate(cached, cached.stat().st_size - 1)
+    storage.put_object(Bucket=BUCKET, Key="assy_lab_Made2024_choices.nc", Body=b"replaced")
+    loaded = s3.load_assembly_from_s3(**reference, bucket=BUCKET, cls=BehavioralAssembly)
+    np.testing.assert_array_equal(loaded.values, make_choices().values)

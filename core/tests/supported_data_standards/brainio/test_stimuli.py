@@ -1,0 +1,293 @@
+"""The table of stimuli keeps what belongs to it; the loader reads what packaging and older tools wrote."""
+
+import copy
+import pickle
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from brainscore_core.errors import MissingStimulusError, StimulusError
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
+
+PATHS = {"a": Path("/stimuli/a.png"), "b": Path("/stimuli/b.png"), "c": Path("/stimuli/c.png")}
+
+
+@pytest.fixture
+def stimuli():
+    """Three stimuli in two categories."""
+    stimulus_set = StimulusSet(
+        [
+            {"stimulus_id": "a", "category": "face", "size": 1.5},
+            {"stimulus_id": "b", "category": "face", "size": 2.5},
+            {"stimulus_id": "c", "category": "car", "size": 3.5},
+        ]
+    )
+    stimulus_set.identifier = "Made2024"
+    stimulus_set.stimulus_paths = PATHS
+    return stimulus_set
+
+
+OPERATIONS = {
+    "mask": lambda s: s[s["size"] > 2],
+    "iloc": lambda s: s.iloc[1:],
+    "iloc list": lambda s: s.iloc[[2, 0]],
+    "loc": lambda s: s.loc[[0, 2]],
+    "loc columns": lambda s: s.loc[:, ["stimulus_id"]],
+    "columns": lambda s: s[["stimulus_id", "size"]],
+    "head": lambda s: s.head(1),
+    "copy": lambda s: s.copy(),
+    "shallow copy": lambda s: s.copy(deep=False),
+    "copy.copy": copy.copy,
+    "copy.deepcopy": copy.deepcopy,
+    "pickle": lambda s: pickle.loads(pickle.dumps(s)),  # noqa: S301 -- made on the same line
+    "constructor": StimulusSet,
+    "constructor with columns": lambda s: StimulusSet(s, columns=["stimulus_id"]),
+    "constructor with copy": lambda s: StimulusSet(s, copy=True),
+    "sort_values": lambda s: s.sort_values("size", ascending=False),
+    "sort_index": lambda s: s.sort_index(ascending=False),
+    "drop_duplicates": lambda s: s.drop_duplicates(subset="category"),
+    "reset_index": lambda s: s[s["size"] > 2].reset_index(drop=True),
+    "set_index": lambda s: s.set_index("category"),
+    "query": lambda s: s.query("size > 2"),
+    "isin": lambda s: s[s["stimulus_id"].isin(["a"])],
+    "sample": lambda s: s.sample(2, random_state=0),
+    "assign": lambda s: s.assign(degrees=8),
+    "rename": lambda s: s.rename(columns={"size": "degrees"}),
+    "drop": lambda s: s.drop(columns="size"),
+    "astype": lambda s: s.astype({"size": "float32"}),
+    "fillna": lambda s: s.fillna(0),
+    "merge with a table": lambda s: s.merge(pd.DataFrame({"category": ["face", "car"], "alive": [1, 0]})),
+    "merge with itself": lambda s: s.merge(s[["stimulus_id"]], on="stimulus_id"),
+    "merge from the right": lambda s: s.merge(pd.DataFrame({"stimulus_id": ["a"], "rank": [1]}), how="right"),
+    "join": lambda s: s.join(pd.DataFrame({"rank": [1, 2, 3]})),
+    "concat": lambda s: pd.concat([s.iloc[:1], s.iloc[1:]]),
+    "concat of columns": lambda s: pd.concat([s[["stimulus_id"]], s[["size"]]], axis=1),
+    "concat with a table": lambda s: pd.concat([s, pd.DataFrame({"stimulus_id": ["d"]})]),
+    "group": lambda s: next(group for _, group in s.groupby("category")),
+    "get_group": lambda s: s.groupby("category").get_group("face"),
+    "groupby.apply": lambda s: s.groupby("category")[["stimulus_id"]].apply(lambda group: group.head(1)),
+    "concat of groups": lambda s: pd.concat([group for _, group in s.groupby("category")]),
+    "chain": lambda s: pd.concat([s[s["size"] > 2], s.head(1)]).merge(s[["stimulus_id"]]).sort_values("stimulus_id"),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_attributes_survive(stimuli, operation):
+    result = operation(stimuli)
+    assert type(result) is StimulusSet
+    assert result.identifier == result.name == "Made2024"
+    assert result.stimulus_paths == PATHS
+    assert not hasattr(result, "original_paths")
+    stimuli.original_paths = {"a": "/before/a.png"}
+    assert operation(stimuli).original_paths == {"a": "/before/a.png"}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_unset_attributes_stay_unset(stimuli, operation):
+    bare = StimulusSet(pd.DataFrame(stimuli))
+    result = operation(bare)
+    for attribute in ("identifier", "name", "stimulus_paths", "original_paths"):
+        assert not hasattr(bare, attribute)
+        assert not hasattr(result, attribute)
+    with pytest.raises(AttributeError, match=r"stimulus_set\.identifier = "):
+        _ = result.identifier
+
+
+def test_new_identifier_does_not_reach_the_original(stimuli):
+    part = stimuli[stimuli["size"] > 2]
+    part.identifier = "Made2024.large"
+    assert stimuli.identifier == "Made2024"
+
+
+def test_identifier_and_name_are_one(stimuli):
+    stimuli.name = "First2024"
+    assert stimuli.identifier == "First2024"
+    stimuli.identifier = "Second2024"
+    assert stimuli.name == "Second2024"
+    del stimuli.identifier
+    assert not hasattr(stimuli, "name")
+
+
+def test_columns_called_like_attributes():
+    stimuli = StimulusSet({"stimulus_id": ["a", "b"], "name": ["Ada", "Bob"], "identifier": [1, 2]})
+    assert not hasattr(stimuli, "name")
+    assert not hasattr(stimuli, "identifier")
+    stimuli.name = "Made2024"
+    assert stimuli["name"].tolist() == ["Ada", "Bob"]
+    assert stimuli["identifier"].tolist() == [1, 2]
+    assert stimuli[stimuli["name"] == "Bob"].identifier == "Made2024"
+
+
+def test_pandas_names_groups_by_their_key(stimuli):
+    seen = {}
+
+    def look(group):
+        seen[group.name] = (group.identifier, type(group), group.copy().name)
+        return group
+
+    stimuli.groupby("category")[["stimulus_id"]].apply(look)
+    assert seen == dict.fromkeys(("face", "car"), ("Made2024", StimulusSet, "Made2024"))
+
+
+def test_concat_joins_paths(stimuli):
+    other = StimulusSet({"stimulus_id": ["d"]})
+    other.identifier = "Made2024"
+    other.stimulus_paths = {"d": "/stimuli/d.png"}
+    both = pd.concat([stimuli, other])
+    assert both.identifier == "Made2024"
+    assert both.stimulus_paths == {**PATHS, "d": "/stimuli/d.png"}
+    assert stimuli.stimulus_paths == PATHS
+
+
+def test_contradictions_are_left_unset(stimuli):
+    other = stimuli.copy()
+    other.identifier = "Other2024"
+    other.stimulus_paths = {"a": "/elsewhere/a.png"}
+    both = pd.concat([stimuli, other])
+    assert not hasattr(both, "identifier")
+    assert not hasattr(both, "stimulus_paths")
+
+
+def test_paths_are_shared_in_memory(stimuli):
+    assert stimuli[stimuli["size"] > 2].stimulus_paths is PATHS
+
+
+def test_subclass_stays(stimuli):
+    class Videos(StimulusSet):
+        pass
+
+    assert type(Videos(stimuli)[["stimulus_id"]]) is Videos
+    assert Videos(stimuli).identifier == "Made2024"
+
+
+def test_get_stimulus(stimuli):
+    assert stimuli.get_stimulus("b") is PATHS["b"]
+    with pytest.raises(KeyError, match=r"'img'.*'Made2024' \(3 known\)"):
+        stimuli.get_stimulus("img")
+    with pytest.raises(AttributeError, match="stimulus_paths"):
+        StimulusSet({"stimulus_id": ["a"]}).get_stimulus("a")
+
+
+def test_get_stimulus_says_that_types_differ(stimuli):
+    stimuli.stimulus_paths = {1: "/stimuli/1.png"}
+    with pytest.raises(KeyError, match="of type int"):
+        stimuli.get_stimulus("xyz")
+
+
+def test_iterrows_and_dtypes_are_those_of_pandas(stimuli):
+    pd.testing.assert_frame_equal(pd.DataFrame(stimuli), pd.DataFrame(stimuli.to_dict("records")))
+    assert [row["stimulus_id"] for _, row in stimuli.iterrows()] == ["a", "b", "c"]
+
+
+# --- loading ----------------------------------------------------------------------------------------------------------
+
+
+def write_files(folder, csv_text, filenames):
+    folder.mkdir()
+    for filename in filenames:
+        (folder / filename).write_bytes(b"x")
+    (folder / "table.csv").write_text(csv_text, encoding="utf-8")
+    return folder / "table.csv", folder
+
+
+def test_from_files(tmp_path):
+    text = "stimulus_id,filename,object_name,size\nb,b.png,car,0.1\na,a.png,face,\n"
+    csv_path, folder = write_files(tmp_path / "set", text, ["a.png", "b.png"])
+    stimuli = StimulusSet.from_files(csv_path, folder)
+    assert stimuli["stimulus_id"].tolist() == ["b", "a"]
+    assert stimuli.stimulus_paths == {"a": folder / "a.png", "b": folder / "b.png"}
+    assert stimuli["size"].isna().tolist() == [False, True]
+    assert not hasattr(stimuli, "identifier")
+
+
+def test_from_files_takes_strings(tmp_path):
+    csv_path, folder = write_files(tmp_path / "set", "stimulus_id,filename\na,a.png\n", ["a.png"])
+    assert StimulusSet.from_files(str(csv_path), str(folder)).get_stimulus("a") == folder / "a.png"
+
+
+def test_older_integer_ids_stay_integers(tmp_path):
+    # Published benchmarks compare them with integer coordinates of their assemblies.
+    csv_path, folder = write_files(tmp_path / "set", "stimulus_id,filename\n7,7.png\n", ["7.png"])
+    stimuli = StimulusSet.from_files(csv_path, folder)
+    assert stimuli["stimulus_id"].tolist() == [7]
+    assert stimuli.get_stimulus(stimuli["stimulus_id"].values[0]) == folder / "7.png"
+
+
+def test_quoted_values_stay_texts(tmp_path):
+    text = (
+        '"stimulus_id","filename","note","number","mixed"\n'
+        '"007","a.png","NA",1,1\n'
+        '"008","b.png","say ""hi"", now",2,"x"\n'
+    )
+    csv_path, folder = write_files(tmp_path / "set", text, ["a.png", "b.png"])
+    stimuli = StimulusSet.from_files(csv_path, folder)
+    assert stimuli["stimulus_id"].tolist() == ["007", "008"]
+    assert stimuli["note"].tolist() == ["NA", 'say "hi", now']
+    assert stimuli["number"].tolist() == [1, 2]
+    assert stimuli["mixed"].tolist() == ["1", "x"]
+
+
+def test_numbers_come_back_exactly(tmp_path):
+    number = 0.1 + 0.2  # 0.30000000000000004: the last digit is lost by pandas' default parser for some numbers
+    numbers = [number, 1e-300, 123456789.123456789, 5e-324]
+    rows = "".join(f"{i},{i}.png,{value!r}\n" for i, value in enumerate(numbers))
+    csv_path, folder = write_files(
+        tmp_path / "set", "stimulus_id,filename,v\n" + rows, [f"{i}.png" for i in range(len(numbers))]
+    )
+    assert StimulusSet.from_files(csv_path, folder)["v"].tolist() == numbers
+
+
+def test_image_id_becomes_stimulus_id(tmp_path):
+    csv_path, folder = write_files(tmp_path / "set", "image_id,filename\na,a.png\n", ["a.png"])
+    stimuli = StimulusSet.from_files(csv_path, folder)
+    assert stimuli["stimulus_id"].tolist() == ["a"]
+    assert stimuli["image_id"].tolist() == ["a"]  # published plugins read it
+    assert stimuli.get_stimulus("a") == folder / "a.png"
+
+
+def test_both_ids_are_kept(tmp_path):
+    text = "image_id,stimulus_id,filename\nold,new,a.png\n"
+    csv_path, folder = write_files(tmp_path / "set", text, ["a.png"])
+    stimuli = StimulusSet.from_files(csv_path, folder)
+    assert (stimuli["image_id"].tolist(), stimuli["stimulus_id"].tolist()) == (["old"], ["new"])
+
+
+def test_all_missing_files_are_named_at_once(tmp_path):
+    rows = "".join(f"s{i},{i}.png\n" for i in range(14))
+    csv_path, folder = write_files(tmp_path / "set", "stimulus_id,filename\n" + rows, ["3.png"])
+    with pytest.raises(MissingStimulusError) as caught:
+        StimulusSet.from_files(csv_path, folder)
+    message = str(caught.value)
+    assert "13 of 14 stimulus files" in message
+    assert "'s0': " in message
+    assert str(folder / "2.png") in message
+    assert "... and 3 more" in message
+    assert "3.png" not in message.replace("13.png", "")
+    assert isinstance(caught.value, (FileNotFoundError, AssertionError))
+
+
+@pytest.mark.parametrize(("header", "named"), [("stimulus_id,x", "'filename'"), ("filename,x", "'stimulus_id'")])
+def test_missing_column_is_named(tmp_path, header, named):
+    csv_path, folder = write_files(tmp_path / "set", f"{header}\na.png,1\n", ["a.png"])
+    with pytest.raises(StimulusError, match=f"no column {named}"):
+        StimulusSet.from_files(csv_path, folder)
+
+
+def test_loader_class_can_be_overridden(tmp_path):
+    class UpperCase(StimulusSetLoader):
+        def load(self):
+            loaded = super().load()
+            loaded["object_name"] = loaded["object_name"].str.upper()
+            return loaded
+
+    class Shouting(StimulusSet):
+        @classmethod
+        def get_loader_class(cls):
+            return UpperCase
+
+    csv_path, folder = write_files(tmp_path / "set", "stimulus_id,filename,object_name\na,a.png,car\n", ["a.png"])
+    loaded = Shouting.from_files(csv_path, folder)
+    assert type(loaded) is Shouting
+    assert loaded["object_name"].tolist() == ["CAR"]
+    assert loaded.get_stimulus("a") == folder / "a.png"

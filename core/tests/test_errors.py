@@ -1,0 +1,69 @@
+"""Errors are what callers catch, show their message, and suggest names."""
+
+import pickle
+
+import pytest
+
+from brainscore_core import errors
+from brainscore_core.errors import BrainScoreError, nearest
+
+CAUGHT_AS = {
+    "AssemblyError": (ValueError, AssertionError),
+    "CeilingError": (ValueError,),
+    "ChecksumError": (OSError,),
+    "ConfigurationError": (ValueError, AssertionError),
+    "CorruptFileError": (OSError,),
+    "DownloadError": (OSError,),
+    "DuplicateIdentifierError": (ValueError, AssertionError),
+    "LayerNotFoundError": (KeyError, AssertionError),
+    "MissingStimulusError": (FileNotFoundError, ValueError, AssertionError),
+    "PluginError": (ImportError, AssertionError),
+    "RequirementsError": (RuntimeError,),
+    "StimulusError": (ValueError, AssertionError),
+    "UnknownIdentifierError": (KeyError, AssertionError),
+    "UploadError": (OSError,),
+}
+
+
+def test_every_error_is_listed_here():
+    kinds = {
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, BrainScoreError) and kind is not BrainScoreError
+    }
+    assert kinds == set(CAUGHT_AS)
+    assert set(errors.__all__) == kinds | {"BrainScoreError", "nearest"}
+
+
+@pytest.mark.parametrize(("name", "builtins"), CAUGHT_AS.items(), ids=CAUGHT_AS)
+def test_error(name, builtins):
+    error = getattr(errors, name)("No 'x' here.\nTry 'y'.")
+    assert isinstance(error, (BrainScoreError,))
+    for builtin in builtins:
+        assert isinstance(error, builtin)
+    assert str(error) == f"{error}" == "No 'x' here.\nTry 'y'."
+    assert str(getattr(errors, name)()) == ""
+    copied = pickle.loads(pickle.dumps(error))  # noqa: S301 -- made on the same line; workers send errors this way
+    assert type(copied) is type(error)
+    assert str(copied) == str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("alexnt", ["resnet50", "alexnet", "pixels"], ["alexnet"]),
+        ("ALEXNET", ["alexnet"], ["alexnet"]),
+        ("alexnet", ["AlexNet"], ["AlexNet"]),
+        ("zzz", ["alexnet"], []),
+        ("alexnet", [], []),
+        ("", ["alexnet"], []),
+    ],
+)
+def test_nearest(name, known, expected):
+    assert nearest(name, known) == expected
+
+
+def test_nearest_is_best_first_and_limited():
+    known = ["resnet18", "resnet34", "resnet50", "resnet50_v2", "pixels"]
+    assert nearest("resnet50", known, most=2) == ["resnet50", "resnet50_v2"]
+    assert nearest("resnet50", iter(known), most=1) == ["resnet50"]
