@@ -120,13 +120,21 @@ def _recorded_layers(model: BrainModel) -> dict[str, Any]:
 def _score_in_new_environment(model_identifier: str, benchmark_identifier: str, *, report: bool) -> Score:
     from brainscore_core.metrics import Score
     from brainscore_core.plugin_management.isolated_score import isolated_score
+    from brainscore_core.scoring import records
     from brainscore_vision.loading import find_plugin_directory
 
-    folders = [
-        find_plugin_directory("model", model_identifier),
-        find_plugin_directory("benchmark", benchmark_identifier),
-    ]
-    record, path = isolated_score("brainscore_vision", model_identifier, benchmark_identifier, plugin_folders=folders)
+    path = records.record_path(settings().home / "scores", model_identifier, benchmark_identifier)
+    record = isolated_score(
+        "brainscore_vision",
+        model_identifier,
+        benchmark_identifier,
+        plugin_folders=[
+            find_plugin_directory("benchmark", benchmark_identifier),
+            find_plugin_directory("model", model_identifier),
+        ],
+        record_path=path,
+        read=records.ScoreRecord.read,
+    )
     if report:
         print(format_record(record, path), file=sys.stderr)  # noqa: T201 - the documented summary
     result = Score(float("nan") if record.score is None else record.score)

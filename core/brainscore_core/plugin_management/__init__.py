@@ -1,0 +1,1 @@
+"""Find plugins without importing them, install what they require, and import them."""

@@ -1,0 +1,139 @@
+"""Build environments in which the requirements of one plugin cannot disturb another.
+
+An environment is a virtual environment of the running interpreter that sees everything importable here (the libraries
+from where they are imported now, and the packages installed beside them) through a ``.pth`` file, behind its own
+packages. What a plugin requires is installed into it and hides the version from here. So it costs little to make, and
+it isolates additions and other versions; it does not hide packages that are installed here and that a plugin forgot to
+require.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from brainscore_core.caching import atomic_path, locked
+from brainscore_core.config import settings
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management._processes import Finished, run_program
+from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
+from brainscore_core.plugin_management.requirements import LAYER_MARKER, is_satisfied, run_installer
+
+__all__ = ["environment_for", "run_in_environment"]
+
+_FORMAT = 1  # raise it whenever environments are made differently
+
+
+def environment_for(plugin_folders: Sequence[Path]) -> Path:
+    """Return the interpreter of an environment that has what some plugins require, making it the first time.
+
+    Parameters
+    ----------
+    plugin_folders : sequence of Path
+        The plugins that shall work there together, such as a model and a benchmark.
+
+    Returns
+    -------
+    Path
+        Its ``python``. Environments are kept below ``environments`` in the cache home under the digest of the
+        requirements, the running interpreter and the paths it imports from.
+
+    Raises
+    ------
+    RequirementsError
+        If the requirements cannot be read or installed.
+    """
+    lines = {line.text: line for folder in plugin_folders for line in read_requirements(folder)}
+    paths = _visible_paths()
+    content = [_FORMAT, sys.version, sys.executable, sys.prefix, sorted(lines), paths]
+    digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()[:32]
+    folder = settings().cache_home / "environments" / digest
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    with locked(folder):
+        if not (folder / LAYER_MARKER).is_file():
+            # Programs installed into an environment hold its path, so it is made in place and not renamed.
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                _make(folder, python, list(lines.values()), paths, plugin_folders)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+    return python
+
+
+def run_in_environment(
+    python: Path, arguments: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
+) -> Finished:
+    """Run an interpreter, passing on to standard error what it says.
+
+    Parameters
+    ----------
+    python : Path
+        As `environment_for` returns it.
+    arguments : sequence of str or Path
+        What follows ``python``, such as ``['-m', 'brainscore_vision', 'score', ...]``.
+    environment : mapping of str to str, optional
+        Variables to set besides those of this process.
+    """
+    return run_program([python, *arguments], environment=environment, echo=True)
+
+
+def _make(
+    folder: Path, python: Path, lines: Sequence[RequirementLine], paths: Sequence[str], plugin_folders: Sequence[Path]
+) -> None:
+    uv = shutil.which("uv")
+    program = (
+        [uv, "venv", "--quiet", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
+    )
+    _require_success(run_program([*program, folder]), "An environment cannot be made.")
+    (_site_packages(folder) / "_brainscore_parent.pth").write_text("".join(f"{path}\n" for path in paths), "utf-8")
+    # Satisfied requirements come from here through the .pth file; installing them again would only cost time.
+    missing = [line for line in lines if line.requirement is None or not is_satisfied(line.requirement)]
+    if missing:
+        names = " and ".join(path.name for path in plugin_folders)
+        sys.stderr.write(f"Installing what {names} require: {', '.join(line.text for line in missing)}\n")
+        finished = run_installer(missing, python=python, constraints=_own_bounds(), layered=True)
+        _require_success(finished, f"What {names} require cannot be installed into an environment.")
+    # Written last: an environment without it is not whole.
+    with atomic_path(folder / LAYER_MARKER) as temporary:
+        temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
+
+
+def _require_success(finished: Finished, message: str) -> None:
+    if finished.status != 0:
+        raise RequirementsError(f"{message}\n{finished}\nCorrect the requirements of the plugins and try again.")
+
+
+def _site_packages(folder: Path) -> Path:
+    scheme = "nt" if os.name == "nt" else "posix_prefix"
+    return Path(sysconfig.get_path("purelib", scheme, {"base": str(folder), "platbase": str(folder)}))
+
+
+def _visible_paths() -> list[str]:
+    """Return the folders that this interpreter imports from, without the standard library and the running script."""
+    standard = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    standard |= {str(Path(path, "lib-dynload")) for path in standard}
+    library = str(Path(__file__).parents[2])
+    others = sys.path if sys.flags.safe_path else sys.path[1:]
+    return [path for path in dict.fromkeys([library, *others]) if path not in standard and path and Path(path).is_dir()]
+
+
+def _own_bounds() -> list[str]:
+    """Return which versions the libraries themselves can work with, as far as they are installed distributions."""
+    bounds: list[str] = []
+    for name in ("brainscore-core", "brainscore-vision", "brainscore-workspace"):
+        try:
+            required = [Requirement(text) for text in metadata.requires(name) or ()]
+        except metadata.PackageNotFoundError:
+            continue
+        bounds += [f"{each.name}{each.specifier}" for each in required if each.marker is None and not each.url]
+    return [bound for bound in dict.fromkeys(bounds) if not bound.startswith("brainscore")]

@@ -1,0 +1,305 @@
+"""Import the plugin that registers an identifier and return the factory it registered."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from brainscore_core.config import settings
+from brainscore_core.errors import BrainScoreError, PluginError
+from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, Registration, library_roots
+from brainscore_core.plugin_management.registry import (
+    KINDS,
+    Kind,
+    duplicate_identifier,
+    kind_named,
+    unknown_identifier,
+)
+
+__all__ = ["find_plugin", "import_plugin", "known_identifiers_of", "load_plugin"]
+
+_Registry = dict[str, Callable[..., Any]]
+
+_REQUIREMENT_FILES = ("requirements.txt", "setup.py")
+_MOST_LISTED = 5
+
+# Which module registered (library, registry, identifier), for plugins that compute their identifiers.
+_origins: dict[tuple[str, str, str], str] = {}
+
+
+def import_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Callable[..., Any]:
+    """Return the factory registered under an identifier, importing the plugin that registers it if need be.
+
+    Parameters
+    ----------
+    library : str
+        Name of the package that has the registries, such as ``'brainscore_vision'``.
+    kind : str
+        ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or the name of a folder.
+    identifier : str
+        Key in the registry. What was assigned to the registry at run time is found without any plugin.
+    index : PluginIndex, optional
+        Which plugins there are; None stands for those of the library.
+
+    Returns
+    -------
+    callable
+        As the plugin registered it.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin registers the identifier.
+    DuplicateIdentifierError
+        More than one plugin does.
+    PluginError
+        The plugin cannot be read or imported, or imports without registering the identifier.
+    RequirementsError
+        What the plugin requires cannot be installed.
+    """
+    wanted = kind_named(kind)
+    registry = _registry(library, wanted)
+    if identifier not in registry:
+        plugin, registration = _find(library, wanted, identifier, index or PluginIndex(library_roots(library)))
+        load_plugin(library, plugin)
+        if identifier not in registry:
+            raise _not_registered(plugin, wanted, identifier, registration)
+    return registry[identifier]
+
+
+def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Plugin:
+    """Return the plugin that registers an identifier.
+
+    It is not imported; only if no plugin registers the identifier literally, those that compute identifiers are.
+    Parameters and errors are those of `import_plugin`.
+    """
+    return _find(library, kind_named(kind), identifier, index or PluginIndex(library_roots(library)))[0]
+
+
+def known_identifiers_of(library: str, kind: str, *, index: PluginIndex | None = None) -> list[str]:
+    """Return every identifier that plugins register literally or that was registered at run time, sorted.
+
+    Parameters are those of `import_plugin`. No plugin is imported.
+    """
+    wanted = kind_named(kind)
+    index = index or PluginIndex(library_roots(library))
+    return sorted({*index.identifiers(wanted), *_registry(library, wanted)})
+
+
+def load_plugin(library: str, plugin: Plugin) -> ModuleType:
+    """Import a plugin, after installing what it requires if ``BS_INSTALL_DEPENDENCIES`` is ``yes``.
+
+    Parameters
+    ----------
+    library : str
+        Name of the package that has the registries.
+    plugin : Plugin
+        Which plugin.
+
+    Raises
+    ------
+    PluginError
+        The plugin raises an error while it is imported. Its modules and registrations are forgotten again, so that a
+        later attempt starts afresh.
+    RequirementsError
+        What the plugin requires cannot be installed.
+    """
+    imported = sys.modules.get(plugin.module)
+    if imported is not None:
+        return _checked_origin(plugin, imported)
+    if settings().install_dependencies == "yes" and _requirement_file(plugin) is not None:
+        from brainscore_core.plugin_management.requirements import install_requirements  # most plugins have none
+
+        install_requirements(plugin.name, plugin.directory)
+    registries = {kind.registry: _registry(library, kind) for kind in KINDS.values()}
+    before = {name: dict(registry) for name, registry in registries.items()}
+    modules = set(sys.modules)
+    try:
+        module = _checked_origin(plugin, _import_module(plugin))
+    except BaseException as error:
+        _forget(plugin, registries, before, modules)
+        if not isinstance(error, (Exception, SystemExit)):
+            raise  # Ctrl-C and the like concern the whole program
+        raise PluginError(_explain(library, plugin, error)) from error
+    for name, registry in registries.items():
+        for identifier in registry.keys() - before[name].keys():
+            _origins.setdefault((library, name, identifier), plugin.module)  # plugins it loaded are there before it
+    return module
+
+
+def _registry(library: str, kind: Kind) -> _Registry:
+    registry = getattr(importlib.import_module(library), kind.registry, None)
+    return registry if isinstance(registry, dict) else {}
+
+
+# Finding -------------------------------------------------------------------------------------------------------------
+
+
+def _find(library: str, kind: Kind, identifier: str, index: PluginIndex) -> tuple[Plugin, Registration | None]:
+    found = index.find(kind, identifier)
+    if len(found) > 1:
+        raise duplicate_identifier(kind, identifier, [(plugin.init_file, entry.line) for plugin, entry in found])
+    if found:
+        return found[0]
+    remarks: list[str] = []
+    for plugin in index.computing(kind):
+        try:
+            load_plugin(library, plugin)
+        except BrainScoreError as error:
+            remarks.append(
+                f"It may be registered by {plugin.module}, which computes its identifiers but fails: {error}"
+            )
+            continue
+        factory = _registry(library, kind).get(identifier)
+        origin = _origins.get((library, kind.registry, identifier))
+        if factory is not None and (origin == plugin.module or _comes_from(factory, plugin)):
+            return plugin, None
+    raise _not_found(library, kind, identifier, index, remarks)
+
+
+def _comes_from(factory: object, plugin: Plugin) -> bool:
+    """Whether a factory was registered by a plugin, as far as its module tells."""
+    module = getattr(getattr(factory, "func", factory), "__module__", None)  # partial functions hold theirs in `func`
+    return isinstance(module, str) and f"{module}.".startswith(f"{plugin.module}.")
+
+
+def _not_found(
+    library: str, kind: Kind, identifier: str, index: PluginIndex, remarks: Iterable[str]
+) -> BrainScoreError:
+    broken = index.broken(kind.folder)
+    for plugin in broken:
+        if _mentions(plugin, identifier):
+            return PluginError(
+                f"The {kind.label} {identifier!r} seems to be registered by a plugin that cannot be read: "
+                f"{plugin.problem}. Correct that file and try again."
+            )
+    remarks = list(remarks)
+    if broken:
+        listing = "; ".join(str(plugin.problem) for plugin in broken[:_MOST_LISTED])
+        more = f"; and {len(broken) - _MOST_LISTED} more" if len(broken) > _MOST_LISTED else ""
+        remarks.append(f"{len(broken)} plugin{'s' * (len(broken) > 1)} there cannot be read: {listing}{more}.")
+    return unknown_identifier(
+        kind,
+        identifier,
+        library=library,
+        known=dict.fromkeys([*index.identifiers(kind), *_registry(library, kind)]),
+        elsewhere=[
+            other
+            for other in KINDS.values()
+            if other is not kind and (identifier in _registry(library, other) or index.find(other, identifier))
+        ],
+        remarks=remarks,
+    )
+
+
+def _mentions(plugin: Plugin, identifier: str) -> bool:
+    try:
+        return identifier.encode(errors="replace") in plugin.init_file.read_bytes()
+    except OSError:
+        return False  # that is its problem, which is listed
+
+
+def _not_registered(plugin: Plugin, kind: Kind, identifier: str, registration: Registration | None) -> PluginError:
+    place = f"{plugin.init_file}:{registration.line if registration else 1}"
+    if registration is not None and registration.conditional:
+        reason = "the registration stands below a condition that does not hold here"
+    else:
+        reason = "something removed it again, or the plugin is still being imported"
+    return PluginError(
+        f"The plugin {plugin.name!r} was imported but has not registered the {kind.label} {identifier!r} ({place}): "
+        f"{reason}. Expected: {kind.registry}[{identifier!r}] = ... runs whenever the plugin is imported."
+    )
+
+
+# Importing -----------------------------------------------------------------------------------------------------------
+
+
+def _import_module(plugin: Plugin) -> ModuleType:
+    package = importlib.import_module(plugin.root.package)
+    inside = any(Path(path).absolute() == plugin.root.path for path in package.__path__)
+    if inside and "." not in plugin.name:
+        return importlib.import_module(plugin.module)
+    # A dot in the name of the folder, or a folder outside the package: say where the module is.
+    specification = importlib.util.spec_from_file_location(
+        plugin.module, plugin.init_file, submodule_search_locations=[str(plugin.directory)]
+    )
+    if specification is None or specification.loader is None:
+        raise ImportError(f"{plugin.init_file} is not a Python module.")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[plugin.module] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def _checked_origin(plugin: Plugin, module: ModuleType) -> ModuleType:
+    origin = getattr(module, "__file__", None)
+    if origin is not None and Path(origin).resolve() != plugin.init_file.resolve():
+        raise PluginError(
+            f"Two plugins would be imported as {plugin.module!r}: {origin} and {plugin.init_file}. Rename one folder."
+        )
+    return module
+
+
+def _forget(plugin: Plugin, registries: dict[str, _Registry], before: dict[str, _Registry], modules: set[str]) -> None:
+    """Undo what a failed import left behind, but not what other plugins did that it loaded."""
+    for name in [name for name in sys.modules if f"{name}.".startswith(f"{plugin.module}.")]:
+        if name not in modules:
+            del sys.modules[name]
+    literal = {(found.registry, found.identifier) for found in plugin.registrations}
+    for name, registry in registries.items():
+        for identifier, factory in list(registry.items()):
+            if factory is before[name].get(identifier):
+                continue
+            if (name, identifier) in literal or _comes_from(factory, plugin):
+                if identifier in before[name]:
+                    registry[identifier] = before[name][identifier]
+                else:
+                    del registry[identifier]
+
+
+# Explaining ----------------------------------------------------------------------------------------------------------
+
+
+def _explain(library: str, plugin: Plugin, error: BaseException) -> str:
+    file, line = _where(plugin, error)
+    said = f"{type(error).__name__}: {error}".rstrip(": .")
+    message = f"The plugin {plugin.name!r} of {plugin.root.package} cannot be imported: {file}:{line}: {said}."
+    return " ".join([message, *_remedy(library, plugin, error)])
+
+
+def _where(plugin: Plugin, error: BaseException) -> tuple[str, int]:
+    if isinstance(error, SyntaxError) and error.filename:
+        return error.filename, error.lineno or 1
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(plugin.directory)]
+    if own:
+        return own[-1].filename, own[-1].lineno or 1
+    return str(plugin.init_file), 1
+
+
+def _remedy(library: str, plugin: Plugin, error: BaseException) -> list[str]:
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return []
+    missing = error.name.partition(".")[0]
+    if missing in (library, "brainscore_core"):
+        return [f"The library has no module {error.name!r}."]
+    file, mode = _requirement_file(plugin), settings().install_dependencies
+    if file is None or mode == "yes":
+        where = plugin.directory / _REQUIREMENT_FILES[0]
+        return [f"Name the distribution that provides {missing!r} in {where}."]
+    install = f"{sys.executable} -m pip install " + (f"-r {file}" if file.suffix == ".txt" else missing)
+    return [
+        f"BS_INSTALL_DEPENDENCIES={mode}, so what {file} requires is not installed here.",
+        f"Set BS_INSTALL_DEPENDENCIES=yes, or run: {install}",
+    ]
+
+
+def _requirement_file(plugin: Plugin) -> Path | None:
+    files = (plugin.directory / name for name in _REQUIREMENT_FILES)
+    return next((file for file in files if file.is_file()), None)

@@ -1,0 +1,123 @@
+"""Name the kinds of things that plugins register, and phrase the errors of a look-up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from brainscore_core.errors import ConfigurationError, DuplicateIdentifierError, UnknownIdentifierError, nearest
+
+__all__ = ["KINDS", "Kind", "duplicate_identifier", "kind_named", "unknown_identifier"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of thing that plugins register.
+
+    Attributes
+    ----------
+    name : str
+        Singular, such as ``'model'``.
+    label : str
+        The same in the words of a message, such as ``'stimulus set'``.
+    folder : str
+        Folder of the library that holds its plugins, such as ``'models'``.
+    registry : str
+        Name of the dictionary that plugins assign to, such as ``'model_registry'``.
+    """
+
+    name: str
+    label: str
+    folder: str
+    registry: str
+
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(name="data", label="data", folder="data", registry="data_registry"),
+        Kind(name="stimulus_set", label="stimulus set", folder="data", registry="stimulus_set_registry"),
+        Kind(name="metric", label="metric", folder="metrics", registry="metric_registry"),
+        Kind(name="benchmark", label="benchmark", folder="benchmarks", registry="benchmark_registry"),
+        Kind(name="model", label="model", folder="models", registry="model_registry"),
+    )
+}
+
+
+def kind_named(name: str) -> Kind:
+    """Return a kind by its name, ``'model'``, its plural or that of its folder, ``'models'``.
+
+    Raises
+    ------
+    ConfigurationError
+        For any other name.
+    """
+    for kind in KINDS.values():
+        if name in (kind.name, f"{kind.name}s", kind.folder):
+            return kind
+    raise ConfigurationError(f"There are no plugins of kind {name!r}; expected one of {', '.join(map(repr, KINDS))}.")
+
+
+def unknown_identifier(
+    kind: Kind,
+    identifier: str,
+    *,
+    library: str,
+    known: Iterable[str],
+    elsewhere: Sequence[Kind] = (),
+    remarks: Sequence[str] = (),
+) -> UnknownIdentifierError:
+    """Phrase that nothing is registered under an identifier.
+
+    Parameters
+    ----------
+    kind : Kind
+        What was looked for.
+    identifier : str
+        What was asked for.
+    library : str
+        Name of the package whose plugins were searched, such as ``'brainscore_vision'``.
+    known : iterable of str
+        The identifiers that exist.
+    elsewhere : sequence of Kind
+        Other kinds under which the identifier does exist.
+    remarks : sequence of str
+        Sentences to add, such as which plugins could not be read.
+    """
+    known = list(known)
+    sentences = [f"No {kind.label} is registered as {identifier!r} ({len(known)} known)."]
+    suggestions = nearest(identifier, known)
+    if suggestions:
+        sentences.append(f"Did you mean {' or '.join(map(repr, suggestions))}?")
+    if elsewhere:
+        sentences.append(
+            f"{identifier!r} is the identifier of a {' and of a '.join(other.label for other in elsewhere)}: "
+            f"use {' or '.join(f'{_loader(other)}({identifier!r})' for other in elsewhere)}."
+        )
+    plural = kind.label if kind.label == "data" else f"{kind.label}s"
+    sentences.append(f"{plural.capitalize()} live in {library.replace('.', '/')}/{kind.folder}.")
+    return UnknownIdentifierError(" ".join([*sentences, *remarks]))
+
+
+def _loader(kind: Kind) -> str:
+    return f"load_{'dataset' if kind.name == 'data' else kind.name}"
+
+
+def duplicate_identifier(kind: Kind, identifier: str, places: Iterable[tuple[Path, int]]) -> DuplicateIdentifierError:
+    """Phrase that several plugins register one identifier.
+
+    Parameters
+    ----------
+    kind : Kind
+        What was looked for.
+    identifier : str
+        What was asked for.
+    places : iterable of (Path, int)
+        File and line of each registration.
+    """
+    listing = " and ".join(f"{path}:{line}" for path, line in places)
+    return DuplicateIdentifierError(
+        f"The {kind.label} {identifier!r} is registered by more than one plugin: {listing}. "
+        "Rename it in all of them but one: an identifier means one thing."
+    )

@@ -1,0 +1,240 @@
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from brainscore_core.config import settings
+from brainscore_core.errors import PluginError
+from brainscore_core.plugin_management import discovery
+from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.registry import KINDS
+
+MODEL = KINDS["model"]
+
+
+@pytest.fixture
+def index(library):
+    return PluginIndex(library_roots(library.name))
+
+
+@pytest.fixture
+def parsed(monkeypatch):
+    """The names of the plugins that are parsed from now on."""
+    names = []
+    parse = discovery._parse
+    monkeypatch.setattr(discovery, "_parse", lambda root, name, stamp: names.append(name) or parse(root, name, stamp))
+    return names
+
+
+def forget():
+    """Be like a new process."""
+    discovery._known.clear()
+
+
+def index_files():
+    return sorted((settings().cache_home / "plugin-index").glob("*.json"))
+
+
+def test_roots_of_a_library_are_found_without_importing_it(library):
+    roots = library_roots(library.name)
+    assert {(root.folder, root.path, root.package) for root in roots} == {
+        (folder, library.path / folder, f"{library.name}.{folder}")
+        for folder in ("data", "metrics", "benchmarks", "models")
+    }
+    assert library.name not in sys.modules
+
+
+def test_a_library_that_is_absent_is_named():
+    with pytest.raises(PluginError, match="no_such_library"):
+        library_roots("no_such_library")
+
+
+def test_finding_does_not_import(library, index):
+    directory = library.add("models", "alexnet-7be5be79", "raise RuntimeError\nmodel_registry['alexnet:7be5'] = f")
+    ((plugin, registration),) = index.find(MODEL, "alexnet:7be5")
+    assert (plugin.directory, registration.line) == (directory, 3)
+    assert plugin.module == f"{library.name}.models.alexnet-7be5be79"
+    assert index.find(MODEL, "alexnet") == []
+
+
+def test_data_and_stimulus_sets_share_a_folder(library, index):
+    library.add(
+        "data",
+        "lab2026",
+        "from LIBRARY import stimulus_set_registry\ndata_registry['a'] = 1\nstimulus_set_registry['s'] = 1",
+    )
+    assert index.identifiers(KINDS["data"]) == ["a"]
+    assert index.identifiers(KINDS["stimulus_set"]) == ["s"]
+
+
+def test_what_is_no_plugin_is_passed_over(library, index):
+    for name in (".hidden", "_private", "__pycache__"):
+        library.add("models", name, "model_registry['x'] = f")
+    library.add("models", "no_init", "model_registry['x'] = f").joinpath("__init__.py").unlink()
+    (library.path / "models" / "file.py").write_text("model_registry['x'] = f")
+    assert index.plugins("models") == []
+
+
+def test_a_root_that_does_not_exist_holds_nothing(tmp_path):
+    assert PluginIndex([PluginRoot(folder="models", path=tmp_path / "none", package="p")]).plugins("models") == []
+
+
+def test_a_broken_plugin_is_named_and_the_others_are_found(library, index):
+    library.add("models", "good", "model_registry['good'] = f")
+    broken = library.add("models", "broken", "model_registry['broken'] = (")
+    (plugin,) = index.broken("models")
+    assert plugin.name == "broken"
+    assert plugin.problem.startswith(f"{broken / '__init__.py'}:2: ")
+    assert index.identifiers(MODEL) == ["good"]
+
+
+def test_an_unreadable_encoding_is_a_problem_not_a_crash(library, index):
+    (library.add("models", "bytes", "") / "__init__.py").write_bytes(b"\x00model_registry['x'] = '\xff'")
+    assert [plugin.name for plugin in index.broken("models")] == ["bytes"]
+
+
+def test_conditional_registrations_can_be_left_out(library, index):
+    library.add("models", "plugin", "model_registry['a'] = f\nif x:\n    model_registry['b'] = f")
+    assert index.identifiers(MODEL) == ["a", "b"]
+    assert index.identifiers(MODEL, conditional=False) == ["a"]
+
+
+def test_added_changed_and_removed_plugins_count_at_once(library, index):
+    first = library.add("models", "first", "model_registry['a'] = f")
+    assert index.identifiers(MODEL) == ["a"]
+    library.add("models", "second", "model_registry['b'] = f")
+    assert index.identifiers(MODEL) == ["a", "b"]
+    library.add("models", "first", "model_registry['c'] = f")  # same size, and perhaps the same time stamp
+    assert index.identifiers(MODEL) == ["c", "b"]
+    (first / "__init__.py").unlink()
+    assert index.identifiers(MODEL) == ["b"]
+
+
+def age(monkeypatch):
+    """Let everything written so far have been written long ago, as seen by the index."""
+    now = time.time_ns()
+    monkeypatch.setattr(discovery.time, "time_ns", lambda: now + 3_600_000_000_000)
+
+
+def test_only_what_changed_is_parsed_again(library, index, parsed, monkeypatch):
+    for name in "abc":
+        library.add("models", name, f"model_registry['{name}'] = f")
+    age(monkeypatch)
+    index.plugins("models")
+    assert parsed == ["a", "b", "c"]
+    for _ in range(2):
+        forget()
+        index.plugins("models")
+    assert parsed == ["a", "b", "c"]
+    library.add("models", "b", "model_registry['changed'] = f")
+    forget()
+    assert index.identifiers(MODEL) == ["a", "changed", "c"]
+    assert parsed == ["a", "b", "c", "b"]
+
+
+def test_a_change_that_keeps_size_and_modification_time_counts(library, index, monkeypatch):
+    file = library.add("models", "plugin", "model_registry['a'] = f") / "__init__.py"
+    age(monkeypatch)
+    before = file.stat()
+    assert index.identifiers(MODEL) == ["a"]
+    time.sleep(0.02)  # longer than the file system's clock takes for one step
+    file.write_text(file.read_text().replace("'a'", "'b'"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert index.identifiers(MODEL) == ["b"]
+
+
+def test_a_file_too_young_to_be_trusted_is_parsed_again(library, index, parsed):
+    library.add("models", "young", "model_registry['a'] = f")
+    index.plugins("models")
+    index.plugins("models")
+    assert parsed == ["young", "young"]
+
+
+def test_an_index_read_from_disk_equals_the_parsed_one(library, index):
+    library.add("models", "a", "if x:\n    model_registry['é\\ud800'] = f\nmodel_registry[y] = f")
+    library.add("models", "b", "model_registry[")
+    fresh = index.plugins("models")
+    forget()
+    entries = discovery._read(
+        *next(iter((discovery._index_file(root), root) for root in index.roots if root.folder == "models"))
+    )
+    assert [entry.plugin for entry in entries.values()] == fresh
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: text[: len(text) // 2],
+        lambda text: "[]",
+        lambda text: "null",
+        lambda text: "[" * 100_000,
+        lambda text: text.replace('"model_registry"', "7"),
+        lambda text: text.replace('"plugins":{', '"plugins":{"x":3,'),
+        lambda text: text.replace("models", "benchmarks"),
+        lambda text: json.dumps({**json.loads(text), "format": -1}),
+        lambda text: "\x00\xff",
+    ],
+)
+def test_a_damaged_index_is_made_anew(library, index, damage, monkeypatch):
+    library.add("models", "plugin", "model_registry['a'] = f")
+    age(monkeypatch)
+    index.plugins("models")
+    (file,) = index_files()
+    whole = file.read_text()
+    file.write_text(damage(whole), encoding="latin-1")
+    forget()
+    assert index.identifiers(MODEL) == ["a"]
+    assert file.read_text() == whole
+
+
+def test_an_index_that_cannot_be_written_only_costs_time(library, index, monkeypatch, tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "file" / "below"))
+    library.add("models", "plugin", "model_registry['a'] = f")
+    assert index.identifiers(MODEL) == ["a"]
+    assert "plugin index" in caplog.text
+
+
+def test_nothing_is_kept_when_caching_is_disabled(library, index, monkeypatch):
+    monkeypatch.setenv("RESULTCACHING_DISABLE", "1")
+    library.add("models", "plugin", "model_registry['a'] = f")
+    assert index.identifiers(MODEL) == ["a"]
+    assert index_files() == []
+
+
+def test_parsing_shows_no_warnings_of_the_source(library, index, recwarn):
+    library.add("models", "plugin", "model_registry['\\d'] = f")
+    assert len(index.plugins("models")) == 1
+    assert not [warning for warning in recwarn if issubclass(warning.category, SyntaxWarning)]
+
+
+def test_many_processes_may_index_at_once(library):
+    for number in range(30):
+        library.add("models", f"plugin{number}", f"model_registry['model{number}'] = f")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from brainscore_core.plugin_management.discovery import PluginIndex, library_roots\n"
+        "from brainscore_core.plugin_management.registry import KINDS\n"
+        "index = PluginIndex(library_roots(sys.argv[2]))\n"
+        "for _ in range(20): assert len(index.identifiers(KINDS['model'])) == 30\n"
+    )
+    command = [sys.executable, "-c", program, str(library.path.parent), library.name]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [(process.communicate()[1], process.returncode) for process in processes] == [("", 0)] * 4
+    assert len(index_files()) == 1
+
+
+def test_looking_up_imports_nothing_heavy(library):
+    library.add("models", "plugin", "model_registry['a'] = f")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from brainscore_core.plugin_management.import_plugin import find_plugin\n"
+        "find_plugin(sys.argv[2], 'model', 'a')\n"
+        "print([name for name in ('pandas', 'xarray', 'torch', 'boto3', 'scipy', 'packaging') if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", program, str(library.path.parent), library.name]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,118 @@
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brainscore_core.config import settings
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.environment import environment_for, run_in_environment
+
+
+def make_wheel(folder: Path, name: str, version: str = "1.0", requires: str = "") -> None:
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}.py", f"VERSION = {version!r}\n")
+        header = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        wheel.writestr(f"{info}/METADATA", header + (f"Requires-Dist: {requires}\n" if requires else ""))
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    wheels = tmp_path / "wheels"
+    make_wheel(wheels, "bs_example", "1.0")
+    make_wheel(wheels, "numpy", "99.0")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
+    monkeypatch.setenv("PATH", os.defpath)  # no uv
+
+    def make(name, requirements):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "requirements.txt").write_text(requirements)
+        return folder
+
+    return make
+
+
+def ask(python, expression, *imports):
+    program = "".join(f"import {name}; " for name in imports) + f"print({expression})"
+    return subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def environments():
+    return [path for path in (settings().cache_home / "environments").iterdir() if path.is_dir()]
+
+
+def test_an_environment_has_the_requirements_and_sees_what_is_here(plugins, capsys):
+    python = environment_for([plugins("model", "bs_example\n"), plugins("benchmark", "numpy\n")])
+    assert ask(python, "bs_example.VERSION", "bs_example") == "1.0"
+    assert ask(python, "numpy.__version__", "numpy") == np.__version__
+    assert ask(python, "config.__file__", "brainscore_core.config as config").startswith(str(Path(__file__).parents[2]))
+    assert ask(python, "sys.prefix", "sys") == str(python.parents[1]) != sys.prefix
+    assert capsys.readouterr().err == "Installing what model and benchmark require: bs_example\n"
+    with pytest.raises(ImportError):
+        import bs_example  # noqa: F401 - must not be here
+
+
+def test_another_version_hides_the_one_from_here(plugins):
+    python = environment_for([plugins("future", "numpy==99.0\n")])
+    assert ask(python, "numpy.VERSION", "numpy") == "99.0"
+
+
+def test_the_same_requirements_share_an_environment_and_others_do_not(plugins, monkeypatch):
+    first = environment_for([plugins("one", "bs_example\n")])
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail
+    assert environment_for([plugins("two", "# the same\nbs_example\n")]) == first
+    assert environment_for([plugins("three", "numpy\n")]) != first
+
+
+def test_a_failed_environment_leaves_nothing(plugins):
+    with pytest.raises(RequirementsError, match="What broken require cannot be installed") as caught:
+        environment_for([plugins("broken", "bs_absent\n")])
+    assert "No matching distribution found for bs_absent" in str(caught.value)
+    assert environments() == []
+
+
+def test_a_half_made_environment_is_made_anew(plugins):
+    folder = plugins("one", "bs_example\n")
+    python = environment_for([folder])
+    (python.parents[1] / "brainscore-environment.json").unlink()
+    python.unlink()
+    assert ask(environment_for([folder]), "bs_example.VERSION", "bs_example") == "1.0"
+
+
+def test_installing_inside_an_environment_sees_what_is_here(plugins, tmp_path, monkeypatch):
+    make_wheel(tmp_path / "wheels", "bs_needs_numpy", requires="numpy")
+    (tmp_path / "wheels" / "numpy-99.0-py3-none-any.whl").unlink()  # it could only come from here
+    python = environment_for([plugins("one", "bs_example\n")])
+    folder = plugins("metric", "bs_needs_numpy\n")
+    uv = tmp_path / "programs" / "uv"
+    uv.parent.mkdir()
+    uv.write_text("#!/bin/sh\nexit 9\n")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", str(uv.parent))
+    install = f"requirements.install_requirements('metric', pathlib.Path({str(folder)!r}))"
+    requirements = "brainscore_core.plugin_management.requirements as requirements"
+    assert ask(python, install, "pathlib", requirements) == "True"
+    assert ask(python, "bs_needs_numpy.VERSION", "bs_needs_numpy") == "1.0"
+
+
+def test_output_is_passed_on_and_its_end_kept(capfd):
+    program = "import os, sys; print(os.environ['MARK']); sys.exit('bad end')"
+    finished = run_in_environment(Path(sys.executable), ["-c", program], environment={"MARK": "here"})
+    assert (finished.status, finished.tail) == (1, "here\nbad end")
+    assert capfd.readouterr().err == "here\nbad end\n"
+
+
+def test_what_is_kept_about_an_environment_is_readable(plugins):
+    python = environment_for([plugins("one", "bs_example\n")])
+    content = json.loads((python.parents[1] / "brainscore-environment.json").read_text())
+    assert content["requirements"] == ["bs_example"]

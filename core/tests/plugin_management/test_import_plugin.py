@@ -1,0 +1,226 @@
+import sys
+
+import pytest
+
+from brainscore_core.errors import DuplicateIdentifierError, PluginError, UnknownIdentifierError
+from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
+
+
+def load(library, identifier, kind="model"):
+    return import_plugin(library.name, kind, identifier)()
+
+
+@pytest.mark.parametrize("name", ["alexnet", "alexnet-7be5be79", "3dresnet", "v1.5", "class"])
+def test_folders_of_any_name_are_imported_with_what_they_import(library, name):
+    library.add(
+        "models",
+        name,
+        "from .model import VALUE\nfrom . import model\nmodel_registry['x=1:y'] = lambda: (VALUE, model.__name__)",
+        model__py="VALUE = 42",
+    )
+    assert load(library, "x=1:y") == (42, f"{library.name}.models.{name}.model")
+    assert f"{library.name}.models.{name}" in sys.modules
+
+
+def test_a_plugin_is_imported_once_and_its_factory_called_every_time(library):
+    library.add("models", "plugin", "print('imported')\nmodel_registry['x'] = list")
+    first, second = load(library, "x"), load(library, "x")
+    assert first == []
+    assert first is not second
+
+
+def test_what_is_registered_at_run_time_needs_no_plugin(library):
+    library.module.model_registry["mine"] = lambda: "made here"
+    assert load(library, "mine") == "made here"
+    assert known_identifiers_of(library.name, "models") == ["mine"]
+    with pytest.raises(UnknownIdentifierError):
+        find_plugin(library.name, "model", "mine")
+
+
+def test_metrics_are_registered_by_aliases_too(library):
+    library.add(
+        "metrics", "pls", "metric_registry['pls_cv'] = dict\nmetric_registry['pls'] = metric_registry['pls_cv']"
+    )
+    assert import_plugin(library.name, "metric", "pls")(a=1) == {"a": 1}
+
+
+def test_unknown_identifier(library):
+    library.add("models", "alexnet", "model_registry['alexnet'] = list")
+    library.add("benchmarks", "lab", "benchmark_registry['Lab.IT-pls'] = list")
+    with pytest.raises(UnknownIdentifierError, match=r"'alexnt' \(1 known\)\. Did you mean 'alexnet'\?"):
+        load(library, "alexnt")
+    with pytest.raises(KeyError, match=r"use load_benchmark\('Lab.IT-pls'\)"):
+        load(library, "Lab.IT-pls")
+
+
+def test_two_plugins_with_one_identifier(library):
+    for name in ("one", "two"):
+        library.add("models", name, "model_registry['same'] = list")
+    with pytest.raises(DuplicateIdentifierError) as caught:
+        load(library, "same")
+    for name in ("one", "two"):
+        assert str(library.path / "models" / name / "__init__.py:2") in str(caught.value)
+
+
+def test_one_plugin_may_register_an_identifier_in_both_branches(library):
+    library.add("models", "plugin", "if True:\n    model_registry['x'] = list\nelse:\n    model_registry['x'] = dict")
+    assert load(library, "x") == []
+
+
+def test_a_guarded_registration_that_does_not_run_is_explained(library):
+    library.add("data", "lab", "READY = False\nif READY:\n    data_registry['x'] = list")
+    with pytest.raises(PluginError, match=r"__init__\.py:4\): the registration stands below a condition"):
+        load(library, "x", "data")
+
+
+def test_computed_identifiers_are_found_by_importing(library):
+    folder = library.add(
+        "models", "family", "for name in make():\n    model_registry[name] = list", registry="make, model_registry"
+    )
+    (library.path / "__init__.py").open("a").write("\ndef make(): return ['big', 'small']\n")
+    assert find_plugin(library.name, "model", "big").directory == folder
+    assert load(library, "small") == []
+    with pytest.raises(UnknownIdentifierError, match="Did you mean 'small'"):
+        load(library, "smal")
+
+
+def test_a_computing_plugin_that_fails_does_not_hide_the_others(library):
+    library.add("models", "a_fails", "model_registry[1 / 0] = list")
+    library.add("models", "b_works", "model_registry[str.lower('WORKS')] = lambda: 1")
+    assert load(library, "works") == 1
+    with pytest.raises(UnknownIdentifierError, match="ZeroDivisionError"):
+        load(library, "elsewhere")
+
+
+def test_a_plugin_that_does_not_parse_is_named_where_it_is_wanted(library):
+    library.add("models", "good", "model_registry['good'] = list")
+    library.add("models", "broken", "model_registry['wanted'] = list(")
+    assert load(library, "good") == []
+    with pytest.raises(PluginError, match=r"models.broken.__init__\.py:2: ") as caught:
+        load(library, "wanted")
+    assert "Correct that file" in str(caught.value)
+    with pytest.raises(UnknownIdentifierError, match=r"1 plugin there cannot be read: .*:2: "):
+        load(library, "another")
+
+
+def test_an_error_while_importing_names_plugin_file_and_line(library):
+    directory = library.add(
+        "models", "fails", "from . import model\nmodel_registry['x'] = list", model__py="import math\n\nmath.sqrt(-1)\n"
+    )
+    with pytest.raises(PluginError) as caught:
+        load(library, "x")
+    assert f"{directory / 'model.py'}:3: ValueError" in str(caught.value)
+    assert "'fails'" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_a_syntax_error_in_a_module_of_the_plugin_is_located(library):
+    directory = library.add(
+        "models", "fails", "from . import model\nmodel_registry['x'] = list", model__py="\ndef f(:\n"
+    )
+    with pytest.raises(PluginError) as caught:
+        load(library, "x")
+    assert f"{directory / 'model.py'}:2: SyntaxError" in str(caught.value)
+
+
+def test_an_error_far_below_is_located_in_the_plugin(library):
+    directory = library.add("models", "fails", "import json\n\njson.loads('{')\nmodel_registry['x'] = list")
+    with pytest.raises(PluginError) as caught:
+        load(library, "x")
+    assert f"{directory / '__init__.py'}:4: JSONDecodeError" in str(caught.value)
+
+
+def test_a_plugin_that_exits_does_not_end_the_program(library):
+    library.add("models", "exits", "import sys\nmodel_registry['x'] = list\nsys.exit(3)")
+    with pytest.raises(PluginError, match="SystemExit: 3"):
+        load(library, "x")
+
+
+def test_ctrl_c_is_passed_on_and_leaves_nothing(library):
+    library.add("models", "slow", "model_registry['x'] = list\nraise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        load(library, "x")
+    assert library.module.model_registry == {}
+
+
+def test_a_failed_import_leaves_nothing_and_can_be_tried_again(library):
+    library.module.model_registry["kept"] = dict
+    library.add(
+        "models",
+        "fails",
+        "from . import model\nmodel_registry['x'] = list\nmodel_registry['kept'] = model.Other\n1 / 0",
+        model__py="class Other: pass",
+    )
+    with pytest.raises(PluginError):
+        load(library, "x")
+    assert library.module.model_registry == {"kept": dict}
+    assert [name for name in sys.modules if name.startswith(f"{library.name}.models.fails")] == []
+    library.add("models", "fails", "from . import model\nmodel_registry['x'] = lambda: 'mended'", model__py="")
+    assert load(library, "x") == "mended"
+
+
+def test_what_a_failing_plugin_loaded_from_others_stays(library):
+    library.add("metrics", "good", "metric_registry['good'] = list")
+    library.add(
+        "benchmarks",
+        "fails",
+        "from brainscore_core.plugin_management.import_plugin import import_plugin\n"
+        "import_plugin('LIBRARY', 'metric', 'good')\nbenchmark_registry['x'] = list\n1 / 0",
+    )
+    with pytest.raises(PluginError):
+        load(library, "x", "benchmark")
+    assert library.module.metric_registry == {"good": list}
+    assert library.module.benchmark_registry == {}
+
+
+def test_a_missing_module_leads_to_the_requirements(library, monkeypatch):
+    directory = library.add(
+        "models", "needs", "import no_such_module.sub\nmodel_registry['x'] = list", requirements__txt="no-such-module\n"
+    )
+    with pytest.raises(PluginError, match="BS_INSTALL_DEPENDENCIES=no") as caught:
+        load(library, "x")
+    assert f"-m pip install -r {directory / 'requirements.txt'}" in str(caught.value)
+    (directory / "requirements.txt").unlink()
+    with pytest.raises(ImportError, match=r"provides 'no_such_module' in .*requirements\.txt"):
+        load(library, "x")
+
+
+def test_a_missing_module_of_the_library_is_no_requirement(library):
+    library.add("models", "old", "import LIBRARY.gone\nmodel_registry['x'] = list")
+    with pytest.raises(PluginError, match=rf"no module '{library.name}\.gone'") as caught:
+        load(library, "x")
+    assert "requirements" not in str(caught.value)
+
+
+def test_plugins_outside_the_library(library, tmp_path):
+    outside = tmp_path / "outside"
+    library.add("models", "inside", "model_registry['inside'] = list")
+    (library.path / "models" / "inside").rename(library.path / "models" / "moved")
+    (outside / "mine").mkdir(parents=True)
+    (outside / "mine" / "part.py").write_text("VALUE = 7")
+    (outside / "mine" / "__init__.py").write_text(
+        f"from {library.name} import model_registry\nfrom .part import VALUE\nmodel_registry['mine'] = lambda: VALUE"
+    )
+    root = PluginRoot(folder="models", path=outside, package=f"{library.name}.models")
+    index = PluginIndex([*library_roots(library.name), root])
+    assert import_plugin(library.name, "model", "mine", index=index)() == 7
+
+
+def test_two_folders_of_one_name_do_not_pass_for_each_other(library, tmp_path):
+    library.add("models", "same", "model_registry['first'] = list")
+    other = tmp_path / "outside" / "same"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text(f"from {library.name} import model_registry\nmodel_registry['second'] = list")
+    root = PluginRoot(folder="models", path=other.parent, package=f"{library.name}.models")
+    index = PluginIndex([*library_roots(library.name), root])
+    import_plugin(library.name, "model", "first", index=index)
+    with pytest.raises(PluginError, match="Two plugins would be imported"):
+        import_plugin(library.name, "model", "second", index=index)
+
+
+def test_known_identifiers_are_sorted_and_import_nothing(library):
+    library.add("models", "b", "model_registry['z'] = 1\nmodel_registry['a'] = 1")
+    library.module.model_registry["m"] = list
+    assert known_identifiers_of(library.name, "model") == ["a", "m", "z"]
+    assert f"{library.name}.models.b" not in sys.modules

@@ -1,0 +1,218 @@
+import string
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from brainscore_core.plugin_management._registrations import Computed, Registration, find_registrations
+
+
+def read(source):
+    return find_registrations(source.encode())
+
+
+def found(source):
+    registrations, computed = read(source)
+    assert computed == []
+    return [(entry.registry, entry.identifier, entry.conditional) for entry in registrations]
+
+
+def executed(source):
+    """What running the source really registers: the oracle."""
+    registry = {}
+    exec(compile(source, "<oracle>", "exec"), {"model_registry": registry, "factory": object, "__name__": "plugin"})  # noqa: S102 - sources of this test
+    return set(registry)
+
+
+identifiers = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+quotes = st.sampled_from(["repr", "double", "triple", "concatenated", "raw"])
+
+
+def spelled(identifier, quote):
+    if quote == "double":
+        return '"' + "".join(f"\\U{ord(character):08x}" for character in identifier) + '"'
+    if quote == "triple":
+        return f"'''{''.join(f'{chr(92)}U{ord(character):08x}' for character in identifier)}'''"
+    if quote == "concatenated":
+        middle = len(identifier) // 2
+        return f"({identifier[:middle]!r} {identifier[middle:]!r})"
+    if quote == "raw" and identifier.isalnum():
+        return f"r'{identifier}'"
+    return repr(identifier)
+
+
+STATEMENTS = {
+    "plain": "model_registry[{key}] = factory",
+    "spaces": "model_registry  [  {key}  ]  =  factory",
+    "lines": "model_registry[\n    {key}\n] = lambda: factory(\n    {key})",
+    "attribute": "class package: model_registry = model_registry\npackage.model_registry[{key}] = factory",
+    "annotated": "model_registry[{key}]: object = factory",
+    "twice": "x = model_registry[{key}] = factory",
+    "tuple": "x, model_registry[{key}] = 1, factory",
+    "renamed": "registry = model_registry\nregistry[{key}] = factory",
+    "setdefault": "model_registry.setdefault({key}, factory)",
+    "update": "model_registry.update({{{key}: factory}})",
+    "merge": "model_registry |= {{{key}: factory}}",
+    "variable": "name = {key}\nmodel_registry[name] = factory",
+    "loop": "for name in [{key}, 'another']:\n    model_registry[name] = factory",
+    "pairs": "for name, cls in {{{key}: factory, 'another': factory}}.items():\n    model_registry[name] = cls",
+    "fstring": "for end in ('a', 'b'):\n    model_registry[f'{{{key}}}-{{end}}'] = factory",
+    "percent": "for end in range(3):\n    model_registry['%s-%d' % ({key}, end)] = factory",
+    "format": "for i, end in enumerate('ab'):\n    model_registry['{{}}.{{}}{{}}'.format({key}, i, end)] = factory",
+    "added": "for end in ['-x', '-y']:\n    model_registry[{key} + end] = factory",
+    "comprehension": "model_registry.update({{name + {key}: factory for name in ('a', 'b')}})",
+    "nested": "for a in 'xy':\n    for b in 'pq':\n        model_registry[a + {key} + b] = factory",
+    "class body": "class Family:\n    model_registry[{key}] = factory",
+    "with": "import contextlib\nwith contextlib.nullcontext():\n    model_registry[{key}] = factory",
+    "grown": "names = [{key}]\nnames += ['another']\nfor name in names:\n    model_registry[name] = factory",
+}
+
+
+@given(identifier=identifiers, quote=quotes, statement=st.sampled_from(sorted(STATEMENTS)))
+@example(identifier="it's", quote="repr", statement="fstring")
+def test_every_spelling_registers_what_running_it_registers(identifier, quote, statement):
+    key = spelled(identifier, quote)
+    if statement == "fstring":  # until Python 3.12 an f-string cannot hold its own quotes or backslashes
+        source = f"key = {key}\n" + STATEMENTS[statement].format(key="key")
+    else:
+        source = STATEMENTS[statement].format(key=key)
+    registrations, computed = read(source)
+    assert {entry.identifier for entry in registrations} == executed(source)
+    assert not computed
+    assert not any(entry.conditional for entry in registrations)
+
+
+@given(identifier=identifiers, before=st.sampled_from(["# ", "x = ", "def f():\n    return ", "print("]))
+def test_text_that_only_looks_like_a_registration_does_not_count(identifier, before):
+    text = f"model_registry[{identifier!r}] = 1"
+    source = f"{before}{text!r}" + (")" if before.endswith("(") else "")
+    assert read(source) == ([], [])
+
+
+@given(st.text(string.printable, max_size=200))
+def test_any_text_is_read_or_refused_with_a_documented_error(text):
+    try:
+        registrations, computed = find_registrations(b"model_registry['x'] = 1\n" + text.encode())
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    assert registrations or computed
+
+
+def test_docstring_comment_and_wrapped_lines_of_a_real_plugin():
+    source = '''"""Register with ``benchmark_registry['<identifier>'] = ...``, such as benchmark_registry['no.1']."""
+from brainscore_vision import benchmark_registry
+# benchmark_registry['no.2'] = X
+benchmark_registry["Lab2026.IT-pls"] = lambda: Benchmark(
+    region='IT', layers=LAYERS['x'])
+'''
+    assert found(source) == [("benchmark_registry", "Lab2026.IT-pls", False)]
+
+
+def test_alias_lines_give_the_left_identifier():
+    source = "metric_registry['pls_cv'] = f\nmetric_registry['pls'] = metric_registry['pls_cv']\n"
+    assert [identifier for _, identifier, _ in found(source)] == ["pls_cv", "pls"]
+
+
+def test_lines_are_those_of_the_registration():
+    registrations, computed = read("\n\nmodel_registry['a'] = 1\n\nmodel_registry[compute()] = 2\n")
+    assert registrations == [Registration("model_registry", "a", 3)]
+    assert computed == [Computed("model_registry", 5)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if PACKAGING_FIXED:\n    data_registry['x'] = f",
+        "if a:\n    pass\nelse:\n    data_registry['x'] = f",
+        "try:\n    import timm\n    data_registry['x'] = f\nexcept ImportError:\n    pass",
+        "try:\n    import timm\nexcept ImportError:\n    data_registry['x'] = f",
+        "while more():\n    data_registry['x'] = f",
+        "for _ in unknown():\n    data_registry['x'] = f",
+        "for name in ['x', 'y']:\n    if name == 'y':\n        break\n    data_registry['x'] = f",
+        "match kind:\n    case 1:\n        data_registry['x'] = f",
+    ],
+)
+def test_registrations_that_may_not_run_are_conditional(source):
+    assert ("data_registry", "x", True) in found(source)
+
+
+def test_a_registration_that_also_stands_outside_a_condition_is_not_conditional():
+    assert found("if a:\n    data_registry['x'] = f\ndata_registry['x'] = g") == [("data_registry", "x", False)]
+
+
+def test_finally_always_runs():
+    assert found("try:\n    pass\nfinally:\n    data_registry['x'] = f") == [("data_registry", "x", False)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "if __name__ == '__main__':\n    model_registry['x'] = f",
+        "if TYPE_CHECKING:\n    model_registry['x'] = f",
+        "if typing.TYPE_CHECKING:\n    model_registry['x'] = f",
+        "for name in []:\n    model_registry[name] = f",
+        "model_registry = {}\nmodel_registry['x'] = f",
+        "x = model_registry['x']",
+        "del model_registry['x']",
+        "names['x'] = f",
+    ],
+)
+def test_what_registers_nothing_gives_nothing(source):
+    assert read(source) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "model_registry[name] = f",
+        "model_registry[f'{size}-model'] = f",
+        "for name in os.listdir('.'):\n    model_registry[name] = f",
+        "model_registry.update(make_all())",
+        "model_registry.update(**families)",
+        "model_registry.update({name: f for name in names if name})",
+        "def register(name):\n    model_registry[name] = f\nregister('x')",
+        "def register():\n    model_registry['x'] = f\nregister()",
+        "register_family(model_registry)",
+        "names = ['a']\nnames.append('b')\nfor name in names:\n    model_registry[name] = f",
+        "names = {'a': 1}\nnames['b'] = 2\nfor name in names:\n    model_registry[name] = f",
+        "name = 'a'\nif x:\n    name = 'b'\nmodel_registry[name] = f",
+        "model_registry['%s-%s' % ('a', size)] = f",
+        "model_registry['{}'.format([size])] = f",
+        "for i in range(10 ** 12):\n    model_registry[str(i)] = f",
+        "for i in range(100000000000000000000):\n    model_registry[str(i)] = f",
+        "from .names import NAMES\nfor name in NAMES:\n    model_registry[name] = f",
+    ],
+)
+def test_what_only_running_tells_is_computed(source):
+    registrations, computed = read(source)
+    assert not registrations
+    assert {entry.registry for entry in computed} == {"model_registry"}
+
+
+@pytest.mark.parametrize("depth", [3, 6])
+def test_loops_within_loops_end(depth):
+    loops = "".join("    " * level + f"for v{level} in range(1000):\n" for level in range(depth))
+    registrations, computed = read(loops + "    " * depth + f"model_registry[str(v{depth - 1})] = f")
+    assert computed == [Computed("model_registry", depth + 1)]
+    assert len(registrations) <= 1000
+
+
+def test_values_that_double_in_a_loop_end():
+    doubling = "x = 'a'\ny = 2\nfor i in range(1000):\n    x = x + x\n    y = y * y\nmodel_registry[x] = f"
+    assert read(doubling) == ([], [Computed("model_registry", 6)])
+
+
+def test_imported_under_another_name():
+    assert found("from brainscore_vision import model_registry as models\nmodels['x'] = f") == [
+        ("model_registry", "x", False)
+    ]
+
+
+def test_declared_encodings_are_honoured():
+    source = "# -*- coding: latin-1 -*-\nmodel_registry['é'] = f".encode("latin-1")
+    assert find_registrations(source)[0][0].identifier == "é"
+
+
+def test_errors_of_the_source_are_raised_even_without_registrations():
+    with pytest.raises(SyntaxError):
+        find_registrations(b"def (")

@@ -1,0 +1,382 @@
+"""Install real wheels, made here, into real interpreters, made here; no network."""
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from brainscore_core.config import settings
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management import requirements
+from brainscore_core.plugin_management._processes import Finished
+from brainscore_core.plugin_management._requirement_files import read_requirements
+from brainscore_core.plugin_management.requirements import install_command, install_requirements, is_satisfied
+
+
+def make_wheel(folder: Path, name: str, version: str = "1.0", requires: tuple[str, ...] = ()) -> Path:
+    """Write a wheel with one module that knows its version."""
+    folder.mkdir(exist_ok=True)
+    module = name.replace("-", "_")
+    info = f"{module}-{version}.dist-info"
+    header = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: more\n"
+    files = {
+        f"{module}.py": f"VERSION = {version!r}\n",
+        f"{info}/METADATA": header + "".join(f"Requires-Dist: {required}\n" for required in requires),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    digests = {file: base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()) for file, text in files.items()}
+    record = "".join(f"{file},sha256={digests[file].decode().rstrip('=')},{len(files[file])}\n" for file in files)
+    path = folder / f"{module}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for file, text in {**files, f"{info}/RECORD": f"{record}{info}/RECORD,,\n"}.items():
+            wheel.writestr(file, text)
+    return path
+
+
+class Interpreter:
+    """A virtual environment that sees what the running interpreter sees and installs from a folder of wheels."""
+
+    def __init__(self, folder: Path, wheels: Path) -> None:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        self.python = folder / "bin" / "python"
+        (site_packages,) = folder.glob("lib/python*/site-packages")
+        (site_packages / "parent.pth").write_text("\n".join(path for path in sys.path if Path(path).is_dir()))
+        self.environment = {
+            **os.environ,
+            "BS_INSTALL_DEPENDENCIES": "yes",
+            "PIP_NO_INDEX": "1",
+            "PIP_FIND_LINKS": str(wheels),
+            "PATH": str(self.python.parent),  # no uv
+        }
+
+    def start(self, program: str, *arguments: object) -> subprocess.Popen:
+        command = [self.python, "-c", program, *map(str, arguments)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(command, env=self.environment, text=True, **pipes)
+
+    def install(self, directory: Path) -> tuple[str, str]:
+        """Return what `install_requirements` gave (or the error) and what it told on standard error."""
+        return self.finish(self.start(INSTALL, directory.name, directory))
+
+    @staticmethod
+    def finish(process: subprocess.Popen) -> tuple[str, str]:
+        out, err = process.communicate(timeout=60)
+        return out.strip(), err
+
+    def version(self, module: str) -> str:
+        return self.finish(self.start(f"import {module}; print({module}.VERSION)"))[0]
+
+
+INSTALL = """
+import sys
+from pathlib import Path
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.requirements import install_requirements
+try:
+    print(install_requirements(sys.argv[1], Path(sys.argv[2])))
+except RequirementsError as error:
+    print('RequirementsError:', error)
+"""
+
+
+@pytest.fixture
+def wheels(tmp_path):
+    folder = tmp_path / "wheels"
+    make_wheel(folder, "bs-example", "1.0")
+    make_wheel(folder, "bs-example", "2.0")
+    return folder
+
+
+@pytest.fixture
+def interpreter(tmp_path, wheels):
+    return Interpreter(tmp_path / "interpreter", wheels)
+
+
+def plugin(tmp_path, requirements_txt=None, setup_py=None, name="example_plugin"):
+    directory = tmp_path / name
+    directory.mkdir(exist_ok=True)
+    if requirements_txt is not None:
+        (directory / "requirements.txt").write_text(requirements_txt)
+    if setup_py is not None:
+        (directory / "setup.py").write_text(setup_py)
+    return directory
+
+
+def texts(directory):
+    return [line.text for line in read_requirements(directory)]
+
+
+# Reading the files ---------------------------------------------------------------------------------------------------
+
+
+def test_comments_continuations_inclusions_and_options_are_read(tmp_path):
+    (tmp_path / "shared.txt").write_text("scikit-image\n-r example_plugin/requirements.txt\n")
+    directory = plugin(
+        tmp_path,
+        "\ufeff# a comment\n\ntimm >= 0.9  # why\neinops \\\n  <1\n-r ../shared.txt\n--extra-index-url https://x/#frag\n"
+        "./wheels/x.whl\n-c limits.txt\nfoo==1 --hash=sha256:00\nbar @ git+https://host/bar.git@v1#egg=bar\n",
+    )
+    assert texts(directory) == [
+        "timm >= 0.9",
+        "einops    <1",
+        "scikit-image",
+        "--extra-index-url https://x/#frag",
+        str(directory / "wheels/x.whl"),
+        f"-c {directory / 'limits.txt'}",
+        "foo==1 --hash=sha256:00",
+        "bar @ git+https://host/bar.git@v1#egg=bar",
+    ]
+    parsed = {line.text: line.requirement for line in read_requirements(directory)}
+    assert parsed["foo==1 --hash=sha256:00"] == Requirement("foo==1")
+    assert parsed["--extra-index-url https://x/#frag"] is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "brainscore_vision",
+        "brainscore-core>=2",
+        "BrainIO @ git+https://github.com/brain-score/brainio.git",
+        "git+https://github.com/brain-score/vision.git#egg=anything",
+        "-e git+ssh://git@github.com/brain-score/vision.git",
+        "model-tools",
+        "imp",
+        "collections",
+        "pathlib",
+        "importlib",
+        "statistics",
+        ".",
+        "-e .",
+        "-e .[test]",
+        "colorama; sys_platform == 'no such platform'",
+    ],
+)
+def test_needless_lines_are_left_out(tmp_path, line):
+    assert texts(plugin(tmp_path, f"{line}\nneeded\n")) == ["needed"]
+
+
+def test_requirements_of_a_setup_py_are_read_without_running_it(tmp_path):
+    setup_py = (
+        "raise RuntimeError\nfrom setuptools import setup, find_packages\nbase = ['torchvision', \"gdown>=4\"]\n"
+        "requirements = base + ['imp']\nsetup(name='x', packages=find_packages(), install_requires=requirements)\n"
+    )
+    assert texts(plugin(tmp_path, "gdown>=4\ntimm\n", setup_py)) == ["torchvision", "gdown>=4", "timm"]
+
+
+@pytest.mark.parametrize(
+    ("setup_py", "expected"),
+    [
+        ("import setuptools\nsetuptools.setup(install_requires='a\\nb')", ["a", "b"]),
+        ("setup(install_requires=open('requirements.txt').read().splitlines())", []),
+        ("setup(install_requires=['a', secret])", ["a"]),
+        ("setup(extras_require={'x': ['a']})", []),
+        ("other(install_requires=['a'])", []),
+    ],
+)
+def test_other_spellings_of_setup_py(tmp_path, setup_py, expected):
+    assert texts(plugin(tmp_path, setup_py=setup_py)) == expected
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(RequirementsError, match=r"setup\.py:1: cannot be read"):
+        texts(plugin(tmp_path, setup_py="print 'python 2'"))
+    directory = plugin(tmp_path, "-r missing.txt", name="other")
+    with pytest.raises(RequirementsError, match=r"missing\.txt cannot be read"):
+        texts(directory)
+
+
+# What is there -------------------------------------------------------------------------------------------------------
+
+
+def test_satisfied_is_what_the_installed_version_says():
+    version = metadata.version("numpy")
+    assert is_satisfied(Requirement("numpy"))
+    assert is_satisfied(Requirement(f"NumPy=={version}"))
+    assert not is_satisfied(Requirement(f"numpy!={version}"))
+    assert not is_satisfied(Requirement("numpy<1"))
+    assert not is_satisfied(Requirement("no-such-distribution"))
+    assert not is_satisfied(Requirement("numpy @ https://host/numpy.whl"))
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Make a distribution look installed."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def install(name, version="1.0", requires=(), direct_url=None):
+        with zipfile.ZipFile(make_wheel(tmp_path / "made", name, version, requires)) as wheel:
+            wheel.extractall(tmp_path)
+        if direct_url:
+            (tmp_path / f"{name}-{version}.dist-info" / "direct_url.json").write_text(json.dumps(direct_url))
+
+    return install
+
+
+def test_extras_count(installed):
+    installed("has_extra", requires=["no-such-distribution; extra == 'more'", "also-absent"])
+    assert is_satisfied(Requirement("has_extra"))
+    assert not is_satisfied(Requirement("has_extra[more]"))
+    installed("no_such_distribution")
+    assert is_satisfied(Requirement("has_extra[more]"))
+
+
+def test_an_address_is_satisfied_by_an_installation_from_it(installed):
+    url = "https://host/x.git"
+    git = {"vcs": "git", "commit_id": "0" * 40}
+    installed("plain", direct_url={"url": url, "vcs_info": git})
+    installed("revised", direct_url={"url": url, "vcs_info": {**git, "requested_revision": "v2"}})
+    assert is_satisfied(Requirement(f"plain @ git+{url}"))
+    assert is_satisfied(Requirement(f"revised @ git+{url}@v2"))
+    assert not is_satisfied(Requirement(f"revised @ git+{url}@v3"))
+    assert not is_satisfied(Requirement("plain @ git+https://elsewhere/x.git"))
+
+
+# Installing ----------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_run_when_everything_is_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(requirements, "run_installer", None)
+    directory = plugin(tmp_path, f"numpy=={metadata.version('numpy')}\nbrainscore_vision\nimp\n--pre\n")
+    assert install_requirements("plugin", directory) is False
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_plugin_without_files_requires_nothing(tmp_path):
+    assert install_requirements("plugin", plugin(tmp_path)) is False
+
+
+def test_missing_requirements_are_installed_once_and_told(tmp_path, interpreter):
+    directory = plugin(tmp_path, "bs-example<2\nnumpy\n")
+    assert interpreter.install(directory) == ("True", "Installing what plugin example_plugin requires: bs-example<2\n")
+    assert interpreter.version("bs_example") == "1.0"
+    interpreter.environment["PIP_FIND_LINKS"] = "/nowhere"  # another installation would fail
+    assert interpreter.install(directory) == ("False", "")
+
+
+def test_the_files_of_the_folder_itself_are_installed_from_where_they_lie(tmp_path, interpreter):
+    directory = plugin(tmp_path, "./bs_local-3.0-py3-none-any.whl\n")
+    make_wheel(directory, "bs-local", "3.0")
+    assert interpreter.install(directory)[0] == "True"
+    assert interpreter.version("bs_local") == "3.0"
+    # Whether a file is satisfied cannot be told, so only the stamp keeps it from being installed again.
+    assert interpreter.install(directory) == ("False", "")
+    next((settings().cache_home / "requirements").glob("*.json")).write_text("damaged")
+    assert interpreter.install(directory)[0] == "True"
+
+
+def test_what_was_removed_is_installed_again(tmp_path, interpreter):
+    directory = plugin(tmp_path, "bs-example==1.0\n")
+    interpreter.install(directory)
+    subprocess.run([interpreter.python, "-m", "pip", "uninstall", "-qy", "bs-example"], check=True)
+    assert interpreter.install(directory)[0] == "True"
+
+
+def test_a_failing_installation_shows_command_status_and_output(tmp_path, interpreter):
+    directory = plugin(tmp_path, "bs-absent\n")
+    message, told = interpreter.install(directory)
+    assert message.startswith("RequirementsError: What plugin example_plugin requires (bs-absent) cannot be installed.")
+    assert f"command: {interpreter.python} -m pip install" in message
+    assert "exit status: 1" in message
+    assert "No matching distribution found for bs-absent" in message
+    assert "BS_INSTALL_DEPENDENCIES=newenv" in message
+    assert told == "Installing what plugin example_plugin requires: bs-absent\n"
+    assert interpreter.install(directory)[0].startswith("RequirementsError")  # nothing was noted as done
+
+
+def test_shell_characters_mean_nothing(tmp_path, interpreter):
+    victim = tmp_path / "victim"
+    assert "RequirementsError" in interpreter.install(plugin(tmp_path, f"bs-example; touch {victim}\n"))[0]
+    assert not victim.exists()
+
+
+def test_two_processes_do_not_install_at_once(tmp_path, interpreter):
+    directory = plugin(tmp_path, "bs-example\n")
+    processes = [interpreter.start(INSTALL, "example_plugin", directory) for _ in range(3)]
+    results = [interpreter.finish(process) for process in processes]
+    assert sorted(result for result, _ in results) == ["False", "False", "True"]
+    assert sum("Installing" in told for _, told in results) == 1
+
+
+def test_a_requirement_that_contradicts_what_is_shared_is_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(requirements, "run_installer", None)
+    with pytest.raises(RequirementsError, match=rf"requires numpy<2, and numpy {metadata.version('numpy')}") as caught:
+        install_requirements("old", plugin(tmp_path, "numpy<2\n"))
+    assert "newenv" in str(caught.value)
+
+
+def test_what_a_requirement_brings_cannot_replace_what_is_shared(tmp_path, interpreter, wheels):
+    make_wheel(wheels, "bs-old", requires=["pandas==0.1"])
+    make_wheel(wheels, "pandas", "0.1")
+    message, _ = interpreter.install(plugin(tmp_path, "bs-old\n"))
+    assert f"pandas=={metadata.version('pandas')}" in message
+    assert "because all plugins share them" in message
+
+
+def test_importing_a_plugin_installs_what_it_requires(tmp_path, interpreter, library):
+    source = "import bs_example\nmodel_registry['x'] = lambda: bs_example.VERSION"
+    library.add("models", "needs", source, requirements__txt="bs-example==2.0\n")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from brainscore_core.plugin_management.import_plugin import import_plugin\n"
+        "print(import_plugin(sys.argv[2], 'model', 'x')())"
+    )
+    out, told = interpreter.finish(interpreter.start(program, library.path.parent, library.name))
+    assert (out, told) == ("2.0", "Installing what plugin needs requires: bs-example==2.0\n")
+    interpreter.environment["BS_INSTALL_DEPENDENCIES"] = "perhaps"
+    assert "ConfigurationError" in interpreter.finish(interpreter.start(program, library.path.parent, library.name))[1]
+
+
+# The command ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def programs(tmp_path, monkeypatch):
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def test_uv_is_preferred_and_told_which_interpreter(programs, monkeypatch, tmp_path):
+    uv = programs / "uv"
+    uv.write_text(f'#!{sys.executable}\nimport sys\nprint("uv was asked:", *sys.argv[1:])\nsys.exit(2)\n')
+    uv.chmod(0o755)
+    assert install_command(sys.executable) == [str(uv), "pip", "install", "--python", sys.executable]
+    with pytest.raises(RequirementsError, match=f"uv was asked: pip install --python {sys.executable} -r ") as caught:
+        install_requirements("plugin", plugin(tmp_path, "no-such-distribution\n"))
+    assert "exit status: 2" in str(caught.value)
+    # uv cannot see through a layer and would install torch anew into every environment.
+    assert install_command("python", layered=True)[:3] == [sys.executable, "-m", "pip"]
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    assert install_command("python")[-1] == "--offline"
+
+
+def test_pip_is_used_without_uv(programs, monkeypatch):
+    start = [sys.executable, "-m", "pip"]
+    assert install_command(sys.executable)[:4] == [*start, "install"]
+    assert install_command("other")[:6] == [*start, "--python", "other", "install"]
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    assert "--no-index" in install_command(sys.executable)
+
+
+def test_without_uv_and_pip_the_error_says_so(programs, monkeypatch):
+    monkeypatch.setattr(requirements.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RequirementsError, match="neither the program uv nor the module pip"):
+        install_command(sys.executable)
+
+
+def test_only_the_last_lines_are_kept(tmp_path):
+    finished = requirements.run_program([sys.executable, "-c", "for i in range(100): print('line', i)"])
+    assert finished == Finished(
+        command=(sys.executable, "-c", "for i in range(100): print('line', i)"),
+        status=0,
+        tail="\n".join(f"line {i}" for i in range(80, 100)),
+    )

@@ -1,0 +1,29 @@
+"""Offer the contracts of benchmarks and hold one plugin folder for each family of benchmarks.
+
+Names are loaded when they are first used. Plugin folders are found by `brainscore_vision.load_benchmark` and
+never imported from here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark as Benchmark
+    from brainscore_core.benchmarks import BenchmarkBase as BenchmarkBase
+    from brainscore_core.benchmarks import ceil_score as ceil_score
+    from brainscore_core.benchmarks import explained_variance as explained_variance
+    from brainscore_core.benchmarks import score_benchmark as score_benchmark
+
+__all__ = ["Benchmark", "BenchmarkBase", "ceil_score", "explained_variance", "score_benchmark"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("brainscore_core.benchmarks"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,215 @@
+"""Load data, metrics, benchmarks and models by their identifiers.
+
+Each function finds the plugin that registers the identifier, installs what it requires if that is wanted
+(``BS_INSTALL_DEPENDENCIES``), imports it and calls the registered factory. Every call builds a new object.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.metrics import Ceiling, Metric
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = [
+    "find_plugin_directory",
+    "known_identifiers",
+    "load_benchmark",
+    "load_ceiling",
+    "load_dataset",
+    "load_metric",
+    "load_model",
+    "load_stimulus_set",
+]
+
+_LIBRARY = "brainscore_vision"
+
+
+def load_dataset(identifier: str) -> DataAssembly | Any:
+    """Load measurements, such as recordings or choices.
+
+    Parameters
+    ----------
+    identifier : str
+        Key in ``data_registry``, such as ``'MajajHong2015.public'``.
+
+    Returns
+    -------
+    DataAssembly
+        Or whatever else the plugin registers. Loaded anew at every call.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin below ``brainscore_vision/data`` registers the identifier.
+    PluginError
+        The plugin cannot be imported.
+    """
+    return import_plugin(_LIBRARY, "data", identifier)()
+
+
+def load_stimulus_set(identifier: str) -> StimulusSet:
+    """Load stimuli.
+
+    Parameters
+    ----------
+    identifier : str
+        Key in ``stimulus_set_registry``. Plugins below ``brainscore_vision/data`` register stimulus sets too.
+
+    Returns
+    -------
+    StimulusSet
+        Loaded anew at every call.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin below ``brainscore_vision/data`` registers the identifier.
+    PluginError
+        The plugin cannot be imported.
+    """
+    return cast("StimulusSet", import_plugin(_LIBRARY, "stimulus_set", identifier)())
+
+
+def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:
+    """Load a metric, which compares two assemblies.
+
+    Parameters
+    ----------
+    identifier : str
+        Key in ``metric_registry``, such as ``'pls'``.
+    *args, **kwargs
+        Passed to the registered factory, such as ``crossvalidation_kwargs=dict(stratification_coord=None)``.
+
+    Returns
+    -------
+    Metric
+        ``metric(assembly1, assembly2)`` returns a `Score`.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin below ``brainscore_vision/metrics`` registers the identifier.
+    PluginError
+        The plugin cannot be imported.
+    """
+    return cast("Metric", import_plugin(_LIBRARY, "metric", identifier)(*args, **kwargs))
+
+
+def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:
+    """Load a ceiling, which says how well any model could do on an assembly.
+
+    Parameters
+    ----------
+    identifier : str
+        Key in ``metric_registry``: ceilings are registered as metrics, such as ``'internal_consistency'``.
+    *args, **kwargs
+        Passed to the registered factory.
+
+    Returns
+    -------
+    Ceiling
+        ``ceiling(assembly)`` returns a `Score`.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin below ``brainscore_vision/metrics`` registers the identifier.
+    PluginError
+        The plugin cannot be imported.
+    """
+    return cast("Ceiling", import_plugin(_LIBRARY, "metric", identifier)(*args, **kwargs))
+
+
+def load_benchmark(identifier: str) -> Benchmark:
+    """Load a benchmark, which scores a model.
+
+    Parameters
+    ----------
+    identifier : str
+        Key in ``benchmark_registry``, such as ``'MajajHong2015public.IT-pls'``.
+
+    Returns
+    -------
+    Benchmark
+        ``benchmark(model)`` returns a `Score`.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin below ``brainscore_vision/benchmarks`` registers the identifier.
+    PluginError
+        The plugin cannot be imported.
+    """
+    return cast("Benchmark", import_plugin(_LIBRARY, "benchmark", identifier)())
+
+
+def load_model(identifier: str) -> BrainModel:
+    """Load a model of the ventral stream.
+
+    Parameters
+    ----------
+    identifier : str
+        Key in ``model_registry``, such as ``'pixels'``.
+
+    Returns
+    -------
+    BrainModel
+        As the plugin's factory returns it.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin below ``brainscore_vision/models`` registers the identifier.
+    PluginError
+        The plugin cannot be imported.
+    """
+    return cast("BrainModel", import_plugin(_LIBRARY, "model", identifier)())
+
+
+def find_plugin_directory(kind: str, identifier: str) -> Path:
+    """Return the folder of the plugin that registers an identifier, without importing it if that can be avoided.
+
+    Parameters
+    ----------
+    kind : {'data', 'stimulus_set', 'metric', 'benchmark', 'model'}
+        Which registry; the names of the folders (``'models'``) are understood too.
+    identifier : str
+        Key in that registry.
+
+    Returns
+    -------
+    Path
+        Absolute, such as ``.../brainscore_vision/models/pixels``.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin folder registers the identifier. One that was only assigned at run time has no folder.
+    """
+    return find_plugin(_LIBRARY, kind, identifier).directory
+
+
+def known_identifiers(kind: str) -> list[str]:
+    """Return every identifier of one kind that can be loaded, sorted; imports no plugin.
+
+    Parameters
+    ----------
+    kind : {'data', 'stimulus_set', 'metric', 'benchmark', 'model'}
+        Which registry; plurals and the names of the folders are understood too.
+
+    Returns
+    -------
+    list of str
+        What plugins register literally and what was assigned at run time. An identifier whose registration stands
+        below a condition is listed although loading it may fail.
+    """
+    return known_identifiers_of(_LIBRARY, kind)

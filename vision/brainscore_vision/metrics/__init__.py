@@ -1,0 +1,27 @@
+"""Offer the contracts of metrics and hold one plugin folder for each family of metrics.
+
+Names are loaded when they are first used. Plugin folders are found by `brainscore_vision.load_metric` and
+never imported from here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Ceiling as Ceiling
+    from brainscore_core.metrics import Metric as Metric
+    from brainscore_core.metrics import Score as Score
+
+__all__ = ["Ceiling", "Metric", "Score"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("brainscore_core.metrics"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

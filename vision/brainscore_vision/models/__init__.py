@@ -1,0 +1,1 @@
+"""Hold one plugin folder for each model or family of models."""

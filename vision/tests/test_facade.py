@@ -1,0 +1,88 @@
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import brainscore_vision
+from brainscore_vision import registries
+
+HEAVY = ("numpy", "pandas", "xarray", "torch", "boto3", "sklearn", "scipy", "PIL", "packaging", "platformdirs")
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "statement", ["import brainscore_vision", "from brainscore_vision import load_model, model_registry"]
+)
+def test_importing_it_loads_nothing_heavy(statement):
+    assert run(f"{statement}; import sys; print([name for name in {HEAVY} if name in sys.modules])") == "[]"
+
+
+def test_every_name_is_there():
+    for name in (*brainscore_vision.__all__, "_run_score"):
+        assert getattr(brainscore_vision, name) is not None
+    assert dir(brainscore_vision) == sorted(brainscore_vision.__all__)
+
+
+def test_the_type_checker_is_told_of_the_names_that_are_loaded_late():
+    with Path(brainscore_vision.__file__).open() as file:
+        source = file.read()
+    for name, home in brainscore_vision._HOME_OF.items():
+        assert f"    from {home} import {name} as {name}\n" in source
+    assert set(brainscore_vision._HOME_OF) - set(brainscore_vision.__all__) == {"_run_score"}
+
+
+def test_names_are_those_of_their_homes():
+    from brainscore_core.metrics import Score
+    from brainscore_vision.loading import load_model
+    from brainscore_vision.model_interface import BrainModel
+
+    assert brainscore_vision.load_model is load_model
+    assert brainscore_vision.BrainModel is BrainModel
+    assert brainscore_vision.Score is Score
+    for name in registries.__all__:
+        assert getattr(brainscore_vision, name) is getattr(registries, name)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'load_modle'"):
+        _ = brainscore_vision.load_modle
+    with pytest.raises(ImportError, match="cannot import name 'modle_registry'"):
+        exec("from brainscore_vision import modle_registry")  # noqa: S102 - what a plugin with a typing error does
+
+
+@pytest.mark.parametrize("name", sorted(brainscore_vision._SUBMODULES))
+def test_parts_are_reached_through_the_package_alone(name):
+    assert run(f"import brainscore_vision; print(brainscore_vision.{name}.__name__)") == f"brainscore_vision.{name}"
+
+
+@pytest.mark.parametrize(
+    ("package", "home"),
+    [
+        ("brainscore_vision.metrics", "brainscore_core.metrics"),
+        ("brainscore_vision.benchmarks", "brainscore_core.benchmarks"),
+    ],
+)
+def test_contracts_are_those_of_the_core(package, home):
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        assert getattr(module, name) is getattr(importlib.import_module(home), name)
+    assert dir(module) == sorted(module.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = module.Nothing
+
+
+def test_a_plugin_can_import_the_package_while_it_is_being_imported():
+    # The circle of every plugin: importing the package, which a plugin's factory uses by its name later.
+    program = (
+        "import brainscore_vision\n"
+        "from brainscore_vision import data_registry, load_stimulus_set\n"
+        "data_registry['x'] = lambda: brainscore_vision.load_stimulus_set('y')\n"
+        "brainscore_vision.stimulus_set_registry['y'] = lambda: 'loaded'\n"
+        "print(brainscore_vision.load_dataset('x'))"
+    )
+    assert run(program) == "loaded"

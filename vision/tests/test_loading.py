@@ -1,0 +1,128 @@
+import sys
+
+import pytest
+
+import brainscore_vision
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_core.plugin_management import import_plugin
+from brainscore_core.plugin_management.discovery import PluginRoot
+from brainscore_vision import loading
+
+PLUGINS = {
+    "data/lab2026": """
+        from brainscore_vision import data_registry, stimulus_set_registry, load_stimulus_set
+        data_registry['Lab2026'] = lambda: ['measurements', load_stimulus_set('Lab2026')]
+        stimulus_set_registry['Lab2026'] = lambda: 'stimuli'
+        """,
+    "metrics/example": """
+        from brainscore_vision import metric_registry
+        metric_registry['example'] = lambda *args, **kwargs: ('metric', args, kwargs)
+        """,
+    "benchmarks/lab2026": """
+        import brainscore_vision
+        from brainscore_vision import benchmark_registry
+        class Benchmark:
+            def __init__(self):
+                self.data = brainscore_vision.load_dataset('Lab2026')
+        benchmark_registry['Lab2026.IT-example'] = Benchmark
+        """,
+    "models/tiny-0.1": """
+        from brainscore_vision import model_registry
+        class Model: pass
+        model_registry['tiny'] = lambda: Model()
+        """,
+}
+
+
+@pytest.fixture
+def plugins(tmp_path, monkeypatch):
+    """Let `brainscore_vision` have the plugins above and no others."""
+    for place, source in PLUGINS.items():
+        (tmp_path / place).mkdir(parents=True)
+        lines = source.strip().splitlines()
+        (tmp_path / place / "__init__.py").write_text("\n".join(line.removeprefix(" " * 8) for line in lines))
+    roots = [
+        PluginRoot(folder=folder, path=tmp_path / folder, package=f"brainscore_vision.{folder}")
+        for folder in ("data", "metrics", "benchmarks", "models")
+    ]
+    monkeypatch.setattr(import_plugin, "library_roots", lambda library: roots)
+    registries = [getattr(brainscore_vision, name) for name in brainscore_vision.registries.__all__]
+    before = [dict(registry) for registry in registries]
+    modules = set(sys.modules)
+    for registry in registries:
+        registry.clear()
+    yield tmp_path
+    for registry, content in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(content)
+    for name in set(sys.modules) - modules:
+        if "lab2026" in name or "tiny" in name or name.endswith("metrics.example"):
+            del sys.modules[name]
+
+
+def test_every_kind_is_loaded_through_its_function(plugins):
+    assert loading.load_dataset("Lab2026") == ["measurements", "stimuli"]
+    assert loading.load_stimulus_set("Lab2026") == "stimuli"
+    assert loading.load_benchmark("Lab2026.IT-example").data == ["measurements", "stimuli"]
+    assert type(loading.load_model("tiny")).__name__ == "Model"
+
+
+def test_a_model_is_given_as_its_factory_made_it_and_anew(plugins):
+    first, second = loading.load_model("tiny"), loading.load_model("tiny")
+    assert first is not second
+    assert vars(first) == {}
+
+
+@pytest.mark.parametrize("load", [loading.load_metric, loading.load_ceiling])
+def test_metrics_and_ceilings_take_arguments(plugins, load):
+    assert load("example", 1, splits=2) == ("metric", (1,), {"splits": 2})
+    assert load("example") == ("metric", (), {})
+
+
+def test_what_is_assigned_at_run_time_is_loaded(plugins):
+    brainscore_vision.model_registry["mine"] = lambda: "here"
+    assert loading.load_model("mine") == "here"
+    assert loading.known_identifiers("models") == ["mine", "tiny"]
+
+
+def test_a_name_of_another_kind_is_explained(plugins):
+    with pytest.raises(UnknownIdentifierError) as caught:
+        loading.load_model("Lab2026.IT-example")
+    assert str(caught.value) == (
+        "No model is registered as 'Lab2026.IT-example' (1 known). 'Lab2026.IT-example' is the identifier of a "
+        "benchmark: use load_benchmark('Lab2026.IT-example'). Models live in brainscore_vision/models."
+    )
+
+
+@pytest.mark.parametrize("kind", ["model", "models"])
+def test_the_folder_of_a_plugin_is_found_without_importing_it(plugins, kind):
+    assert loading.find_plugin_directory(kind, "tiny") == plugins / "models" / "tiny-0.1"
+    assert "brainscore_vision.models.tiny-0.1" not in sys.modules
+
+
+def test_a_folder_that_is_not_there(plugins):
+    with pytest.raises(UnknownIdentifierError, match="Did you mean 'tiny'"):
+        loading.find_plugin_directory("model", "tinny")
+    with pytest.raises(ConfigurationError, match="no plugins of kind 'network'"):
+        loading.find_plugin_directory("network", "tiny")
+
+
+def test_callers_of_the_published_system_catch_what_they_used_to_catch(plugins):
+    for error in (AssertionError, KeyError):
+        with pytest.raises(error):
+            loading.load_stimulus_set("none")
+
+
+def test_every_plugin_of_the_library_can_be_read():
+    from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+
+    index = PluginIndex(library_roots("brainscore_vision"))
+    for folder in ("data", "metrics", "benchmarks", "models"):
+        assert [plugin.problem for plugin in index.broken(folder)] == []
+
+
+@pytest.mark.parametrize("kind", ["data", "stimulus_set", "metric", "benchmark", "model"])
+def test_no_identifier_of_the_library_is_registered_twice(kind):
+    for identifier in loading.known_identifiers(kind):
+        if identifier not in getattr(brainscore_vision, f"{kind}_registry"):
+            loading.find_plugin_directory(kind, identifier)  # raises DuplicateIdentifierError
