@@ -1,0 +1,212 @@
+"""Bring two assemblies to the same stimuli in the same order, and decide which neuroids can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_core.errors import AssemblyError, nearest
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+
+__all__ = [
+    "Neuroids",
+    "coordinate",
+    "coords_along",
+    "has_coordinate",
+    "matching_order",
+    "matrix",
+    "squeeze_time_bin",
+    "usable_neuroids",
+]
+
+Array = TypeVar("Array", bound=xr.DataArray)
+Indices = NDArray[np.intp]
+
+_SHOWN = 5  # how many names an error or an attribute lists
+
+
+def squeeze_time_bin(assembly: Array) -> Array:
+    """Drop a `time_bin` dimension of length one; leave every other assembly as it is."""
+    if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
+        return assembly.isel(time_bin=0, drop=True)
+    return assembly
+
+
+def has_coordinate(assembly: xr.DataArray, name: str) -> bool:
+    """Tell whether an assembly has a coordinate or index level of this name along some dimension."""
+    return name in assembly.coords and assembly[name].ndim == 1
+
+
+def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
+    """Return the values of a one-dimensional coordinate.
+
+    Raises
+    ------
+    AssemblyError
+        If the assembly has none of that name.
+    """
+    if not has_coordinate(assembly, name):
+        known = [str(coord) for coord in assembly.coords]
+        near = nearest(name, known)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(known) or 'none'}.{hint}")
+    values: NDArray[Any] = assembly[name].values
+    return values
+
+
+def coords_along(assembly: xr.DataArray, dim: str) -> dict[str, tuple[str, NDArray[Any]]]:
+    """Return the coordinates along one dimension as ``name -> (dim, values)``, ready for a constructor."""
+    from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
+
+    return {name: (dim, values) for name, dims, values in walk_coords(assembly) if tuple(dims) == (dim,)}
+
+
+def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stimulus_id") -> Indices:
+    """Find where each reference value occurs.
+
+    Parameters
+    ----------
+    reference : array-like, shape (n,)
+        Values in the wanted order, such as the `stimulus_id` of the target.
+    values : array-like, shape (n,)
+        The same values in any order. Where a value repeats, its first occurrence pairs with the first occurrence in
+        `reference`, the second with the second.
+    what : str
+        Name of the coordinate, for the message.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        ``values[result] == reference``.
+
+    Raises
+    ------
+    AssemblyError
+        If the two do not hold the same values equally often; names some that do not match.
+    """
+    wanted = _comparable(reference)
+    given = _comparable(values)
+    wanted_order = np.argsort(wanted, kind="stable")
+    given_order = np.argsort(given, kind="stable")
+    if len(wanted) != len(given) or not np.array_equal(wanted[wanted_order], given[given_order]):
+        raise AssemblyError(_mismatch(wanted, given, what))
+    result = np.empty(len(wanted), dtype=np.intp)
+    result[wanted_order] = given_order
+    return result
+
+
+def matrix(assembly: xr.DataArray, dims: Sequence[str], *, role: str) -> NDArray[np.float64]:
+    """Return the values of an assembly with its dimensions in a given order, as float64.
+
+    Parameters
+    ----------
+    assembly : DataArray
+    dims : sequence of str
+        All dimensions of the assembly.
+    role : str
+        What to call the assembly in a message, such as ``'source'``.
+
+    Raises
+    ------
+    AssemblyError
+        If the assembly has other dimensions.
+    """
+    if set(assembly.dims) != set(dims):
+        raise AssemblyError(
+            f"The {role} assembly has dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}; expected "
+            f"{tuple(dims)}. Select or average whatever other dimension there is (a time_bin of length one is dropped)."
+        )
+    values: NDArray[np.float64] = assembly.transpose(*dims).values.astype(np.float64, copy=False)
+    return values
+
+
+@dataclass(frozen=True)
+class Neuroids:
+    """Which neuroids of a target can be compared.
+
+    Attributes
+    ----------
+    used : ndarray of bool, shape (n_neuroids,)
+        False for neuroids whose responses are all NaN or constant.
+    names : ndarray, shape (n_neuroids,)
+        Their `neuroid_id`, or their positions without one.
+    """
+
+    used: NDArray[np.bool_]
+    names: NDArray[Any]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """Entries for ``Score.attrs``: how many neuroids count, and how many and which do not."""
+        left_out = self.names[~self.used]
+        entries: dict[str, Any] = {"n_neuroids": int(self.used.sum())}
+        if len(left_out):
+            entries["n_neuroids_left_out"] = len(left_out)
+            entries["neuroids_left_out"] = [str(name) for name in left_out]
+        return entries
+
+
+def usable_neuroids(values: NDArray[np.float64], names: NDArray[Any], *, role: str = "target") -> Neuroids:
+    """Decide which columns can be compared: not those that are NaN throughout or constant.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_presentations, n_neuroids)
+    names : ndarray, shape (n_neuroids,)
+    role : str
+        What to call the assembly in a message.
+
+    Raises
+    ------
+    AssemblyError
+        If a neuroid has some NaN or infinite values but not only NaN, or if no neuroid is left.
+    """
+    missing = np.isnan(values)
+    empty = missing.all(axis=0)
+    broken = ~empty & ~np.isfinite(values).all(axis=0)
+    if broken.any():
+        raise AssemblyError(
+            f"{int(broken.sum())} of {values.shape[1]} neuroids of the {role} assembly have NaN or infinite values for "
+            f"some stimuli ({_listing(names[broken])}). Drop these neuroids or these stimuli before scoring."
+        )
+    used = ~empty & ~constant_columns(np.where(missing, 0.0, values))
+    if not used.any():
+        raise AssemblyError(
+            f"No neuroid of the {role} assembly varies over its {values.shape[0]} presentations "
+            f"({int(empty.sum())} of {values.shape[1]} are NaN throughout, the others constant)."
+        )
+    return Neuroids(used=used, names=np.asarray(names))
+
+
+def _comparable(values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    return array.astype(str) if array.dtype == object else array
+
+
+def _mismatch(wanted: NDArray[Any], given: NDArray[Any], what: str) -> str:
+    counts: dict[str, Mapping[Any, int]] = {}
+    for role, side in (("target", wanted), ("source", given)):
+        unique, number = np.unique(side, return_counts=True)
+        counts[role] = dict(zip(unique.tolist(), number.tolist(), strict=True))
+    only = {
+        "only in the target": [value for value in counts["target"] if value not in counts["source"]],
+        "only in the source": [value for value in counts["source"] if value not in counts["target"]],
+        "not equally often in both": [
+            value for value, number in counts["target"].items() if counts["source"].get(value, number) != number
+        ],
+    }
+    parts = [f"{len(values)} {where} ({_listing(values)})" for where, values in only.items() if values]
+    return (
+        f"Source ({len(given)}) and target ({len(wanted)}) do not hold the same {what}: {'; '.join(parts)}. "
+        "Present exactly the stimuli of the target to the model and average repetitions on both sides."
+    )
+
+
+def _listing(values: Sequence[Any] | NDArray[Any]) -> str:
+    shown = ", ".join(repr(str(value)) for value in list(values)[:_SHOWN])
+    return shown + (", ..." if len(values) > _SHOWN else "")

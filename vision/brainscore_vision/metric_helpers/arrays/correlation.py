@@ -1,0 +1,121 @@
+"""Compute correlations, vectorised over columns."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["constant_columns", "pearson_columns", "ranks", "spearman"]
+
+Floats = NDArray[np.float64]
+
+# Spread around the mean below this part of the mean's size is what rounding leaves of a constant.
+ROUNDING = 1e-13
+
+
+def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
+    """Tell which columns do not vary.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_stimuli, n_columns)
+
+    Returns
+    -------
+    ndarray of bool, shape (n_columns,)
+        True where all values are equal up to rounding; False where there is any NaN.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if len(array) == 0:
+        return np.ones(array.shape[1:], dtype=bool)
+    mean = array.mean(axis=0)
+    spread = np.abs(array - mean).max(axis=0)
+    constant: NDArray[np.bool_] = spread <= ROUNDING * np.abs(mean)
+    return constant
+
+
+def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
+    """Correlate each column of one array with the same column of another.
+
+    ``r = sum((x - mean x)(y - mean y)) / sqrt(sum((x - mean x)^2) sum((y - mean y)^2))`` (Pearson 1895,
+    doi:10.1098/rspl.1895.0041).
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_stimuli, n_columns)
+
+    Returns
+    -------
+    ndarray, shape (n_columns,)
+        In [-1, 1]; NaN where either column is constant or holds NaN. Unchanged by adding constants to a column or
+        multiplying it with a positive number.
+
+    Examples
+    --------
+    >>> pearson_columns([[1., 0.], [2., 5.], [3., 0.]], [[2., 1.], [4., 1.], [6., 1.]])
+    array([ 1., nan])
+    """
+    x = np.asarray(first, dtype=np.float64)
+    y = np.asarray(second, dtype=np.float64)
+    if x.shape != y.shape:
+        raise ValueError(f"Arrays to correlate must have equal shapes, got {x.shape} and {y.shape}.")
+    if len(x) == 0:
+        return np.full(x.shape[1:], np.nan)
+    undefined = constant_columns(x) | constant_columns(y)
+    x = x - x.mean(axis=0)
+    y = y - y.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # constant columns are set to NaN below
+        # Unit columns first: the product of two small sums of squares would underflow.
+        x /= np.sqrt(np.einsum("ij,ij->j", x, x))
+        y /= np.sqrt(np.einsum("ij,ij->j", y, y))
+        r = np.clip(np.einsum("ij,ij->j", x, y), -1.0, 1.0)
+    r[undefined] = np.nan
+    return cast("Floats", r)
+
+
+def ranks(values: ArrayLike) -> Floats:
+    """Rank numbers from 1; equal ones share the mean of their ranks.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        Without NaN.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> ranks([10., 30., 10., 20.])
+    array([1.5, 4. , 1.5, 3. ])
+    """
+    array = np.asarray(values)
+    order = np.argsort(array, kind="stable")
+    ordered = array[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(array) else order
+    ends = np.append(starts[1:], len(array))
+    result = np.empty(len(array))
+    result[order] = np.repeat(0.5 * (starts + ends + 1), ends - starts)
+    return result
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> float:
+    """Correlate the ranks of two lists of numbers (Spearman 1904, doi:10.2307/1412159).
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n,)
+
+    Returns
+    -------
+    float
+        In [-1, 1]; NaN if either list is constant or holds NaN. Unchanged by increasing transformations.
+    """
+    x = np.asarray(first, dtype=np.float64)
+    y = np.asarray(second, dtype=np.float64)
+    if np.isnan(x).any() or np.isnan(y).any():
+        return float("nan")
+    return float(pearson_columns(ranks(x)[:, None], ranks(y)[:, None])[0])

@@ -1,0 +1,7 @@
+"""Count how many answers are right."""
+
+from brainscore_vision import metric_registry
+
+from .metric import Accuracy
+
+metric_registry["accuracy"] = Accuracy

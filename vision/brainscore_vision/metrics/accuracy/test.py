@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import load_metric
+
+
+def choices(labels, ids="1234", dims=("presentation",)):
+    return BehavioralAssembly(
+        labels,
+        coords={"stimulus_id": ("presentation", list(ids)), "trial": ("presentation", np.arange(len(ids)))},
+        dims=dims,
+    )
+
+
+def test_by_hand():
+    score = load_metric("accuracy")(choices(list("abcd")), choices(list("abdd")))
+    assert score == pytest.approx(0.75)
+    assert score.attrs["raw"].values.tolist() == [True, True, False, True]
+    assert score.attrs["raw"]["stimulus_id"].values.tolist() == list("1234")
+    assert score.attrs["error"] == pytest.approx(np.sqrt(0.75 * 0.25 / 4))
+    assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (4, 4)
+
+
+def test_compat_error_is_the_deviation_of_single_answers():
+    score = load_metric("accuracy", compat=True)(choices(list("abcd")), choices(list("abdd")))
+    assert score.attrs["error"] == pytest.approx(np.sqrt(0.75 * 0.25))
+
+
+def test_aligns_by_stimulus():
+    assert load_metric("accuracy")(choices(list("abcd")), choices(list("dcba"), "4321")) == 1
+
+
+def test_choice_dimension_of_length_one_is_fine():
+    source = choices([list("abcd")], dims=("choice", "presentation"))
+    assert load_metric("accuracy")(source, choices(list("abdd"))) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("container", [list, tuple, np.array])
+def test_arrays_and_lists_compare_in_order(container):
+    assert load_metric("accuracy")(container(list("abcd")), container(list("abdd"))) == pytest.approx(0.75)
+    assert load_metric("accuracy")(choices(list("abcd")), container(list("abdd"))) == pytest.approx(0.75)
+    assert load_metric("accuracy")(container([1, 2, 3]), container([1, 2, 4])) == pytest.approx(2 / 3)
+
+
+def test_object_arrays_are_labels_too():
+    assert load_metric("accuracy")(choices(np.array(list("abcd"), dtype=object)), choices(list("abcd"))) == 1
+
+
+def test_mismatches_raise():
+    metric = load_metric("accuracy")
+    with pytest.raises(AssemblyError, match="'5'"):
+        metric(choices(list("abcd"), "1235"), choices(list("abcd")))
+    with pytest.raises(AssemblyError, match="3 source labels for 4"):
+        metric(list("abc"), list("abcd"))
+    with pytest.raises(AssemblyError, match="argmax"):
+        metric(np.zeros((4, 3)), list("abcd"))
+    with pytest.raises(AssemblyError, match="nothing"):
+        metric([], [])

@@ -1,0 +1,153 @@
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import load_metric
+
+SHARED = Path(os.environ.get("BRAINSCORE_SHARED_DATA", Path(__file__).resolve().parents[5] / "shared" / "data"))
+
+
+def trials(values, **coords):
+    return BehavioralAssembly(
+        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
+    )
+
+
+def experiment(n=60, subjects=4, conditions=None, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = np.array(["cat", "dog", "car"])[rng.integers(3, size=n)]
+    easy = rng.random(n) < 0.5
+    ids = np.array([f"s{i:02d}" for i in range(n)])
+
+    def answer():
+        return np.where(rng.random(n) < np.where(easy, 0.9, 0.4), truth, "na")
+
+    answers = [answer() for _ in range(subjects)]
+    extra = {} if conditions is None else {"condition": np.array([f"c{i % conditions}" for i in range(n)])}
+    people = trials(
+        np.concatenate(answers),
+        stimulus_id=np.tile(ids, subjects),
+        truth=np.tile(truth, subjects),
+        subject=np.repeat([f"p{i}" for i in range(subjects)], n),
+        **{name: np.tile(values, subjects) for name, values in extra.items()},
+    )
+    model = answer()
+    return trials(model, stimulus_id=ids, truth=truth, **extra), people, model == truth, [a == truth for a in answers]
+
+
+def test_equals_scikit_learn():
+    source, target, model, people = experiment()
+    score = load_metric("error_consistency")(source, target)
+    expected = [cohen_kappa_score(model, person) for person in people]
+    np.testing.assert_allclose(score.attrs["raw"].values, [expected], atol=1e-12)
+    assert float(score) == pytest.approx(np.mean(expected))
+    assert score.attrs["error"] == pytest.approx(np.std(expected))
+    assert score.attrs["raw"].dims == ("condition", "subject")
+    assert (score.attrs["n_stimuli"], score.attrs["n_subjects"], score.attrs["n_trials"]) == (60, 4, 240)
+
+
+def test_ceiling_is_the_mean_over_pairs():
+    _, target, _, people = experiment(subjects=3)
+    ceiling = load_metric("error_consistency").ceiling(target)
+    expected = [cohen_kappa_score(people[i], people[j]) for i, j in [(0, 1), (0, 2), (1, 2)]]
+    np.testing.assert_allclose(ceiling.attrs["raw"].values, [expected], atol=1e-12)
+    assert float(ceiling) == pytest.approx(np.mean(expected))
+    assert ceiling.attrs["raw"]["subject_left"].values.tolist() == ["p0", "p0", "p1"]
+    assert ceiling.attrs["raw"]["subject_right"].values.tolist() == ["p1", "p2", "p2"]
+
+
+def test_kappa_is_computed_within_conditions():
+    source, target, model, people = experiment(conditions=2)
+    score = load_metric("error_consistency")(source, target)
+    expected = [[cohen_kappa_score(model[c::2], person[c::2]) for person in people] for c in range(2)]
+    np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-12)
+    assert float(score) == pytest.approx(np.mean(expected))
+    without = trials(source.values, stimulus_id=source["stimulus_id"].values, trial=np.arange(60))
+    np.testing.assert_array_equal(
+        load_metric("error_consistency")(without, target).attrs["raw"].values, score.raw.values
+    )
+
+
+def test_order_choice_coordinate_and_choice_dimension_do_not_matter():
+    source, target, _, _ = experiment()
+    metric = load_metric("error_consistency")
+    base = float(metric(source, target))
+    rng = np.random.default_rng(0)
+    shuffled = target.isel(presentation=rng.permutation(240))
+    coords = {name: shuffled[name].values for name in ("stimulus_id", "truth", "subject")}
+    numeric = trials(np.zeros(240), choice=shuffled.values, **coords)
+    assert float(metric(source.isel(presentation=rng.permutation(60)), shuffled)) == pytest.approx(base)
+    assert float(metric(source, numeric)) == pytest.approx(base)
+    square = BehavioralAssembly(
+        source.values[None],
+        coords={name: ("presentation", source[name].values) for name in ("stimulus_id", "truth")},
+        dims=["choice", "presentation"],
+    )
+    assert float(metric(square, target)) == pytest.approx(base)
+
+
+def test_people_who_saw_a_part_are_compared_on_it():
+    source, target, model, people = experiment(subjects=2)
+    kept = np.r_[0:60, 60:100]
+    score = load_metric("error_consistency")(source, target.isel(presentation=kept))
+    expected = [cohen_kappa_score(model, people[0]), cohen_kappa_score(model[:40], people[1][:40])]
+    np.testing.assert_allclose(score.attrs["raw"].values, [expected])
+    ceiling = load_metric("error_consistency").ceiling(target.isel(presentation=kept))
+    assert float(ceiling) == pytest.approx(cohen_kappa_score(people[0][:40], people[1][:40]))
+
+
+def test_undefined_kappas_are_left_out_and_counted():
+    ids, truth = [f"s{i}" for i in range(4)], np.array(["a", "a", "b", "b"])
+    target = trials(
+        np.concatenate([truth, ["a", "a", "a", "b"]]),
+        stimulus_id=ids * 2,
+        truth=np.tile(truth, 2),
+        subject=np.repeat(["perfect", "good"], 4),
+    )
+    source = trials(truth, stimulus_id=ids, truth=truth)
+    score = load_metric("error_consistency")(source, target)
+    assert score.attrs["n_undefined"] == 1
+    assert float(score) == pytest.approx(0)  # a model without errors and a person with one
+
+
+def test_mismatches_raise():
+    source, target, _, _ = experiment()
+    metric = load_metric("error_consistency")
+    with pytest.raises(AssemblyError, match=r"1 missing from the source .*'s59'"):
+        metric(source.isel(presentation=slice(59)), target)
+    with pytest.raises(AssemblyError, match="only in the source"):
+        metric(source, target.isel(presentation=target["stimulus_id"].values != "s03"))
+    with pytest.raises(AssemblyError, match="repeated"):
+        metric(source.isel(presentation=[0, *range(60)]), target)
+    with pytest.raises(AssemblyError, match=r"judged more than once .*'s00' by 'p0'"):
+        metric(source, target.isel(presentation=[0, *range(240)]))
+    with pytest.raises(AssemblyError, match="two subjects"):
+        metric.ceiling(target.isel(presentation=slice(60)))
+    with pytest.raises(AssemblyError, match="'truth'"):
+        metric(source, trials(target.values, **{n: target[n].values for n in ("stimulus_id", "subject")}))
+
+
+@pytest.mark.parametrize(("name", "accuracy", "kappa"), [("silhouette", ".753", ".476"), ("edge", ".871", ".318")])
+def test_people_of_geirhos_2019(name, accuracy, kappa):
+    """Known answers of ten observers for 160 stimuli; 'na' is no label and so counts as wrong."""
+    path = SHARED / f"geirhos_{name}" / "behavior.csv"
+    if not path.is_file():
+        pytest.skip(
+            f"The data are not at {path.parent}; set BRAINSCORE_SHARED_DATA to the folder that holds geirhos_{name}."
+        )
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns = {column: [row[column] for row in rows] for column in ("stimulus_id", "subject", "truth", "choice")}
+    people = trials(columns["choice"], **columns)
+    ceiling = load_metric("error_consistency").ceiling(people)
+    assert f"{float(ceiling):.3f}"[1:] == kappa
+    assert ceiling.attrs["raw"].sizes["subject"] == 45
+    truth = trials(columns["truth"], **columns)
+    right = load_metric("accuracy")(people.values, truth.values)
+    assert f"{float(right):.3f}"[1:] == accuracy

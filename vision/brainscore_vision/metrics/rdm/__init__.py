@@ -1,0 +1,16 @@
+"""Compare which stimuli look alike to a model with which look alike to a brain."""
+
+from brainscore_vision import metric_registry
+
+from .metric import RDMMetric
+
+metric_registry["rdm"] = RDMMetric
+
+BIBTEX = """@article{kriegeskorte2008,
+  title={Representational similarity analysis - connecting the branches of systems neuroscience},
+  author={Kriegeskorte, Nikolaus and Mur, Marieke and Bandettini, Peter},
+  journal={Frontiers in Systems Neuroscience},
+  volume={2},
+  year={2008},
+  doi={10.3389/neuro.06.004.2008}
+}"""

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.model_selection import ShuffleSplit
+
+from brainscore_vision.metric_helpers.arrays import pearson_columns, pls_fit, pls_predict_splits
+
+
+def data(n, p, q, *, decay=0.0, noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    rank = min(n, p, 40)
+    latent = rng.normal(size=(n, rank)) * np.arange(1, rank + 1) ** -decay
+    x = latent @ rng.normal(size=(rank, p)) + 0.01 * rng.normal(size=(n, p)) + 3
+    return x, latent @ rng.normal(size=(rank, q)) + noise * rng.normal(size=(n, q)) - 5
+
+
+def splits(n, number=4, train_size=0.9):
+    return list(ShuffleSplit(number, train_size=train_size, random_state=1).split(np.zeros(n)))
+
+
+@pytest.mark.filterwarnings("ignore:Maximum number of iterations")
+@pytest.mark.parametrize(
+    ("n", "p", "q", "decay", "noise"),
+    [
+        (60, 40, 5, 0.0, 1.0),
+        (60, 300, 5, 0.0, 1.0),
+        (60, 300, 5, 2.0, 0.01),
+        (200, 30, 60, 1.0, 3.0),
+        (90, 60, 1, 1.0, 0.1),
+        (40, 2000, 3, 1.0, 0.5),
+        (120, 150, 20, 3.0, 1e-3),
+    ],
+)
+def test_equals_scikit_learn(n, p, q, decay, noise):
+    x, y = data(n, p, q, decay=decay, noise=noise)
+    predictions = pls_predict_splits(x, y, splits(n))
+    for prediction, (train, test) in zip(predictions, splits(n), strict=True):
+        reference = PLSRegression(25, scale=False).fit(x[train], y[train]).predict(x[test]).reshape(len(test), q)
+        np.testing.assert_allclose(prediction, reference, rtol=0, atol=1e-8 * np.abs(y).max())
+        np.testing.assert_allclose(pearson_columns(prediction, y[test]), pearson_columns(reference, y[test]), atol=1e-8)
+
+
+def test_fit_equals_scikit_learn_coefficients():
+    x, y = data(70, 50, 4, decay=1.0)
+    fitted = pls_fit(x, y, 10)
+    reference = PLSRegression(10, scale=False).fit(x, y)
+    np.testing.assert_allclose(fitted.coefficients, reference.coef_.T, atol=1e-10)
+    np.testing.assert_allclose(fitted.predict(x[:3]), reference.predict(x[:3]), atol=1e-9)
+
+
+def test_fit_and_splits_agree():
+    x, y = data(50, 200, 4, decay=1.0)
+    ((train, test),) = splits(50, 1)
+    (prediction,) = pls_predict_splits(x, y, [(train, test)])
+    np.testing.assert_allclose(pls_fit(x[train], y[train]).predict(x[test]), prediction, atol=1e-9)
+
+
+def test_as_many_components_as_features_is_least_squares():
+    x, y = data(60, 6, 3)
+    ((train, test),) = splits(60, 1)
+    design = np.column_stack([np.ones(len(train)), x[train]])
+    solution = np.linalg.lstsq(design, y[train], rcond=None)[0]
+    expected = np.column_stack([np.ones(len(test)), x[test]]) @ solution
+    (prediction,) = pls_predict_splits(x, y, [(train, test)], n_components=6)
+    np.testing.assert_allclose(prediction, expected, atol=1e-7)
+
+
+def test_stops_when_the_rank_is_exhausted():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 40))
+    y = x[:, :2] @ rng.normal(size=(2, 4))
+    ((train, test),) = splits(50, 1)
+    (prediction,) = pls_predict_splits(x, y, [(train, test)], n_components=25)
+    np.testing.assert_allclose(prediction, y[test], atol=1e-9)
+
+
+def test_constant_source_predicts_the_training_mean():
+    _, y = data(40, 5, 3)
+    ((train, test),) = splits(40, 1)
+    (prediction,) = pls_predict_splits(np.ones((40, 30)), y, [(train, test)])
+    np.testing.assert_allclose(prediction, np.tile(y[train].mean(axis=0), (len(test), 1)), atol=1e-10)
+
+
+def test_constant_first_neuroid_does_not_disturb_the_others():
+    x, y = data(60, 40, 4)
+    y[:, 0] = 7.0
+    ((train, test),) = splits(60, 1)
+    (with_constant,) = pls_predict_splits(x, y, [(train, test)])
+    (without,) = pls_predict_splits(x, y[:, 1:], [(train, test)])
+    np.testing.assert_allclose(with_constant[:, 1:], without, atol=1e-9)
+    np.testing.assert_allclose(with_constant[:, 0], 7.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "p"), [(20, 100), (100, 20)])
+def test_too_many_components_are_refused(n, p):
+    x, y = data(n, p, 2)
+    with pytest.raises(ValueError, match="with 25 components needs at least as many"):
+        pls_predict_splits(x, y, splits(n, 1))
+
+
+def test_train_stimuli_may_be_few_or_repeat():
+    x, y = data(80, 40, 3)
+    train, test = np.array([0, 0, *range(1, 30)]), np.arange(60, 70)
+    reference = PLSRegression(5, scale=False).fit(x[train], y[train]).predict(x[test])
+    (prediction,) = pls_predict_splits(x, y, [(train, test)], n_components=5)
+    np.testing.assert_allclose(prediction, reference, atol=1e-9)
+
+
+def test_arguments_stay_unchanged_and_float32_is_computed_in_float64():
+    x, y = (values.astype(np.float32) for values in data(60, 40, 3))
+    before = x.copy(), y.copy()
+    predictions = pls_predict_splits(x, y, splits(60))
+    np.testing.assert_array_equal(x, before[0])
+    np.testing.assert_array_equal(y, before[1])
+    exact = pls_predict_splits(x.astype(float), y.astype(float), splits(60))
+    np.testing.assert_array_equal(predictions[0], exact[0])
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**20), scale=st.sampled_from([1e-3, 0.5, 40.0]), shift=st.floats(-50, 50))
+def test_invariances(seed, scale, shift):
+    x, y = data(50, 60, 4, decay=1.0, seed=seed)
+    ((train, test),) = splits(50, 1)
+    (base,) = pls_predict_splits(x, y, [(train, test)], 8)
+    rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(60, 60)))[0]
+    order = np.random.default_rng(seed).permutation(50)
+    position = np.argsort(order)
+    (rotated,) = pls_predict_splits(scale * (x @ rotation) + shift, y, [(train, test)], 8)
+    (moved,) = pls_predict_splits(x[order], y[order], [(position[train], position[test])], 8)
+    (scaled,) = pls_predict_splits(x, scale * y + shift, [(train, test)], 8)
+    np.testing.assert_allclose(rotated, base, atol=1e-6)
+    np.testing.assert_allclose(moved, base, atol=1e-8)
+    np.testing.assert_allclose((scaled - shift) / scale, base, atol=1e-6)

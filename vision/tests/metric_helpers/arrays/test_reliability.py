@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import pearsonr
+
+from brainscore_vision.metric_helpers.arrays import spearman_brown, split_half_correlations, step_up
+
+
+def test_spearman_brown_by_hand():
+    assert spearman_brown(0.5) == pytest.approx(2 / 3)
+    assert spearman_brown(0.2, 5) == pytest.approx(5 / 9)
+    assert spearman_brown(1.0) == 1.0
+
+
+@settings(max_examples=200, deadline=None)
+@given(single=st.floats(0.001, 0.999), first=st.integers(1, 20), second=st.integers(1, 20))
+def test_step_up_recovers_the_reliability_of_the_whole(single, first, second):
+    # The correlation that parts of these sizes have if one repetition has reliability `single`.
+    halves = [spearman_brown(single, size) for size in (first, second)]
+    whole = spearman_brown(single, first + second)
+    assert step_up(np.sqrt(halves[0] * halves[1]), first, second) == pytest.approx(float(whole), rel=1e-6)
+
+
+@given(r=st.floats(-0.9, 1), size=st.integers(1, 10))
+def test_equal_halves_are_spearman_brown_and_unequal_ones_keep_the_sign(r, size):
+    assert step_up(r, size, size) == pytest.approx(2 * r / (1 + r), abs=1e-12)
+    assert np.sign(step_up(r, size, size + 1)) == np.sign(r) or abs(r) < 1e-300
+
+
+def test_step_up_is_continuous_between_equal_and_unequal_halves_of_large_samples():
+    r = np.linspace(-0.5, 1, 20)
+    np.testing.assert_allclose(step_up(r, 10_000, 10_001), step_up(r, 10_000, 10_000), atol=1e-3)
+
+
+def test_split_halves_equal_scipy():
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(5, 12, 3)) + rng.normal(size=(12, 3))
+    halves = np.array([[1, 1, 0, 0, 0], [0, 1, 0, 1, 1]], dtype=bool)
+    result = split_half_correlations(responses, halves)
+    for split, half in enumerate(halves):
+        one, two = responses[half].mean(axis=0), responses[~half].mean(axis=0)
+        expected = [pearsonr(one[:, i], two[:, i])[0] for i in range(3)]
+        np.testing.assert_allclose(result[split], expected, atol=1e-12)
+
+
+def test_missing_presentations_are_left_out_of_their_half():
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(4, 10, 2)) + 2 * rng.normal(size=(10, 2))
+    present = np.ones((4, 10), dtype=bool)
+    present[0, :3] = False
+    present[:2, 9] = False  # never in the first half
+    halves = np.array([[True, True, False, False]])
+    broken = np.where(present[..., None], responses, np.nan)
+    one, two = np.nanmean(broken[:2, :9], axis=0), np.nanmean(broken[2:, :9], axis=0)
+    expected = [pearsonr(one[:, i], two[:, i])[0] for i in range(2)]
+    np.testing.assert_allclose(split_half_correlations(broken, halves, present)[0], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("repetitions", [2, 5, 8])
+def test_stepped_up_halves_estimate_the_true_reliability(repetitions):
+    rng = np.random.default_rng(3)
+    signal = rng.normal(size=(400, 200))
+    responses = signal + 2 * rng.normal(size=(repetitions, 400, 200))
+    half = np.arange(repetitions) < repetitions // 2
+    r = split_half_correlations(responses, half[None])[0]
+    estimate = np.median(step_up(r, half.sum(), (~half).sum()))
+    assert estimate == pytest.approx(1 / (1 + 4 / repetitions), abs=0.015)
