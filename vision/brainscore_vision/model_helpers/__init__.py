@@ -1,0 +1,38 @@
+"""Help to bring models: read out layers, map them to brain regions and behaviour, fetch weights."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["download_weights"]
+
+
+def download_weights(
+    bucket: str,
+    folder_path: str,
+    filename_version_sha: list[tuple[str, str, str]],
+    save_directory: str | Path,
+) -> None:
+    """Download files of a model from an S3 bucket.
+
+    Parameters
+    ----------
+    bucket : str
+        Name of the bucket.
+    folder_path : str
+        Folder in the bucket.
+    filename_version_sha : list of (str, str, str)
+        File name, version id and SHA1 of each file.
+    save_directory : path-like
+        Where the files are put.
+
+    See Also
+    --------
+    brainscore_core.supported_data_standards.brainio.s3.load_folder_from_s3
+    """
+    from brainscore_core.supported_data_standards.brainio.s3 import load_folder_from_s3  # boto3 only when needed
+
+    load_folder_from_s3(bucket, folder_path, filename_version_sha, save_directory)

@@ -1,0 +1,139 @@
+"""Make a complete experimental subject out of a network whose layers can be read out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from brainscore_vision.model_helpers.brain_transformation.behavior import (
+    BehaviorArbiter,
+    LabelBehavior,
+    OddOneOut,
+    ProbabilitiesMapping,
+)
+from brainscore_vision.model_helpers.brain_transformation.neural import LayerMappedModel
+from brainscore_vision.model_helpers.brain_transformation.temporal import TemporalAligned
+from brainscore_vision.model_interface import BrainModel
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["ModelCommitment"]
+
+
+class ModelCommitment(BrainModel):
+    """A network that is committed to brain regions and to a behavioural readout.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the model, its key in ``model_registry``.
+    activations_model : callable
+        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
+        `NeuroidAssembly`, such as a `PytorchWrapper`.
+    layers : list of str
+        Layers that may stand for a region or serve as readout, from early to late.
+    behavioral_readout_layer : str, list of str or None
+        Layer for the tasks ``probabilities`` and ``odd_one_out``. None is the last of `layers`.
+    region_layer_map : mapping of str to str or list of str, or None
+        Layer or layers of each region. None: read from ``region_layer_map/<identifier>.json`` in the folder of the
+        model's plugin when a recording starts.
+    visual_degrees : float
+        Width of the model's field of view, in degrees.
+
+    Examples
+    --------
+    A registration in the ``__init__.py`` of a plugin::
+
+        model_registry['my-alexnet'] = lambda: ModelCommitment(
+            identifier='my-alexnet', activations_model=get_model(), layers=LAYERS,
+            region_layer_map={'V1': 'features.2', 'IT': 'features.12'})
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        activations_model: Callable[..., NeuroidAssembly],
+        layers: Sequence[str],
+        behavioral_readout_layer: str | Sequence[str] | None = None,
+        region_layer_map: Mapping[str, str | Sequence[str]] | None = None,
+        visual_degrees: float = 8,
+    ) -> None:
+        if not layers:
+            raise ValueError(f"Model {identifier!r} lists no layers; expected at least one name.")
+        if not visual_degrees > 0:
+            raise ValueError(f"visual_degrees of model {identifier!r} is {visual_degrees!r}; expected more than 0.")
+        self.layers = list(layers)
+        self.activations_model = activations_model
+        self._visual_degrees = visual_degrees
+        extractor = getattr(activations_model, "_extractor", None)
+        if extractor is not None and hasattr(extractor, "set_visual_degrees"):
+            extractor.set_visual_degrees(visual_degrees)
+        self.layer_model = TemporalAligned(
+            LayerMappedModel(identifier, activations_model, region_layer_map, visual_degrees=visual_degrees)
+        )
+        readout = behavioral_readout_layer or self.layers[-1]
+        self.behavior_model = BehaviorArbiter(
+            {
+                BrainModel.Task.label: LabelBehavior(identifier, activations_model),
+                BrainModel.Task.probabilities: ProbabilitiesMapping(identifier, activations_model, readout),
+                BrainModel.Task.odd_one_out: OddOneOut(identifier, activations_model, readout),
+            }
+        )
+        self.do_behavior = False
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model."""
+        return self.layer_model.identifier
+
+    @property
+    def region_layer_map(self) -> dict[str, Any]:
+        """Layer or layers of each region; empty if none is known."""
+        return self.layer_model.region_layer_map
+
+    def visual_degrees(self) -> float:
+        """Return the width of the model's field of view, in degrees."""
+        return self._visual_degrees
+
+    def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:
+        """See `BrainModel.start_task`; the further arguments are those of the task.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            There is no such task.
+        """
+        if task == BrainModel.Task.passive:
+            self.do_behavior = False
+            return
+        self.behavior_model.start_task(task, *args, **kwargs)
+        self.do_behavior = True
+
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[int, int]]) -> None:
+        """See `BrainModel.start_recording`.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            No layer is known for the region.
+        """
+        self.layer_model.start_recording(recording_target, time_bins)
+        self.do_behavior = False
+
+    def look_at(
+        self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
+    ) -> BehavioralAssembly | NeuroidAssembly:
+        """See `BrainModel.look_at`.
+
+        Raises
+        ------
+        NotImplementedError
+            `require_variance` is True.
+        """
+        model: Any = self.behavior_model if self.do_behavior else self.layer_model
+        answer: BehavioralAssembly | NeuroidAssembly = model.look_at(
+            stimuli, number_of_trials=number_of_trials, require_variance=require_variance
+        )
+        return answer

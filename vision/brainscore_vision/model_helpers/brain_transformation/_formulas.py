@@ -1,0 +1,82 @@
+"""Compute choices from activations: plain arrays in, plain arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["category_probabilities", "odd_one_out", "softmax"]
+
+
+def softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return exp(x) / sum(exp(x)) along the last axis.
+
+    Parameters
+    ----------
+    logits : array (..., class)
+        Any finite values; large ones do not overflow.
+
+    Returns
+    -------
+    array (..., class)
+        From 0 to 1, with a sum of 1 along the last axis.
+    """
+    shifted = np.asarray(logits, dtype=np.float64)
+    exponentials = np.exp(shifted - shifted.max(axis=-1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
+
+
+def category_probabilities(
+    logits: npt.NDArray[Any], indices: Sequence[Sequence[int]], aggregation: str = "mean"
+) -> npt.NDArray[np.float64]:
+    """Return how probable each category is: the mean of softmax(logits) over its classes.
+
+    Parameters
+    ----------
+    logits : array (stimulus, class)
+        Outputs of the network.
+    indices : sequence of sequence of int
+        Classes of each category.
+    aggregation : {'mean', 'max'}
+        How the classes of a category are pooled.
+
+    Returns
+    -------
+    array (stimulus, category)
+        From 0 to 1. Rows do not sum to 1.
+
+    References
+    ----------
+    Geirhos, Temme, Rauber, Schuett, Bethge, Wichmann (2018). Generalisation in humans and deep neural networks.
+    NeurIPS 31. https://doi.org/10.48550/arXiv.1808.08750
+    """
+    if aggregation not in ("mean", "max"):
+        raise ValueError(f"aggregation is {aggregation!r}; expected 'mean' or 'max'.")
+    probabilities = softmax(logits)
+    members = [probabilities[:, list(classes)] for classes in indices]
+    pooled = [part.mean(axis=-1) if aggregation == "mean" else part.max(axis=-1) for part in members]
+    return np.stack(pooled, axis=-1)
+
+
+def odd_one_out(similarities: npt.NDArray[Any], triplets: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Return which of three is not in the most similar pair.
+
+    Parameters
+    ----------
+    similarities : array (stimulus, stimulus)
+        Larger is more similar.
+    triplets : array (trial, 3) of int
+        Indices i, j, k of stimuli.
+
+    Returns
+    -------
+    array (trial,) of int
+        Index of the odd stimulus. Of equally similar pairs, the first of ij, ik, jk counts.
+    """
+    i, j, k = triplets.T
+    pairs = np.stack([similarities[i, j], similarities[i, k], similarities[j, k]], axis=-1)
+    odd: npt.NDArray[np.intp] = np.take_along_axis(triplets, 2 - pairs.argmax(axis=-1)[:, np.newaxis], axis=1)[:, 0]
+    return odd

@@ -1,0 +1,460 @@
+"""Let networks take part in tasks: name a category, give probabilities, find the odd one out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from brainscore_core.errors import AssemblyError, StimulusError, UnknownIdentifierError, nearest
+from brainscore_core.supported_data_standards.brainio.assemblies import (
+    BehavioralAssembly,
+    DataAssembly,
+    NeuroidAssembly,
+    walk_coords,
+)
+from brainscore_vision.model_helpers.brain_transformation._formulas import (
+    category_probabilities,
+    odd_one_out,
+    softmax,
+)
+from brainscore_vision.model_helpers.brain_transformation._imagenet import N_CLASSES, category_indices, synsets
+from brainscore_vision.model_interface import BrainModel
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = [
+    "BehaviorArbiter",
+    "LabelBehavior",
+    "LogitsBehavior",
+    "OddOneOut",
+    "ProbabilitiesMapping",
+    "category_probabilities",
+    "odd_one_out",
+    "softmax",
+]
+
+ActivationsModel = Callable[..., NeuroidAssembly]
+
+
+class BehaviorArbiter(BrainModel):
+    """Hand each task to the model that can do it.
+
+    Parameters
+    ----------
+    mapping : mapping of str to BrainModel
+        Model for each task.
+    """
+
+    def __init__(self, mapping: Mapping[str, BrainModel]) -> None:
+        self.mapping = dict(mapping)
+        self.current_executor: BrainModel | None = None
+
+    def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:
+        """Select the model for the task and start it; the further arguments are those of the task.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            No model does this task.
+        """
+        if task not in self.mapping:
+            similar = nearest(str(task), self.mapping)
+            raise UnknownIdentifierError(
+                f"There is no task {task!r}; expected one of {', '.join(map(repr, self.mapping))}."
+                + (f" Did you mean {similar[0]!r}?" if similar else "")
+            )
+        executor = self.mapping[task]
+        executor.start_task(task, *args, **kwargs)
+        self.current_executor = executor
+
+    def look_at(self, stimuli: StimulusSet, *args: Any, **kwargs: Any) -> BehavioralAssembly | NeuroidAssembly:
+        """Let the selected model look at the stimuli."""
+        if self.current_executor is None:
+            raise RuntimeError("No task was started; call start_task before look_at.")
+        return self.current_executor.look_at(stimuli, *args, **kwargs)
+
+
+class _TaskModel(BrainModel):
+    """What all models of one task have in common."""
+
+    _task: str
+
+    def __init__(self, identifier: str, activations_model: ActivationsModel) -> None:
+        self._identifier = identifier
+        self.activations_model = activations_model
+        self.current_task: str | None = None
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model."""
+        return self._identifier
+
+    def _begin(self, task: str) -> None:
+        if task not in (self._task, BrainModel.Task.passive):
+            raise UnknownIdentifierError(f"{type(self).__name__} does the task {self._task!r}, not {task!r}.")
+        self.current_task = task
+
+    def _need_task(self) -> None:
+        if self.current_task != self._task:
+            raise RuntimeError(
+                f"Model {self.identifier!r} is not doing the task {self._task!r}; call start_task({self._task!r}, ...)."
+            )
+
+    def _features(
+        self, stimuli: StimulusSet, layers: list[str], number_of_trials: int, *, require_variance: bool
+    ) -> NeuroidAssembly:
+        features = self.activations_model(
+            stimuli, layers=layers, number_of_trials=number_of_trials, require_variance=require_variance
+        )
+        return features.transpose("presentation", "neuroid")
+
+
+class LabelBehavior(_TaskModel):
+    """Name the category of each stimulus, from the 1000 ImageNet classes of the layer ``logits``.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the model.
+    activations_model : callable
+        ``activations_model(stimuli, layers=['logits'], ...)`` returns a `NeuroidAssembly` with 1000 neuroids.
+    """
+
+    _task = BrainModel.Task.label
+
+    def __init__(self, identifier: str, activations_model: ActivationsModel) -> None:
+        super().__init__(identifier, activations_model)
+        self.choice_labels: str | list[str] | None = None
+        self._indices: list[tuple[int, ...]] = []
+        self._aggregation = "mean"
+        self._has_classifier = False
+
+    def start_task(self, task: str, choice_labels: str | Sequence[str], aggregation: str = "mean") -> None:
+        """See `BrainModel.start_task`.
+
+        Parameters
+        ----------
+        task : str
+            ``'label'``.
+        choice_labels : 'imagenet' or list of str
+            ``'imagenet'``: the answers are WordNet ids, such as ``'n07920052'``. List: the answers are among these
+            labels, such as the 16 categories of 16-class-ImageNet (Geirhos et al., 2018).
+        aggregation : {'mean', 'max'}
+            How the probabilities of the classes of one label are pooled.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            Labels are unknown; the message names all of them.
+        """
+        if isinstance(choice_labels, str):
+            if choice_labels != "imagenet":
+                raise UnknownIdentifierError(
+                    f"choice_labels is {choice_labels!r}; expected 'imagenet' or a list of labels."
+                )
+            labels: str | list[str] = choice_labels
+            indices: list[tuple[int, ...]] = []
+        else:
+            labels = [str(label) for label in choice_labels]
+            if not labels:
+                raise ValueError("choice_labels is empty; expected at least one label.")
+            indices = category_indices(labels)
+        if aggregation not in ("mean", "max"):
+            raise ValueError(f"aggregation is {aggregation!r}; expected 'mean' or 'max'.")
+        self._begin(task)
+        self.choice_labels, self._indices, self._aggregation = labels, indices, aggregation
+
+    def look_at(
+        self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
+    ) -> BehavioralAssembly:
+        """See `BrainModel.look_at`.
+
+        Returns
+        -------
+        BehavioralAssembly (choice, presentation), size (1, n)
+            The label of each stimulus, which is also coordinate ``label``. For ``'imagenet'`` there are further
+            coordinates: ``synset``, and ``logit``, the index of the class. For a list of labels,
+            ``attrs['probabilities']`` is a BehavioralAssembly (presentation, choice) with the probability of each.
+
+        Raises
+        ------
+        ValueError
+            The layer ``logits`` does not have 1000 units; found with one stimulus, before all are shown.
+        """
+        self._need_task()
+        if not self._has_classifier:
+            probe = self._features(stimuli[:1], ["logits"], 1, require_variance=False)
+            self._check_classifier(probe)
+            self._has_classifier = True
+        logits = self._features(stimuli, ["logits"], number_of_trials, require_variance=require_variance)
+        self._check_classifier(logits)
+        return self.logits_to_choice(logits)
+
+    def _check_classifier(self, logits: NeuroidAssembly) -> None:
+        if logits.sizes["neuroid"] != N_CLASSES:
+            raise ValueError(
+                f"The layer 'logits' of model {self.identifier!r} has {logits.sizes['neuroid']} units; the task "
+                f"'label' needs the {N_CLASSES} classes of ImageNet. If the classifier is another layer, name it "
+                "(PytorchWrapper(..., readout_layer='<layer>')); a model without one can do 'probabilities'."
+            )
+
+    def logits_to_choice(self, logits: NeuroidAssembly) -> BehavioralAssembly:
+        """Turn outputs of the network into labels; see `look_at`.
+
+        Parameters
+        ----------
+        logits : NeuroidAssembly (presentation, neuroid)
+            With 1000 neuroids.
+        """
+        self._check_classifier(logits)
+        coords = _presentation_coords(logits)
+        values = logits.transpose("presentation", "neuroid").values
+        if self.choice_labels == "imagenet":
+            best = values.argmax(axis=1)
+            choices = np.asarray(synsets())[best]
+            extra = {"synset": ("presentation", choices), "logit": ("presentation", best)}
+            return _one_choice(choices, {**coords, "label": ("presentation", choices), **extra})
+        probabilities = category_probabilities(values, self._indices, self._aggregation)
+        labels = np.asarray(self.choice_labels)
+        choices = labels[probabilities.argmax(axis=1)]
+        answer = _one_choice(choices, {**coords, "label": ("presentation", choices)})
+        answer.attrs["probabilities"] = BehavioralAssembly(
+            probabilities, coords={**coords, "choice": ("choice", labels)}, dims=["presentation", "choice"]
+        )
+        return answer
+
+
+LogitsBehavior = LabelBehavior
+"""The name under which plugins of older models import `LabelBehavior`."""
+
+
+class ProbabilitiesMapping(_TaskModel):
+    """Give the probability of each label, from a classifier that is fitted to the activations of a layer.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the model.
+    activations_model : callable
+        ``activations_model(stimuli, layers=[...], ...)`` returns a `NeuroidAssembly`.
+    layer : str or list of str
+        What the classifier sees.
+    """
+
+    _task = BrainModel.Task.probabilities
+
+    def __init__(self, identifier: str, activations_model: ActivationsModel, layer: str | Sequence[str]) -> None:
+        super().__init__(identifier, activations_model)
+        self.readout = [layer] if isinstance(layer, str) else list(layer)
+        self.classifier = ProbabilitiesMapping.ProbabilitiesClassifier()
+
+    def start_task(
+        self, task: str, fitting_stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
+    ) -> None:
+        """Fit the classifier; see `BrainModel.start_task`.
+
+        Parameters
+        ----------
+        task : str
+            ``'probabilities'``.
+        fitting_stimuli : StimulusSet
+            With a column ``image_label``.
+        number_of_trials : int
+            How often each stimulus is shown.
+        require_variance : bool
+            Whether the trials shall differ.
+        """
+        if "image_label" not in fitting_stimuli.columns:
+            raise StimulusError(
+                "The stimuli to learn from have no column 'image_label'; it says what the model has to learn. Columns: "
+                f"{', '.join(map(str, fitting_stimuli.columns))}."
+            )
+        features = self._features(fitting_stimuli, self.readout, number_of_trials, require_variance=require_variance)
+        shown = list(dict.fromkeys(features["stimulus_id"].values.tolist()))
+        if shown != list(dict.fromkeys(fitting_stimuli["stimulus_id"].tolist())):
+            raise AssemblyError(
+                f"Model {self.identifier!r} returned activations for other stimuli than it was shown, or in another "
+                "order."
+            )
+        classifier = ProbabilitiesMapping.ProbabilitiesClassifier()
+        classifier.fit(features, features["image_label"])
+        self._begin(task)
+        self.classifier = classifier
+
+    def look_at(
+        self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
+    ) -> BehavioralAssembly:
+        """See `BrainModel.look_at`.
+
+        Returns
+        -------
+        BehavioralAssembly (presentation, choice)
+            Probability of each label; rows sum to 1. Labels are in the order in which they first occur in the stimuli
+            to learn from.
+        """
+        self._need_task()
+        features = self._features(stimuli, self.readout, number_of_trials, require_variance=require_variance)
+        return self.classifier.predict_proba(features)
+
+    class ProbabilitiesClassifier:
+        """Multinomial logistic regression with an L2 penalty on standardised features.
+
+        Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label).
+
+        Parameters
+        ----------
+        classifier_c : float
+            C; smaller is a stronger penalty.
+        """
+
+        def __init__(self, classifier_c: float = 1e-3) -> None:
+            self._classifier_c = classifier_c
+            self._classifier: Any = None
+            self._scaler: Any = None
+            self._labels: list[Any] = []
+
+        def fit(self, X: Any, Y: Any) -> ProbabilitiesMapping.ProbabilitiesClassifier:  # noqa: N803 - established
+            """Fit to features.
+
+            Parameters
+            ----------
+            X : assembly or array (presentation, neuroid)
+                Features.
+            Y : assembly or array (presentation,)
+                Label of each presentation.
+            """
+            from sklearn.linear_model import LogisticRegression  # slow to import, and few need it
+            from sklearn.preprocessing import StandardScaler
+
+            labels = np.asarray(Y).tolist()
+            self._labels = list(dict.fromkeys(labels))
+            if len(self._labels) < 2:
+                raise ValueError(f"The stimuli to learn from all have the label {self._labels}; expected at least two.")
+            index_of = {label: index for index, label in enumerate(self._labels)}
+            # With two labels, scikit-learn fits one weight vector w instead of w/2 and -w/2, which costs twice the
+            # penalty; doubling C makes both the same.
+            penalty = self._classifier_c * (2 if len(self._labels) == 2 else 1)
+            self._scaler = StandardScaler().fit(np.asarray(X))
+            self._classifier = LogisticRegression(solver="newton-cg", C=penalty)
+            self._classifier.fit(self._scaler.transform(np.asarray(X)), [index_of[label] for label in labels])
+            return self
+
+        def predict_proba(self, X: DataAssembly) -> BehavioralAssembly:  # noqa: N803 - established
+            """Return the probability of each label.
+
+            Parameters
+            ----------
+            X : DataAssembly (presentation, neuroid)
+                Features.
+
+            Returns
+            -------
+            BehavioralAssembly (presentation, choice)
+                Rows sum to 1.
+            """
+            if X.ndim != 2:
+                raise AssemblyError(f"Features have dimensions {X.dims}; expected two, such as presentation, neuroid.")
+            if self._classifier is None:
+                raise RuntimeError("The classifier was not fitted; call fit first.")
+            probabilities = self._classifier.predict_proba(self._scaler.transform(X.values))
+            rows = str(X.dims[0])
+            coords = {name: (dims, values) for name, dims, values in walk_coords(X) if tuple(dims) == (rows,)}
+            return BehavioralAssembly(
+                probabilities, coords={**coords, "choice": ("choice", self._labels)}, dims=[rows, "choice"]
+            )
+
+
+class OddOneOut(_TaskModel):
+    """Say which of three stimuli differs most from the other two, by the similarity of their activations.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the model.
+    activations_model : callable
+        ``activations_model(stimuli, layers=[...], ...)`` returns a `NeuroidAssembly`.
+    layer : str or list of str
+        Where similarity is measured.
+    """
+
+    _task = BrainModel.Task.odd_one_out
+
+    def __init__(self, identifier: str, activations_model: ActivationsModel, layer: str | Sequence[str]) -> None:
+        super().__init__(identifier, activations_model)
+        self.readout = [layer] if isinstance(layer, str) else list(layer)
+        self.current_task = self._task
+        self.similarity_measure = "dot"
+
+    def start_task(self, task: str) -> None:  # type: ignore[override]  # this task needs no stimuli to learn from
+        """See `BrainModel.start_task`."""
+        self._begin(task)
+
+    def set_similarity_measure(self, similarity_measure: str) -> None:
+        """Choose how similarity is measured.
+
+        Parameters
+        ----------
+        similarity_measure : {'dot', 'cosine'}
+            ``dot``: a . b (the default). ``cosine``: a . b / (|a| |b|).
+        """
+        if similarity_measure not in ("dot", "cosine"):
+            raise ValueError(f"similarity_measure is {similarity_measure!r}; expected 'dot' or 'cosine'.")
+        self.similarity_measure = similarity_measure
+
+    def look_at(
+        self, triplets: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
+    ) -> BehavioralAssembly:
+        """See `BrainModel.look_at`.
+
+        Parameters
+        ----------
+        triplets : StimulusSet
+            Three rows are one trial.
+        number_of_trials : int
+            How often each stimulus is shown.
+        require_variance : bool
+            Whether the trials shall differ.
+
+        Returns
+        -------
+        BehavioralAssembly (choice, presentation), size (1, trials)
+            The `stimulus_id` of the odd stimulus of each trial. Coordinate ``stimulus_id`` on presentation holds the
+            three of the trial as ``'a|b|c'``.
+        """
+        self._need_task()
+        stimulus_ids = triplets["stimulus_id"].tolist()
+        if not stimulus_ids or len(stimulus_ids) % 3:
+            raise StimulusError(
+                f"There are {len(stimulus_ids)} stimuli; expected a multiple of 3, the stimuli of one trial after "
+                "the other."
+            )
+        unique = triplets.drop_duplicates(subset=["stimulus_id"]).sort_values(by="stimulus_id")
+        features = self._features(unique, self.readout, number_of_trials, require_variance=require_variance)
+        place = {stimulus_id: index for index, stimulus_id in enumerate(features["stimulus_id"].values.tolist())}
+        trials = np.asarray([place[stimulus_id] for stimulus_id in stimulus_ids]).reshape(-1, 3)
+        odd = odd_one_out(self._similarities(features.values), trials)
+        ids = np.asarray(list(place))
+        names = ["|".join(map(str, ids[trial])) for trial in trials]
+        return _one_choice(ids[odd], {"stimulus_id": ("presentation", names)})
+
+    def _similarities(self, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        values = np.asarray(features, dtype=np.float64)
+        if self.similarity_measure == "cosine":
+            values = values / np.linalg.norm(values, axis=1, keepdims=True)
+        return np.asarray(values @ values.T)
+
+
+def _one_choice(choices: npt.NDArray[Any], coords: Mapping[str, Any]) -> BehavioralAssembly:
+    return BehavioralAssembly(choices[np.newaxis], coords=coords, dims=["choice", "presentation"])
+
+
+def _presentation_coords(assembly: DataAssembly) -> dict[str, tuple[str, Any]]:
+    return {
+        name: ("presentation", values)
+        for name, dims, values in walk_coords(assembly)
+        if tuple(dims) == ("presentation",)
+    }

@@ -1,0 +1,226 @@
+"""Bring activity onto the time bins of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly, walk_coords
+from brainscore_vision.model_interface import BrainModel
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_helpers.brain_transformation.neural import LayerMappedModel
+
+__all__ = ["TemporalAligned", "align_bins", "assembly_time_align", "fix_timebin_naming", "repeat_in_time"]
+
+Assembly = TypeVar("Assembly", bound=DataAssembly)
+_LEVELS = ("time_bin_start", "time_bin_end")
+
+
+class TemporalAligned(BrainModel):
+    """Give the activity of a model in the time bins that a recording asks for.
+
+    A static model responds the same in every bin; the activity of a model with its own time bins is averaged over
+    the parts of them that lie in each requested bin. A single requested bin leaves no ``time_bin`` dimension.
+
+    Parameters
+    ----------
+    layer_model : LayerMappedModel
+        Gives the activity of regions.
+    """
+
+    def __init__(self, layer_model: LayerMappedModel) -> None:
+        self._layer_model = layer_model
+        self._time_bins: list[tuple[int, int]] | None = None
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model."""
+        return self._layer_model.identifier
+
+    @property
+    def region_layer_map(self) -> dict[str, Any]:
+        """Layer or layers of each region."""
+        return self._layer_model.region_layer_map
+
+    def visual_degrees(self) -> float:
+        """Return the width of the model's field of view, in degrees."""
+        return self._layer_model.visual_degrees()
+
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[int, int]]) -> None:
+        """See `BrainModel.start_recording`."""
+        bins = _check_bins(time_bins)
+        self._layer_model.start_recording(recording_target)
+        self._time_bins = bins
+
+    def look_at(
+        self, stimuli: StimulusSet, number_of_trials: int = 1, *, require_variance: bool = False
+    ) -> NeuroidAssembly:
+        """See `BrainModel.look_at`."""
+        activity = self._layer_model.look_at(
+            stimuli, number_of_trials=number_of_trials, require_variance=require_variance
+        )
+        bins = self._time_bins
+        if bins is None:
+            raise RuntimeError(f"Model {self.identifier!r} is not recording; call start_recording first.")
+        if "time_bin" not in activity.dims:
+            return activity if len(bins) == 1 else repeat_in_time(activity, bins)
+        aligned = assembly_time_align(activity, bins)
+        return _drop_single_bin(aligned) if len(bins) == 1 else aligned
+
+
+def _check_bins(time_bins: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    bins = [tuple(bin_edges) for bin_edges in time_bins]
+    wrong = [edges for edges in bins if len(edges) != 2 or not edges[0] < edges[1]]
+    if not bins or wrong:
+        raise ValueError(
+            f"time_bins is {time_bins!r}; expected at least one (start, end) in ms with start < end, such as "
+            "[(70, 170)]."
+        )
+    return [(start, end) for start, end in bins]
+
+
+def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[int, int]]) -> Assembly:
+    """Add a ``time_bin`` dimension along which the values are the same.
+
+    Parameters
+    ----------
+    assembly : DataAssembly
+        Without dimension ``time_bin``.
+    time_bins : list of (int, int)
+        Start and end of each bin, ms.
+
+    Returns
+    -------
+    DataAssembly (..., time_bin)
+        With levels ``time_bin_start`` and ``time_bin_end``; without attributes.
+    """
+    values = np.repeat(assembly.values[..., np.newaxis], len(time_bins), axis=-1)
+    coords = {name: (dims, coord) for name, dims, coord in walk_coords(assembly)}
+    return type(assembly)(values, coords={**coords, **_bin_coords(time_bins)}, dims=[*assembly.dims, "time_bin"])
+
+
+def _bin_coords(time_bins: Sequence[tuple[int, int]]) -> dict[str, tuple[str, list[int]]]:
+    return {
+        level: ("time_bin", [edges[index] for edges in time_bins]) for index, level in enumerate(_LEVELS)
+    }  # fmt: skip
+
+
+def _drop_single_bin(assembly: NeuroidAssembly) -> NeuroidAssembly:
+    coords = {name: (dims, values) for name, dims, values in walk_coords(assembly) if "time_bin" not in dims}
+    axis = assembly.dims.index("time_bin")
+    dims = [dim for dim in assembly.dims if dim != "time_bin"]
+    return type(assembly)(assembly.values.take(0, axis=axis), coords=coords, dims=dims)
+
+
+def align_bins(
+    values: npt.NDArray[Any],
+    source_bins: Sequence[tuple[float, float]],
+    target_bins: Sequence[tuple[float, float]],
+    mode: str = "portion",
+) -> npt.NDArray[Any]:
+    """Average activity onto other time bins.
+
+    ``portion``: y_t = sum_s w_ts x_s / sum_s w_ts, where w_ts is the time that target bin t and source bin s share.
+    ``center``: y_t = x_s of the source bin s that holds the middle of target bin t.
+
+    Parameters
+    ----------
+    values : array (..., source bin)
+        Activity; source bins that do not touch a target bin do not count, even if they are not a number.
+    source_bins, target_bins : sequence of (float, float)
+        Start and end of each bin, ms.
+    mode : {'portion', 'center'}
+        How the bins are weighted.
+
+    Returns
+    -------
+    array (..., target bin)
+        Of the dtype of `values`.
+    """
+    if mode not in ("portion", "center"):
+        raise ValueError(f"mode is {mode!r}; expected 'portion' or 'center'.")
+    source = np.asarray(source_bins, dtype=float)
+    aligned = np.empty((*values.shape[:-1], len(target_bins)), dtype=values.dtype)
+    for index, (start, end) in enumerate(target_bins):
+        if mode == "portion":
+            weights = np.minimum(source[:, 1], end) - np.maximum(source[:, 0], start)
+            weights = np.maximum(weights, 0)
+        else:
+            middle = (start + end) / 2
+            inside = np.flatnonzero((source[:, 0] <= middle) & (middle < source[:, 1]))
+            weights = np.zeros(len(source))
+            weights[inside[:1]] = 1
+        used = np.flatnonzero(weights)
+        aligned[..., index] = np.average(values[..., used], axis=-1, weights=weights[used])
+    return aligned
+
+
+def assembly_time_align(
+    source: Assembly, target_time_bins: Sequence[tuple[int, int]], mode: str = "portion"
+) -> Assembly:
+    """Bring an assembly onto other time bins; see `align_bins`.
+
+    Parameters
+    ----------
+    source : DataAssembly (..., time_bin)
+        With levels ``time_bin_start`` and ``time_bin_end``, ms.
+    target_time_bins : list of (int, int)
+        Start and end of each bin, ms.
+    mode : {'portion', 'center'}
+        How the bins are weighted.
+
+    Returns
+    -------
+    DataAssembly (..., time_bin)
+        Of the dtype of `source`, its dimensions in the same order, without attributes.
+
+    Raises
+    ------
+    AssemblyError
+        A target bin is not covered by the bins of the source.
+    """
+    source_bins = list(zip(*(source[level].values.tolist() for level in _LEVELS), strict=True))
+    uncovered = [edges for edges in target_time_bins if not _is_covered(edges, source_bins)]
+    if uncovered:
+        raise AssemblyError(
+            f"The time bins {uncovered} are not fully covered by those of the activity, {source_bins}. Ask for bins "
+            "inside of them."
+        )
+    axis = source.dims.index("time_bin")
+    values = align_bins(np.moveaxis(source.values, axis, -1), source_bins, target_time_bins, mode)
+    coords = {name: (dims, coord) for name, dims, coord in walk_coords(source) if "time_bin" not in dims}
+    return type(source)(
+        np.moveaxis(values, -1, axis), coords={**coords, **_bin_coords(target_time_bins)}, dims=source.dims
+    )
+
+
+def _is_covered(target: tuple[float, float], source_bins: Sequence[tuple[float, float]]) -> bool:
+    reached, end = target
+    for source_start, source_end in sorted(source_bins):
+        if source_start <= reached < source_end:
+            reached = source_end
+    return reached >= end
+
+
+def fix_timebin_naming(assembly: Assembly) -> Assembly:
+    """Rename levels ``time_bin_level_0`` and ``time_bin_level_1`` to ``time_bin_start`` and ``time_bin_end``.
+
+    Parameters
+    ----------
+    assembly : DataAssembly
+        With or without such levels.
+
+    Returns
+    -------
+    DataAssembly
+        Without attributes.
+    """
+    names = {f"time_bin_level_{index}": level for index, level in enumerate(_LEVELS)}
+    coords = {names.get(name, name): (dims, values) for name, dims, values in walk_coords(assembly)}
+    return type(assembly)(assembly.values, coords=coords, dims=assembly.dims)

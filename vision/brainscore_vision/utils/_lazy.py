@@ -1,0 +1,126 @@
+"""Put off loading until something is done with the content."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+__all__ = ["LazyLoad"]
+
+
+class LazyLoad:
+    """Stand in for an object that is expensive to load, and load it the first time it is used.
+
+    Reading or setting an attribute, indexing, calling, iterating, `len`, `isinstance` and operators all act on the
+    loaded content, which is kept. `type(lazy)` remains `LazyLoad`, and hashing goes by identity.
+
+    Parameters
+    ----------
+    load_fnc : callable
+        Takes no arguments and returns the content.
+
+    Attributes
+    ----------
+    content : object
+        What was loaded; None until then.
+
+    Examples
+    --------
+    >>> lazy = LazyLoad(lambda: [3, 1, 2])
+    >>> sorted(lazy), len(lazy), lazy + [4], isinstance(lazy, list)
+    ([1, 2, 3], 3, [3, 1, 2, 4], True)
+    """
+
+    _own = frozenset({"load_fnc", "content", "_loaded"})
+
+    def __init__(self, load_fnc: Callable[[], Any]) -> None:
+        self.load_fnc = load_fnc
+        self.content: Any = None
+        self._loaded = False
+
+    def reload(self) -> None:
+        """Load the content, also if it was loaded before."""
+        self.content = self.load_fnc()
+        self._loaded = True
+
+    def _load(self) -> Any:
+        if not self._loaded:
+            self.reload()
+        return self.content
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for what this class does not have. Before __init__ has run (copy, pickle) there is no content.
+        if name in LazyLoad._own:
+            raise AttributeError(name)
+        return getattr(self._load(), name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in LazyLoad._own:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._load(), name, value)
+
+    @property  # type: ignore[misc]  # isinstance() shall see the class of the content
+    def __class__(self) -> type:
+        return type(self._load())
+
+    def __getitem__(self, item: Any) -> Any:
+        return self._load()[item]
+
+    def __setitem__(self, item: Any, value: object) -> None:
+        self._load()[item] = value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._load()(*args, **kwargs)
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def __bool__(self) -> bool:
+        return bool(self._load())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._load())
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._load()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        import numpy as np  # not needed by those who never turn the content into an array
+
+        return np.asarray(self._load(), *args, **kwargs)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return repr(self._load())
+
+    def __reduce__(self) -> tuple[type, tuple[Callable[[], Any]]]:
+        return LazyLoad, (self.load_fnc,)
+
+
+def _forward(operation: Callable[[Any, Any], Any]) -> Callable[[LazyLoad, Any], Any]:
+    def method(self: LazyLoad, other: Any) -> Any:
+        return operation(_content(self), _content(other))
+
+    return method
+
+
+def _forward_reflected(operation: Callable[[Any, Any], Any]) -> Callable[[LazyLoad, Any], Any]:
+    def method(self: LazyLoad, other: Any) -> Any:
+        return operation(_content(other), _content(self))
+
+    return method
+
+
+def _content(value: Any) -> Any:
+    return value._load() if type(value) is LazyLoad else value  # noqa: SLF001 - the class of this module
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(LazyLoad, f"__{_name}__", _forward(getattr(operator, _name)))
+    setattr(LazyLoad, f"__r{_name}__", _forward_reflected(getattr(operator, _name)))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(LazyLoad, f"__{_name}__", _forward(getattr(operator, _name)))

@@ -1,0 +1,30 @@
+"""Name objects for messages and logs."""
+
+from __future__ import annotations
+
+__all__ = ["fullname"]
+
+
+def fullname(obj: object) -> str:
+    """Return the name of an object's class, or of a class or function itself, with its module.
+
+    Parameters
+    ----------
+    obj : object
+        An instance, a class or a function.
+
+    Returns
+    -------
+    str
+        ``'<module>.<qualified name>'``; builtins without their module.
+
+    Examples
+    --------
+    >>> from collections import OrderedDict
+    >>> fullname(OrderedDict()), fullname(fullname), fullname(3)
+    ('collections.OrderedDict', 'brainscore_vision.utils._names.fullname', 'int')
+    """
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None)
+    name = str(named.__qualname__)
+    return name if module in (None, "builtins") else f"{module}.{name}"

@@ -1,0 +1,178 @@
+"""Placing stimuli on a screen, against pixels that are counted by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from brainscore_core.config import settings as brainscore_settings
+from brainscore_core.errors import MissingStimulusError, StimulusError
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.benchmark_helpers.screen import fit_to_ratio, place_on_screen
+
+
+def picture(height=6, width=8, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, (height, width, 3), dtype=np.uint8)
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    paths = {}
+    for index, name in enumerate("ab"):
+        paths[name] = tmp_path / f"{name}.png"
+        Image.fromarray(picture(seed=index)).save(paths[name])
+    stimulus_set = StimulusSet({"stimulus_id": list("ab"), "object_name": ["x", "y"]})
+    stimulus_set.stimulus_paths = paths
+    stimulus_set.identifier = "Author2024"
+    return stimulus_set
+
+
+def pixels_of(stimulus_set, stimulus_id):
+    return np.asarray(Image.open(stimulus_set.get_stimulus(stimulus_id)))
+
+
+def test_a_larger_screen_is_grey_around_the_stimulus(stimuli):
+    placed = place_on_screen(stimuli, target_visual_degrees=16, source_visual_degrees=8)
+    canvas = pixels_of(placed, "b")
+    assert canvas.shape == (12, 16, 3)
+    np.testing.assert_array_equal(canvas[3:9, 4:12], picture(seed=1))
+    canvas = canvas.copy()
+    canvas[3:9, 4:12] = 128
+    assert (canvas == 128).all()
+
+
+def test_a_smaller_screen_shows_the_centre(stimuli):
+    placed = place_on_screen(stimuli, target_visual_degrees=4, source_visual_degrees=8)
+    np.testing.assert_array_equal(pixels_of(placed, "a"), picture()[2:5, 2:6])  # offset 1.5 rounds to 2
+
+
+def test_the_result_is_a_labelled_stimulus_set(stimuli):
+    placed = place_on_screen(stimuli, target_visual_degrees=8, source_visual_degrees=4)
+    assert placed.identifier == "Author2024--target8.00--source4.00"
+    assert placed["degrees"].tolist() == [8, 8]
+    assert placed["object_name"].tolist() == ["x", "y"]
+    assert placed.original_paths == stimuli.stimulus_paths
+    assert all(isinstance(path, str) for path in placed.stimulus_paths.values())
+    assert "degrees" not in stimuli.columns
+    home = brainscore_settings().home / "stimuli_on_screen"
+    assert all(path.startswith(str(home)) for path in placed.stimulus_paths.values())
+
+
+def test_equal_degrees_change_nothing(stimuli):
+    assert place_on_screen(stimuli, target_visual_degrees=8, source_visual_degrees=8) is stimuli
+    stimuli["degrees"] = 8
+    assert place_on_screen(stimuli, target_visual_degrees=8) is stimuli
+
+
+def test_degrees_of_each_stimulus_from_the_column(stimuli):
+    stimuli["degrees"] = [4, 8]
+    placed = place_on_screen(stimuli, target_visual_degrees=8)
+    assert placed.identifier == "Author2024--target8.00--sourceNone"
+    assert pixels_of(placed, "a").shape == (12, 16, 3)
+    assert placed.get_stimulus("b") is stimuli.get_stimulus("b")  # unchanged stimuli keep their path
+    assert placed["degrees"].tolist() == [8, 8]
+
+
+def test_files_of_one_name_stay_apart(stimuli, tmp_path):
+    for index, name in enumerate("ab"):
+        folder = tmp_path / name
+        folder.mkdir()
+        stimuli.stimulus_paths[name] = folder / "stimulus.png"
+        Image.fromarray(picture(seed=index)).save(folder / "stimulus.png")
+    placed = place_on_screen(stimuli, 16, 8)
+    for index, name in enumerate("ab"):
+        np.testing.assert_array_equal(pixels_of(placed, name)[3:9, 4:12], picture(seed=index))
+
+
+def test_files_are_made_once_and_again_when_they_are_gone_or_changed(stimuli):
+    from pathlib import Path
+
+    first = place_on_screen(stimuli, 16, 8)
+    path = Path(first.get_stimulus("a"))
+    made = path.stat().st_mtime_ns
+    again = place_on_screen(stimuli, 16, 8)
+    assert again.stimulus_paths == first.stimulus_paths
+    assert path.stat().st_mtime_ns == made
+    path.unlink()
+    assert pixels_of(place_on_screen(stimuli, 16, 8), "a").shape == (12, 16, 3)
+    Image.fromarray(picture(seed=7)).save(stimuli.get_stimulus("a"))
+    changed = place_on_screen(stimuli, 16, 8)
+    np.testing.assert_array_equal(pixels_of(changed, "a")[3:9, 4:12], picture(seed=7))
+    np.testing.assert_array_equal(pixels_of(first, "a")[3:9, 4:12], picture())  # earlier results stay valid
+
+
+def test_sets_of_one_identifier_do_not_disturb_each_other(stimuli):
+    other = stimuli.copy()
+    other.stimulus_paths = dict(zip("ab", reversed(stimuli.stimulus_paths.values()), strict=True))
+    first, second = place_on_screen(stimuli, 16, 8), place_on_screen(other, 16, 8)
+    np.testing.assert_array_equal(pixels_of(first, "a"), pixels_of(second, "b"))
+    np.testing.assert_array_equal(pixels_of(first, "a")[3:9, 4:12], picture())
+
+
+def test_identifiers_cannot_leave_the_folder(stimuli):
+    stimuli.identifier = "../../elsewhere/x"
+    placed = place_on_screen(stimuli, 16, 8)
+    home = brainscore_settings().home / "stimuli_on_screen"
+    assert placed.identifier == "../../elsewhere/x--target16.00--source8.00"
+    assert {path.split("/")[0] for path in (p.removeprefix(f"{home}/") for p in placed.stimulus_paths.values())} == {
+        ".._.._elsewhere_x--target16.00--source8.00"
+    }
+
+
+def test_a_stimulus_may_be_listed_several_times(stimuli):
+    twice = stimuli.iloc[[0, 0, 1]]
+    assert len(place_on_screen(twice, 16, 8)) == 3
+    twice = twice.assign(degrees=[4, 8, 8])
+    with pytest.raises(StimulusError, match=r"'a' is listed with 4\.0 and with 8\.0 degrees"):
+        place_on_screen(twice, 16)
+
+
+@pytest.mark.parametrize("mode", ["L", "P", "RGBA"])
+def test_cropping_keeps_the_mode(mode):
+    image = Image.fromarray(picture(20, 20)).convert(mode)
+    assert fit_to_ratio(image, 0.5).mode == mode
+    assert fit_to_ratio(image, 1.5).mode == "RGB"
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 30), st.integers(1, 30), st.floats(1, 4))
+def test_nothing_is_scaled_or_lost_on_a_larger_screen(height, width, ratio):
+    pixels = picture(height, width)
+    canvas = np.asarray(fit_to_ratio(Image.fromarray(pixels), ratio))
+    assert canvas.shape[:2] == (round(ratio * height), round(ratio * width))
+    top, left = round((canvas.shape[0] - height) / 2), round((canvas.shape[1] - width) / 2)
+    np.testing.assert_array_equal(canvas[top : top + height, left : left + width], pixels)
+
+
+def test_degrees_are_given_exactly_once(stimuli):
+    with pytest.raises(StimulusError, match="not known how large"):
+        place_on_screen(stimuli, 8)
+    stimuli["degrees"] = 4
+    with pytest.raises(AssertionError, match="one of the two"):
+        place_on_screen(stimuli, 8, source_visual_degrees=4)
+
+
+@pytest.mark.parametrize(("target", "source"), [(8, 0), (8, -1), (0, 8), (8, float("nan")), (float("inf"), 8)])
+def test_degrees_are_positive(stimuli, target, source):
+    with pytest.raises(StimulusError, match="positive"):
+        place_on_screen(stimuli, target, source)
+
+
+def test_broken_missing_and_vanishing_stimuli_are_named(stimuli):
+    with pytest.raises(StimulusError, match=r"'a'.*nothing is left"):
+        place_on_screen(stimuli, 0.01, 8)
+    stimuli.get_stimulus("b").write_bytes(b"no picture")
+    with pytest.raises(StimulusError, match=r"'b'.*b\.png"):
+        place_on_screen(stimuli, 16, 8)
+    stimuli.get_stimulus("b").unlink()
+    with pytest.raises(MissingStimulusError, match=r"b\.png.*'b'"):
+        place_on_screen(stimuli, 16, 8)
+
+
+def test_files_without_an_ending_keep_their_format(stimuli, tmp_path):
+    bare = tmp_path / "bare"
+    stimuli.get_stimulus("a").rename(bare)
+    stimuli.stimulus_paths["a"] = bare
+    placed = place_on_screen(stimuli, 16, 8)
+    assert Image.open(placed.get_stimulus("a")).format == "PNG"

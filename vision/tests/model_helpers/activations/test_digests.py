@@ -1,0 +1,267 @@
+"""Digests change with everything that changes activations, and refuse what they cannot know."""
+
+import functools
+import subprocess
+import sys
+from collections import namedtuple
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+from torch.nn import functional
+
+from brainscore_core.caching import content_digest
+from brainscore_vision.model_helpers.activations._digests import (
+    NotDigestibleError,
+    describe,
+    describe_module,
+    preprocessing_digest,
+    probe_image,
+)
+from brainscore_vision.model_helpers.activations.images import load_preprocess_images
+
+
+def digest(value):
+    return content_digest(describe(value))
+
+
+def scaled_by(factor):
+    def scale(paths):
+        return np.stack([np.asarray(Image.open(path), dtype=float) * factor for path in paths])
+
+    return scale
+
+
+class Settings:
+    def __init__(self, size):
+        self.size = size
+
+
+Pair = namedtuple("Pair", "a b")
+
+
+def test_equal_values_have_equal_digests():
+    for make in (
+        lambda: {"a": [1, 2.5, None, True], "b": (np.arange(3), torch.ones(2))},
+        lambda: functools.partial(sorted, reverse=True),
+        lambda: Settings(3),
+        lambda: Pair(1, {2, 3}),
+        lambda: torch.float32,
+        lambda: nn.Linear,
+        lambda: scaled_by(2),
+    ):
+        assert digest(make()) == digest(make())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (scaled_by(2), scaled_by(3)),
+        (Settings(3), Settings(4)),
+        (functools.partial(scaled_by, 2), functools.partial(scaled_by, 3)),
+        (torch.float32, torch.float16),
+        (torch.ones(2), torch.ones(2, dtype=torch.float64)),
+        (torch.ones(2), torch.ones(1, 2)),
+        (np.array(["a", 1], dtype=object), np.array(["a", 2], dtype=object)),
+        (Pair(1, 2), (1, 2)),
+        (functional.relu, functional.gelu),
+        (lambda x: x + 1, lambda x: x + 2),
+        (1, 1.0),
+        (np.exp, np.log),
+    ],
+)
+def test_different_values_have_different_digests(one, other):
+    assert digest(one) != digest(other)
+
+
+GAIN = 2
+
+
+def amplify(values):
+    return values * GAIN
+
+
+class Amplifier:
+    def __call__(self, values):
+        return values * GAIN
+
+
+def test_values_that_code_finds_in_its_module_count(monkeypatch):
+    before = digest(amplify), digest(Amplifier())
+    monkeypatch.setitem(globals(), "GAIN", 3)
+    after = digest(amplify), digest(Amplifier())
+    assert before[0] != after[0]
+    assert before[1] != after[1]
+
+
+def test_files_of_helpers_count(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_helper.py").write_text("def double(x):\n    return 2 * x\n")
+    (tmp_path / "own_model.py").write_text("from own_helper import double\n\ndef act(x):\n    return double(x)\n")
+    import own_model
+
+    before = digest(own_model.act)
+    (tmp_path / "own_helper.py").write_text("def double(x):\n    return 2.5 * x\n")
+    assert digest(own_model.act) != before
+
+
+def test_a_cycle_ends():
+    knot = []
+    knot.append(knot)
+    assert digest(knot) == digest(knot)
+
+
+class Slotted:
+    __slots__ = ("__dict__", "value")
+
+    def __init__(self, value):
+        self.value = value
+
+
+def test_what_has_hidden_state_is_refused(tmp_path):
+    with (tmp_path / "file.txt").open("w") as file:
+        for value in (np.random.default_rng(0), torch.Generator(), iter([1]), object(), file, Slotted(3)):
+            with pytest.raises(NotDigestibleError):
+                describe(value)
+
+
+class Net(nn.Module):
+    def __init__(self, gain=1.0, seed=0):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.layer = nn.Linear(3, 2)
+        self.gain = gain
+        self.register_buffer("hidden", torch.zeros(2), persistent=False)
+
+    def forward(self, x):
+        return self.layer(x) * self.gain + self.hidden
+
+
+def module_digest(module):
+    return content_digest(describe_module(module))
+
+
+def test_a_module_is_its_weights_structure_and_settings():
+    original = module_digest(Net())
+    assert module_digest(Net()) == original
+    assert module_digest(Net().train()) == module_digest(Net().eval())
+    assert module_digest(Net(seed=1)) != original
+    assert module_digest(Net(gain=2.0)) != original
+
+    changed = Net()
+    changed.hidden += 1  # in no state dict, yet in every result
+    assert module_digest(changed) != original
+
+    replaced = Net()
+    replaced.layer = nn.Sequential(replaced.layer, nn.ReLU())
+    assert module_digest(replaced) != original
+
+    smallest = Net()
+    with torch.no_grad():
+        smallest.layer.weight[0, 0] = torch.nextafter(smallest.layer.weight[0, 0], torch.tensor(torch.inf))
+    assert module_digest(smallest) != original
+
+
+def test_modules_with_equal_state_but_other_class_differ():
+    assert module_digest(nn.Sequential(nn.ReLU())) != module_digest(nn.Sequential(nn.Tanh()))
+    assert module_digest(nn.MaxPool2d(2)) != module_digest(nn.MaxPool2d(3))
+    assert module_digest(nn.Dropout(0.1)) != module_digest(nn.Dropout(0.2))
+
+
+def test_hooks_of_a_module_count():
+    hooked = Net()
+    hooked.layer.register_forward_hook(lambda module, inputs, output: output * 2)
+    assert module_digest(hooked) != module_digest(Net())
+    hooked.generator = torch.Generator()
+    with pytest.raises(NotDigestibleError):
+        describe_module(hooked)
+
+
+def test_recurrent_networks_have_digests():
+    torch.manual_seed(0)
+    one, other = nn.LSTM(2, 3), nn.LSTM(2, 3)
+    assert module_digest(one) != module_digest(other)
+    other.load_state_dict(one.state_dict())
+    assert module_digest(one) == module_digest(other)
+
+
+def test_bfloat16_and_empty_tensors():
+    module = nn.Linear(2, 2).to(torch.bfloat16)
+    module.register_buffer("empty", torch.zeros(0))
+    assert module_digest(module) == module_digest(module)
+
+
+def test_digests_are_equal_in_another_process(tmp_path):
+    program = tmp_path / "digest_of_a_net.py"
+    program.write_text(
+        "import functools, torch\n"
+        "from torch import nn\n"
+        "from brainscore_core.caching import content_digest\n"
+        "from brainscore_vision.model_helpers.activations._digests import describe_module, preprocessing_digest\n"
+        "from brainscore_vision.model_helpers.activations.images import load_preprocess_images\n"
+        "torch.manual_seed(0)\n"
+        "net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU())\n"
+        "print(content_digest(describe_module(net)),\n"
+        "      preprocessing_digest(functools.partial(load_preprocess_images, image_size=8)))\n"
+    )
+    run = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU())
+    preprocessing = functools.partial(load_preprocess_images, image_size=8)
+    assert run.stdout.split() == [module_digest(net), preprocessing_digest(preprocessing)]
+
+
+def test_preprocessing_is_code_arguments_and_outcome():
+    original = preprocessing_digest(functools.partial(load_preprocess_images, image_size=8))
+    assert preprocessing_digest(functools.partial(load_preprocess_images, image_size=8)) == original
+    assert preprocessing_digest(functools.partial(load_preprocess_images, image_size=9)) != original
+    other_mean = functools.partial(load_preprocess_images, image_size=8, normalize_mean=(0.5, 0.5, 0.5))
+    assert preprocessing_digest(other_mean) != original
+    assert preprocessing_digest(None) != original
+    assert preprocessing_digest(scaled_by(2)) != preprocessing_digest(scaled_by(3))
+
+
+class Opaque:
+    """A processor whose state cannot be seen."""
+
+    def __init__(self, gain):
+        self._state = iter([gain])
+        self._gain = gain
+
+    def __call__(self, paths):
+        return scaled_by(self._gain)(paths)
+
+
+def test_an_opaque_preprocessing_needs_a_declared_version():
+    with pytest.raises(NotDigestibleError):
+        preprocessing_digest(Opaque(1))
+    declared, newer, other = Opaque(1), Opaque(1), Opaque(2)
+    declared.cache_version, newer.cache_version, other.cache_version = "1", "2", "1"
+    assert preprocessing_digest(declared) != preprocessing_digest(newer)
+    assert preprocessing_digest(declared) != preprocessing_digest(other)  # the probe image shows it
+
+
+def test_a_preprocessing_that_cannot_do_the_probe_image_is_refused():
+    def only_jpeg(paths):
+        raise KeyError(paths[0])
+
+    with pytest.raises(NotDigestibleError, match="probe image"):
+        preprocessing_digest(only_jpeg)
+
+
+def test_a_random_preprocessing_is_refused():
+    def noise(paths):
+        return np.random.default_rng().normal(size=(len(paths), 3))
+
+    with pytest.raises(NotDigestibleError, match="random"):
+        preprocessing_digest(noise)
+
+
+def test_the_probe_image_tells_sides_channels_and_kernels_apart():
+    pixels = np.asarray(probe_image()).astype(int)
+    assert pixels.shape == (260, 300, 3)
+    assert len({pixels[..., channel].tobytes() for channel in range(3)}) == 3
+    assert not np.array_equal(pixels, pixels[:, ::-1])
+    assert not np.array_equal(pixels, pixels[::-1])

@@ -1,0 +1,115 @@
+"""From image files to arrays, against hand-computed values and values pinned from torchvision."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.errors import MissingStimulusError, StimulusError
+from brainscore_vision.model_helpers.activations.images import (
+    load_image,
+    load_images,
+    load_preprocess_images,
+    preprocess_images,
+)
+
+MEAN = np.array([0.485, 0.456, 0.406]).reshape(3, 1, 1)
+STD = np.array([0.229, 0.224, 0.225]).reshape(3, 1, 1)
+
+
+def picture(height=60, width=100):
+    y, x = np.mgrid[0:height, 0:width]
+    return np.stack([(x * 7 + y * 3) % 256, (x * y) % 256, (x + 5 * y) % 256], axis=-1).astype(np.uint8)
+
+
+def test_pixels_are_scaled_and_normalised(tmp_path):
+    pixels = picture(16, 16)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    result = load_preprocess_images([tmp_path / "a.png", str(tmp_path / "a.png")], image_size=16)
+    assert result.shape == (2, 3, 16, 16)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result[0], (pixels.transpose(2, 0, 1) / 255 - MEAN) / STD, atol=1e-6)
+    np.testing.assert_array_equal(result[0], result[1])
+
+
+def test_own_mean_and_deviation():
+    result = preprocess_images(
+        [Image.fromarray(picture(4, 4))], image_size=4, normalize_mean=(127 / 255,) * 3, normalize_std=(128 / 255,) * 3
+    )
+    np.testing.assert_allclose(result[0], (picture(4, 4).transpose(2, 0, 1) - 127.0) / 128, atol=1e-6)
+
+
+def test_resizing_equals_torchvision():
+    # Pinned from torchvision 0.28: Resize((8, 8)), ToTensor(), Normalize(ImageNet) on the same Pillow image.
+    result = preprocess_images([Image.fromarray(picture())], image_size=8)[0]
+    red = [-1.073294, 0.6220567, -0.33692956, 0.00556549, 0.6220567, -0.59380084, 0.9988013, -0.9362959]
+    green = [-1.5455182, 0.4327732, 0.2226892, 0.17016806, 0.15266106, 0.2051822, 0.18767506, 0.18767506]
+    np.testing.assert_allclose(result[0].diagonal(), red, atol=1e-6)
+    np.testing.assert_allclose(result[1].diagonal(), green, atol=1e-6)
+
+
+def test_inception_equals_torchvision():
+    # Pinned from torchvision 0.28: Resize(32), CenterCrop(28), ToTensor(), Normalize(.5, .5).
+    result = preprocess_images([Image.fromarray(picture())], image_size=28, preprocess_type="inception")[0]
+    blue = [-0.654902, -0.29411763, 0.05098045, 0.41176474, 0.75686276, -0.8901961, -0.54509807]
+    assert result.shape == (3, 28, 28)
+    np.testing.assert_allclose(result[2].diagonal()[::4], blue, atol=1e-6)
+
+
+def test_no_images_give_an_empty_batch():
+    assert preprocess_images([], image_size=7).shape == (0, 3, 7, 7)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"preprocess_type": "inceptoin"}, "inceptoin"),
+        ({"normalize_std": (1, 1)}, "three values"),
+        ({"normalize_std": (1, 0, 1)}, "greater than 0"),
+    ],
+)
+def test_options_without_meaning_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        preprocess_images([Image.fromarray(picture())], image_size=8, **options)
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "RGBA", "P", "1", "CMYK"])
+def test_all_modes_become_rgb(tmp_path, mode):
+    path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
+    original = Image.fromarray(picture()).convert(mode)
+    original.save(path)
+    loaded = load_images([path])[0]
+    assert loaded.mode == "RGB"
+    np.testing.assert_array_equal(np.asarray(loaded), np.asarray(original.convert("RGB")))
+
+
+def test_transparency_is_ignored(tmp_path):
+    pixels = np.dstack([picture(), np.full((60, 100), 10, dtype=np.uint8)])
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(np.asarray(load_image(tmp_path / "a.png")), picture())
+
+
+def test_16_bit_grey_is_scaled_not_clipped(tmp_path):
+    grey = np.array([[0, 257, 25700, 65535]], dtype=np.uint16)
+    Image.fromarray(grey).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(np.asarray(load_image(tmp_path / "a.png"))[0, :, 0], [0, 1, 100, 255])
+
+
+def test_floating_point_images_are_refused(tmp_path):
+    Image.fromarray(np.ones((4, 4), dtype=np.float32)).save(tmp_path / "a.tif")
+    with pytest.raises(StimulusError, match="floating-point"):
+        load_image(tmp_path / "a.tif")
+
+
+def test_files_that_are_no_images_are_named(tmp_path):
+    text = tmp_path / "notes.png"
+    text.write_text("no picture")
+    with pytest.raises(StimulusError, match=r"notes\.png"):
+        load_image(text)
+    Image.fromarray(picture()).save(tmp_path / "whole.png")
+    cut = tmp_path / "cut.png"
+    content = (tmp_path / "whole.png").read_bytes()
+    cut.write_bytes(content[: len(content) // 2])
+    with pytest.raises(StimulusError, match=r"cut\.png"):
+        load_image(cut)
+    with pytest.raises(MissingStimulusError, match=r"absent\.png"):
+        load_image(tmp_path / "absent.png")

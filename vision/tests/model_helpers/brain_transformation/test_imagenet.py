@@ -1,0 +1,77 @@
+"""Facts about ImageNet, checked against what is known of them independently."""
+
+import re
+
+import pytest
+
+from brainscore_core.errors import UnknownIdentifierError
+from brainscore_vision.model_helpers.brain_transformation._imagenet import (
+    category_indices,
+    class_names,
+    known_categories,
+    synsets,
+)
+
+SIXTEEN = [
+    "airplane", "bear", "bicycle", "bird", "boat", "bottle", "car", "cat",
+    "chair", "clock", "dog", "elephant", "keyboard", "knife", "oven", "truck",
+]  # fmt: skip
+
+
+def test_there_are_1000_classes_in_the_order_of_their_wordnet_ids():
+    assert len(set(synsets())) == 1000
+    assert synsets() == sorted(synsets())  # the order in which networks are trained
+    assert all(re.fullmatch(r"n\d{8}", synset) for synset in synsets())
+    assert len(class_names()) == 1000
+
+
+@pytest.mark.parametrize(
+    ("index", "synset", "name"),
+    [
+        (0, "n01440764", "tench"),
+        (294, "n02132136", "brown bear"),
+        (386, "n02504458", "African elephant"),
+        (404, "n02690373", "airliner"),
+        (967, "n07920052", "espresso"),
+        (999, "n15075141", "toilet tissue"),
+    ],
+)
+def test_known_classes(index, synset, name):
+    assert (synsets()[index], class_names()[index]) == (synset, name)
+
+
+def test_the_16_categories_have_the_published_members():
+    # Geirhos et al. (2018) define them by these WordNet ids; dogs and birds are counted.
+    names = [[class_names()[index] for index in indices] for indices in category_indices(SIXTEEN)]
+    members = dict(zip(SIXTEEN, names, strict=True))
+    assert members["bear"] == ["brown bear", "American black bear", "ice bear", "sloth bear"]
+    assert members["elephant"] == ["Indian elephant", "African elephant"]
+    assert members["keyboard"] == ["computer keyboard", "typewriter keyboard"]
+    assert members["oven"] == ["rotisserie"]
+    assert members["knife"] == ["cleaver"]
+    assert members["clock"] == ["analog clock", "digital clock", "wall clock"]
+    assert len(members["dog"]) == 109
+    assert len(members["bird"]) == 49
+    flat = [name for part in names for name in part]
+    assert len(set(flat)) == len(flat)
+
+
+def test_the_rest_completes_its_experiment():
+    rest = set(category_indices(["kato2026_others"])[0])
+    named = {
+        index
+        for label in known_categories()
+        if label.startswith("kato2026_") and label != "kato2026_others"
+        for index in category_indices([label])[0]
+    }
+    assert rest | named == set(range(1000))
+    assert not rest & named
+
+
+def test_spelling_is_forgiving():
+    assert category_indices(["Sewing Machine"]) == category_indices(["sewingmachine"])
+
+
+def test_all_unknown_labels_are_in_one_message_with_near_names():
+    with pytest.raises(UnknownIdentifierError, match=r"'elefant', 'unicorn'.*'elefant': 'elephant'"):
+        category_indices(["bear", "elefant", "unicorn"])

@@ -1,0 +1,163 @@
+"""Time bins, against integration on a fine grid of milliseconds."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision.model_helpers.brain_transformation.temporal import (
+    TemporalAligned,
+    align_bins,
+    assembly_time_align,
+    fix_timebin_naming,
+    repeat_in_time,
+)
+
+
+def static(values):
+    values = np.asarray(values)
+    return NeuroidAssembly(
+        values,
+        coords={
+            "stimulus_id": ("presentation", [f"s{index}" for index in range(values.shape[0])]),
+            "object_name": ("presentation", ["x"] * values.shape[0]),
+            "neuroid_id": ("neuroid", list(range(values.shape[1]))),
+            "region": ("neuroid", ["IT"] * values.shape[1]),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+def in_time(values, bins):
+    spatial = static(values[..., 0])
+    timed = repeat_in_time(spatial, bins)
+    timed.values[:] = values
+    return timed
+
+
+class LayerModel:
+    """Stands for a LayerMappedModel with a given answer."""
+
+    identifier = "net"
+    region_layer_map = {"IT": "layer"}  # noqa: RUF012 - read only
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.region = None
+
+    def visual_degrees(self):
+        return 8
+
+    def start_recording(self, region):
+        self.region = region
+
+    def look_at(self, stimuli, number_of_trials=1, *, require_variance=False):
+        return self.answer
+
+
+def record(answer, bins):
+    model = TemporalAligned(LayerModel(answer))
+    model.start_recording("IT", bins)
+    return model.look_at(None)
+
+
+def test_static_activity_is_repeated_in_every_bin():
+    answer = record(static([[1.0, 2.0], [3.0, 4.0]]), [(70, 90), (90, 110), (110, 130)])
+    assert answer.dims == ("presentation", "neuroid", "time_bin")
+    assert answer["time_bin_start"].values.tolist() == [70, 90, 110]
+    assert answer["time_bin_end"].values.tolist() == [90, 110, 130]
+    for index in range(3):
+        np.testing.assert_array_equal(answer.values[..., index], [[1, 2], [3, 4]])
+    assert answer["region"].values.tolist() == ["IT", "IT"]
+    assert answer["stimulus_id"].values.tolist() == ["s0", "s1"]
+    answer.values[0, 0, 0] = 9  # bins are independent in memory
+    assert answer.values[0, 0, 1] == 1
+
+
+def test_a_single_bin_leaves_no_dimension():
+    answer = record(static([[1.0, 2.0]]), [(70, 170)])
+    assert answer.dims == ("presentation", "neuroid")
+    timed = in_time(np.array([[[1.0, 3.0]]]), [(0, 50), (50, 100)])
+    aligned = record(timed, [(25, 100)])
+    assert aligned.dims == ("presentation", "neuroid")
+    np.testing.assert_allclose(aligned.values, [[(25 * 1 + 50 * 3) / 75]])
+
+
+@pytest.mark.parametrize("bins", [[], [(70,)], [(170, 70)], [(70, 70)]])
+def test_bins_without_meaning_are_refused(bins):
+    model = TemporalAligned(LayerModel(static([[1.0]])))
+    with pytest.raises(ValueError, match="time_bins"):
+        model.start_recording("IT", bins)
+    with pytest.raises(RuntimeError, match="start_recording"):
+        model.look_at(None)
+
+
+edges = st.lists(st.integers(0, 60), min_size=2, max_size=7, unique=True).map(sorted)
+
+
+@given(edges, st.data())
+def test_portions_equal_integration_over_milliseconds(points, data):
+    source = list(pairwise(points))
+    values = np.asarray(
+        data.draw(st.lists(st.integers(-9, 9), min_size=len(source), max_size=len(source))), dtype=float
+    )
+    start = data.draw(st.integers(points[0], points[-1] - 1))
+    end = data.draw(st.integers(start + 1, points[-1]))
+    per_ms = np.concatenate([[value] * (stop - begin) for value, (begin, stop) in zip(values, source, strict=True)])
+    expected = per_ms[start - points[0] : end - points[0]].mean()
+    np.testing.assert_allclose(align_bins(values[None], source, [(start, end)]), [[expected]], atol=1e-12)
+
+
+def test_the_middle_chooses_one_bin():
+    values = np.array([[1.0, 2.0, 3.0]])
+    bins = [(0, 10), (10, 20), (20, 30)]
+    np.testing.assert_array_equal(align_bins(values, bins, [(0, 30), (5, 35)], "center"), [[2, 3]])
+    with pytest.raises(ValueError, match="centre"):
+        align_bins(values, bins, [(0, 30)], "centre")
+
+
+def test_bins_that_are_not_touched_do_not_count():
+    assert align_bins(np.array([np.nan, 2.0]), [(0, 10), (10, 20)], [(10, 15)]).tolist() == [2.0]
+
+
+def test_assemblies_keep_labels_dims_and_dtype():
+    timed = in_time(np.array([[[2.0, 4.0], [6.0, 8.0]]], dtype=np.float32), [(0, 10), (10, 20)])
+    timed.attrs["note"] = "dropped"
+    aligned = assembly_time_align(timed.transpose("time_bin", ...), [(5, 15), (0, 10), (0, 20)])
+    assert type(aligned) is NeuroidAssembly
+    assert aligned.dims == ("time_bin", "presentation", "neuroid")
+    assert aligned.dtype == np.float32
+    np.testing.assert_allclose(aligned.values[:, 0], [[3, 7], [2, 6], [3, 7]])
+    assert aligned["time_bin_end"].values.tolist() == [15, 10, 20]
+    assert aligned["region"].values.tolist() == ["IT", "IT"]
+    assert aligned.attrs == {}
+
+
+@pytest.mark.parametrize("target", [(-5, 5), (15, 25), (8, 32)])
+def test_bins_outside_of_the_recording_are_listed(target):
+    timed = in_time(np.zeros((1, 1, 2)), [(0, 10), (20, 30)])
+    with pytest.raises(AssemblyError, match="not fully covered") as caught:
+        assembly_time_align(timed, [(0, 10), target])
+    assert str(target) in str(caught.value)
+    assert isinstance(caught.value, AssertionError)
+
+
+def test_old_names_of_levels_are_replaced():
+    old = NeuroidAssembly(
+        np.zeros((1, 1, 2)),
+        coords={
+            "stimulus_id": ("presentation", ["a"]),
+            "neuroid_id": ("neuroid", [0]),
+            "time_bin_level_0": ("time_bin", [0, 10]),
+            "time_bin_level_1": ("time_bin", [10, 20]),
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+    )
+    new = fix_timebin_naming(old)
+    assert new["time_bin_start"].values.tolist() == [0, 10]
+    assert new["time_bin_end"].values.tolist() == [10, 20]
+    assert "time_bin_level_0" not in new.coords

@@ -1,0 +1,60 @@
+"""The interface: names, teaching errors, and a fast import."""
+
+import subprocess
+import sys
+
+import pytest
+
+from brainscore_vision.model_interface import BrainModel
+
+
+def test_tasks_and_targets_are_plain_strings():
+    task, target = BrainModel.Task, BrainModel.RecordingTarget
+    assert (task.passive, task.label, task.probabilities, task.odd_one_out) == (
+        "passive",
+        "label",
+        "probabilities",
+        "odd_one_out",
+    )
+    assert (target.V1, target.V2, target.V4, target.IT) == ("V1", "V2", "V4", "IT")
+
+
+@pytest.mark.parametrize(
+    ("method", "args"),
+    [("visual_degrees", ()), ("start_task", ("label", [])), ("start_recording", ("IT", [])), ("look_at", ([],))],
+)
+def test_what_a_subclass_leaves_out_is_named(method, args):
+    class Mine(BrainModel):
+        pass
+
+    with pytest.raises(NotImplementedError, match=rf"Mine does not implement BrainModel\.{method}"):
+        getattr(Mine(), method)(*args)
+    with pytest.raises(NotImplementedError, match="identifier"):
+        _ = Mine().identifier
+
+
+def test_classes_of_the_data_standard_can_be_imported_from_here():
+    from brainscore_core.supported_data_standards.brainio import assemblies, stimuli
+    from brainscore_vision import model_interface
+
+    assert model_interface.BehavioralAssembly is assemblies.BehavioralAssembly
+    assert model_interface.StimulusSet is stimuli.StimulusSet
+    with pytest.raises(AttributeError, match="NoSuchClass"):
+        _ = model_interface.NoSuchClass
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("brainscore_vision.model_interface", ["torch", "numpy", "xarray"]),
+        ("brainscore_vision.utils", ["torch", "numpy", "xarray"]),
+        ("brainscore_vision.model_helpers", ["torch", "numpy", "xarray", "boto3"]),
+        ("brainscore_vision.model_helpers.check_submission.check_models", ["torch", "numpy", "xarray", "PIL"]),
+        ("brainscore_vision.model_helpers.activations.core", ["torch", "sklearn", "boto3"]),
+        ("brainscore_vision.model_helpers.brain_transformation", ["torch", "sklearn", "boto3"]),
+    ],
+)
+def test_importing_stays_light(module, heavy):
+    program = f"import sys, {module}; print([name for name in {heavy} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

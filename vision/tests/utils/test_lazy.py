@@ -1,0 +1,106 @@
+"""LazyLoad: loads once, on first use, and then behaves like its content."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from brainscore_vision.utils import LazyLoad
+
+
+class Box:
+    def __init__(self):
+        self.value = 3
+
+    def double(self):
+        return 2 * self.value
+
+
+@pytest.fixture
+def counted():
+    loads = []
+
+    def load():
+        loads.append(1)
+        return Box()
+
+    return LazyLoad(load), loads
+
+
+def test_nothing_is_loaded_until_use_and_then_only_once(counted):
+    lazy, loads = counted
+    assert type(lazy) is LazyLoad
+    assert loads == []
+    assert lazy.double() == 6
+    lazy.value = 5
+    assert lazy.double() == 10
+    assert lazy.content.value == 5
+    assert loads == [1]
+
+
+def test_isinstance_sees_the_class_of_the_content(counted):
+    lazy, loads = counted
+    assert isinstance(lazy, Box)
+    assert not isinstance(lazy, dict)
+    assert loads == [1]
+
+
+def test_reload_loads_again(counted):
+    lazy, loads = counted
+    lazy.value = 9
+    lazy.reload()
+    assert lazy.value == 3
+    assert loads == [1, 1]
+
+
+def test_a_content_of_none_is_loaded_once():
+    loads = []
+    lazy = LazyLoad(lambda: loads.append(1))
+    assert not lazy
+    assert not lazy
+    assert loads == [1]
+
+
+def test_containers():
+    lazy = LazyLoad(lambda: {"a": 1})
+    lazy["b"] = 2
+    assert len(lazy) == 2
+    assert "b" in lazy
+    assert sorted(lazy) == ["a", "b"]
+    assert lazy["b"] == 2
+
+
+def test_calls_are_forwarded():
+    assert LazyLoad(lambda: max)(3, 7) == 7
+
+
+def test_operators_and_numpy():
+    lazy = LazyLoad(lambda: np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(lazy * 2, [2, 4])
+    np.testing.assert_array_equal(10 - lazy, [9, 8])
+    np.testing.assert_array_equal(lazy == np.array([1.0, 5.0]), [True, False])
+    np.testing.assert_array_equal(lazy + LazyLoad(lambda: 1), [2, 3])
+    assert np.sqrt(LazyLoad(lambda: np.array([4.0])))[0] == 2
+
+
+def test_an_error_while_loading_is_not_kept():
+    answers = iter([ValueError("not yet"), 4])
+
+    def load():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    lazy = LazyLoad(load)
+    with pytest.raises(ValueError, match="not yet"):
+        len(lazy)
+    assert lazy + 1 == 5
+
+
+def test_a_copy_loads_on_its_own(counted):
+    lazy, loads = counted
+    duplicate = copy.copy(lazy)
+    assert loads == []
+    assert duplicate.value == 3
+    assert loads == [1]

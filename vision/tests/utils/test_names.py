@@ -1,0 +1,14 @@
+"""fullname: instances by their class, classes and functions by their own name."""
+
+from collections import OrderedDict
+
+from brainscore_vision.model_helpers.utils import fullname as also_fullname
+from brainscore_vision.utils import LazyLoad, fullname
+
+
+def test_names():
+    assert fullname(OrderedDict()) == "collections.OrderedDict"
+    assert fullname(OrderedDict) == "collections.OrderedDict"
+    assert fullname(LazyLoad.reload) == "brainscore_vision.utils._lazy.LazyLoad.reload"
+    assert fullname(3) == "int"
+    assert also_fullname is fullname
