@@ -1,0 +1,190 @@
+"""Define the score: a number, or an array of numbers, that remembers what it was computed from."""
+
+# xarray leaves __init_subclass__ without types.
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+import xarray as xr
+
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, merge_data_arrays
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["Score"]
+
+Result = TypeVar("Result", bound=xr.DataArray)
+
+_logger = logging.getLogger(__name__)
+
+
+class Score(DataAssembly):
+    """A score, with what it was computed from in ``attrs``.
+
+    ``attrs['raw']`` are the values before aggregation or normalisation, ``attrs['ceiling']`` the ceiling,
+    ``attrs['error']`` the standard error; they are read as attributes, ``score.raw``.
+
+    How attrs pass on:
+
+    - `sel`, `isel`, `squeeze`, `expand_dims` keep all of them; those whose key contains ``raw`` are selected from
+      alike if they have the dimension or coordinate, else they stay as they are.
+    - Reductions (`mean`, `sum`, `std`, `min`, `max`, `median`, `reduce`, ...) keep those whose key contains ``raw``
+      as they are and drop the others: an error or a ceiling of the parts is not one of the whole.
+    - Arithmetic drops all of them: in ``2 * score`` nothing is what it says any more. Who divides by a ceiling
+      sets ``raw``, ``ceiling`` and ``error`` anew.
+    - Assigning values, ``score[...] = value``, changes the score alone, never its ``raw``.
+
+    Parameters
+    ----------
+    data : array-like
+        One number, or an array.
+    coords, dims, name, attrs
+        See `DataAssembly`.
+
+    Examples
+    --------
+    >>> values = Score([0.2, 0.4], coords={'split': [0, 1]}, dims=['split'])
+    >>> score = values.mean()
+    >>> score.attrs['raw'] = values
+    >>> f"{score:.2f} of {len(score.raw)} splits"
+    '0.30 of 2 splits'
+    """
+
+    __slots__ = ()
+
+    def sel(
+        self,
+        indexers: Mapping[Any, Any] | None = None,
+        method: str | None = None,
+        tolerance: Any = None,
+        drop: bool = False,
+        *,
+        _apply_raw: bool = True,
+        **indexers_kwargs: Any,
+    ) -> Self:
+        """Select by labels, also from raw values; see `DataAssembly.sel`."""
+        wanted = {**(indexers or {}), **indexers_kwargs}
+        result = super().sel(wanted, method=method, tolerance=tolerance, drop=drop)
+        return _followed(
+            result, lambda raw: raw.sel(wanted, method=method, tolerance=tolerance, drop=drop), apply_raw=_apply_raw
+        )
+
+    def isel(
+        self,
+        indexers: Mapping[Any, Any] | None = None,
+        drop: bool = False,
+        missing_dims: Literal["raise", "warn", "ignore"] = "raise",
+        *,
+        _apply_raw: bool = True,
+        **indexers_kwargs: Any,
+    ) -> Self:
+        """Select by positions, also from raw values; see `xarray.DataArray.isel`."""
+        wanted = {**(indexers or {}), **indexers_kwargs}
+        result = super().isel(wanted, drop=drop, missing_dims=missing_dims)
+        return _followed(
+            result, lambda raw: raw.isel(wanted, drop=drop, missing_dims=missing_dims), apply_raw=_apply_raw
+        )
+
+    def squeeze(self, dim: Any = None, drop: bool = False, axis: Any = None, *, _apply_raw: bool = True) -> Self:
+        """Remove dimensions of length one, also from raw values; see `xarray.DataArray.squeeze`."""
+        result = super().squeeze(dim, drop=drop, axis=axis)
+        return _followed(result, lambda raw: raw.squeeze(dim, drop=drop, axis=axis), apply_raw=_apply_raw)
+
+    def expand_dims(
+        self,
+        dim: Any = None,
+        axis: Any = None,
+        create_index_for_new_dim: bool = True,
+        *,
+        _apply_raw: bool = True,
+        **dim_kwargs: Any,
+    ) -> Self:
+        """Add dimensions, also to raw values; see `xarray.DataArray.expand_dims`."""
+
+        def expand(array: xr.DataArray) -> xr.DataArray:
+            return xr.DataArray.expand_dims(array, dim, axis, create_index_for_new_dim, **dim_kwargs)
+
+        result = super().expand_dims(dim, axis, create_index_for_new_dim, **dim_kwargs)
+        return _followed(result, expand, apply_raw=_apply_raw)
+
+    def reduce(
+        self,
+        func: Callable[..., Any],
+        dim: Any = None,
+        *,
+        axis: int | Sequence[int] | None = None,
+        keep_attrs: bool | None = None,
+        keepdims: bool = False,
+        _apply_raw: bool = False,
+        **kwargs: Any,
+    ) -> Self:
+        """Reduce dimensions with a function; raw values stay as they are. See `xarray.DataArray.reduce`."""
+        options: dict[str, Any] = {"axis": axis, "keep_attrs": keep_attrs, "keepdims": keepdims, **kwargs}
+        result = super().reduce(func, dim, **options)
+        result.attrs.update({key: value for key, value in self.attrs.items() if _is_raw(key)})
+        return _followed(result, lambda raw: raw.reduce(func, dim, **options), apply_raw=_apply_raw)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Apply a NumPy function; like all arithmetic on scores it drops attrs."""
+        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        if isinstance(result, Score):
+            result.attrs = {}
+        return result
+
+    @classmethod
+    def merge(cls, *scores: Self, exception_handling: Literal["ignore", "warn", "raise"] = "ignore") -> Self:
+        """Join scores into one that has all their entries, raw values likewise.
+
+        Parameters
+        ----------
+        *scores : Score
+            At least one.
+        exception_handling : {'ignore', 'warn', 'raise'}
+            What to do where raw values cannot be joined; unless this raises, that entry is left out.
+
+        Returns
+        -------
+        Score
+            Attrs that are not raw values come from the first.
+        """
+        result: Self = cls(merge_data_arrays(scores))
+        for key in [key for key in result.attrs if _is_raw(key)]:
+            raws = [score.attrs.get(key) for score in scores]
+            try:
+                result.attrs[key] = _merge_raw(raws, exception_handling)
+            except (TypeError, ValueError, KeyError) as error:
+                if exception_handling == "raise":
+                    raise
+                if exception_handling == "warn":
+                    _logger.warning("%r of the scores cannot be joined and is left out: %s", key, error)
+                del result.attrs[key]
+        return result
+
+
+def _followed(score: Result, change: Callable[[Any], Any], *, apply_raw: bool) -> Result:
+    """Apply to the raw values of a new score what happened to the score itself."""
+    for key, raw in list(score.attrs.items()) if apply_raw else ():
+        if _is_raw(key) and isinstance(raw, xr.DataArray):
+            try:
+                score.attrs[key] = change(raw)
+            except (KeyError, ValueError, IndexError, TypeError) as error:
+                # The raw values lack this dimension or label: they stay as they are.
+                _logger.debug("%r of the score does not follow: %s", key, error)
+    return score
+
+
+def _is_raw(key: Hashable) -> bool:
+    return "raw" in str(key)
+
+
+def _merge_raw(raws: Sequence[Any], exception_handling: Literal["ignore", "warn", "raise"]) -> Any:
+    if not all(isinstance(raw, xr.DataArray) for raw in raws):
+        raise TypeError(f"expected labelled arrays, got {sorted({type(raw).__name__ for raw in raws})}")
+    if all(isinstance(raw, Score) for raw in raws):
+        return Score.merge(*raws, exception_handling=exception_handling)
+    return merge_data_arrays(raws)

@@ -1,0 +1,175 @@
+"""Group the entries of assemblies by their coordinates and apply functions to the groups."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError, nearest
+from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio.transform import Reduction, reduce_groups
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+
+__all__ = ["GroupbyBridge", "GroupbyError", "multi_dim_apply"]
+
+
+class GroupbyError(AssemblyError):
+    """Raised when coordinates of different dimensions are to be grouped together."""
+
+
+class GroupbyBridge:
+    """Entries of one dimension, grouped by some of its coordinates; see `DataAssembly.multi_groupby`.
+
+    Parameters
+    ----------
+    assembly : DataAssembly
+    group_coord_names : sequence of str
+    """
+
+    def __init__(self, assembly: DataAssembly, group_coord_names: Sequence[str]) -> None:
+        names = [group_coord_names] if isinstance(group_coord_names, str) else list(group_coord_names)
+        self._assembly = assembly
+        self._names = names
+        self._dim = _grouped_dim(assembly, names)
+
+    def mean(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Average each group over its dimension."""
+        return self._reduce("mean", dim, skipna=skipna)
+
+    def sum(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Sum each group over its dimension."""
+        return self._reduce("sum", dim, skipna=skipna)
+
+    def min(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take the least of each group."""
+        return self._reduce("min", dim, skipna=skipna)
+
+    def max(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take the greatest of each group."""
+        return self._reduce("max", dim, skipna=skipna)
+
+    def prod(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Multiply each group."""
+        return self._reduce("prod", dim, skipna=skipna)
+
+    def var(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take the variance of each group (divisor n)."""
+        return self._reduce("var", dim, skipna=skipna)
+
+    def std(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take the standard deviation of each group (divisor n)."""
+        return self._reduce("std", dim, skipna=skipna)
+
+    def median(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take the median of each group."""
+        return self._reduce("median", dim, skipna=skipna)
+
+    def count(self, dim: Any = None, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Count the values of each group that are not missing."""
+        return self._reduce("count", dim, skipna=True)
+
+    def reduce(self, func: Callable[..., Any], dim: Any = None, **kwargs: Any) -> Any:
+        """Reduce each group with ``func(values, axis=axis, **kwargs)``."""
+        kwargs.pop("keep_attrs", None)
+
+        def reduced(values: npt.NDArray[Any], axis: int) -> Any:
+            return func(values, axis=axis, **kwargs)
+
+        return self._reduce(reduced, dim, skipna=True)
+
+    def map(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Apply a function to the assembly of each group and join the results along the dimension."""
+        results = [func(part, *args, **kwargs) for _, part in self]
+        return xr.concat(results, dim=self._dim)
+
+    apply = map  # noqa: A003  # the name that xarray uses too
+
+    def __iter__(self) -> Iterator[tuple[Any, DataAssembly]]:
+        """Yield (value or tuple of values, assembly) for every group, in order of the values."""
+        groups, first = _coords.group_codes(self._assembly, self._names)
+        keys = [_coords.values_of(self._assembly, name)[first].tolist() for name in self._names]
+        order = np.argsort(groups, kind="stable")
+        parts = np.split(order, np.searchsorted(groups[order], np.arange(1, len(first))))
+        for key, part in zip(zip(*keys, strict=True), parts, strict=True):
+            yield (key if len(key) > 1 else key[0]), self._assembly.isel({self._dim: part})
+
+    def __len__(self) -> int:
+        return len(_coords.group_codes(self._assembly, self._names)[1])
+
+    def _reduce(self, how: Reduction | Callable[..., Any], dim: Any, *, skipna: bool) -> Any:
+        accepted = (None, ..., self._dim, [self._dim], (self._dim,))
+        if dim not in accepted:
+            raise GroupbyError(f"These groups lie along {self._dim!r}; they cannot be reduced over {dim!r}.")
+        result = reduce_groups(self._assembly, self._names, how, skipna=skipna)
+        if len(self._names) > 1:
+            return result
+        # Grouped by a single coordinate, the dimension takes its name, as xarray's own groupby does.
+        name = self._names[0]
+        values = _coords.values_of(result, name)
+        rest = {
+            key: (dims, coord)
+            for key, (dims, coord) in _coords.plain_coordinates(result).items()
+            if self._dim not in dims
+        }
+        dims = [name if dim == self._dim else dim for dim in result.dims]
+        return type(result)(result.values, coords={**rest, name: (name, values)}, dims=dims, name=result.name)
+
+
+def multi_dim_apply(assembly: Any, groups: Sequence[str], apply: Callable[..., Any]) -> Any:
+    by_dim = {}
+    for name in groups:
+        dim = name if name in assembly.dims and name not in assembly.coords else assembly.coords[name].dims[0]
+        by_dim[dim] = name
+    if set(by_dim) != set(assembly.dims) or len(by_dim) != len(groups):
+        raise GroupbyError(f"{list(groups)} must name every dimension of {assembly.dims} exactly once.")
+    dims = list(by_dim)
+    parts: list[list[npt.NDArray[np.intp]]] = []
+    for dim, name in by_dim.items():
+        if name in assembly.coords and not (name in assembly.dims and _coords.multi_index(assembly, name) is not None):
+            codes = _coords.codes_of(assembly, name)[0]
+        else:
+            codes = np.arange(assembly.sizes[dim])
+        order = np.argsort(codes, kind="stable")
+        parts.append(np.split(order, np.flatnonzero(np.diff(codes[order])) + 1))
+    values = assembly.transpose(*dims).values
+    coords = _coords.plain_coordinates(assembly)
+    result = np.empty(values.shape)
+    for combination in itertools.product(*parts):
+        cells = values[np.ix_(*combination)]
+        at = dict(zip(dims, combination, strict=True))
+        described = {str(name): _cell_coordinate(array, where, at) for name, (where, array) in coords.items()}
+        scalar = cells.item() if cells.size == 1 else cells
+        result[np.ix_(*combination)] = apply(scalar, **described)
+    order_of = {dim: np.concatenate(part) for dim, part in zip(dims, parts, strict=True)}
+    template = assembly.transpose(*dims).isel(order_of).transpose(*assembly.dims)
+    ordered = result[np.ix_(*order_of.values())]
+    axes = [dims.index(dim) for dim in assembly.dims]
+    final = template.copy(data=ordered.transpose(axes))
+    final.attrs = {}
+    return final
+
+
+def _cell_coordinate(values: npt.NDArray[Any], dims: Sequence[Hashable], at: Mapping[Hashable, Any]) -> Any:
+    part = values[np.ix_(*(at[dim] for dim in dims))] if dims else values
+    return part.ravel()[0] if part.size == 1 else part
+
+
+def _grouped_dim(assembly: xr.DataArray, names: Sequence[str]) -> Hashable:
+    unknown = [name for name in names if name not in assembly.coords]
+    if unknown or not names:
+        close = nearest(unknown[0], [str(name) for name in assembly.coords]) if unknown else []
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise GroupbyError(f"There is no coordinate {unknown} to group by.{hint}")
+    dims = {assembly.coords[name].dims for name in names}
+    if len(dims) != 1 or len(next(iter(dims))) != 1:
+        where = {name: assembly.coords[name].dims for name in names}
+        raise GroupbyError(f"Coordinates to group by must all lie along one dimension; these lie along {where}.")
+    dim: Hashable = next(iter(dims))[0]
+    return dim

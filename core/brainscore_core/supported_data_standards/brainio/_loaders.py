@@ -1,0 +1,187 @@
+"""Read assemblies from files and attach the stimulus set that they were measured with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio._netcdf import list_groups, read_netcdf
+from brainscore_core.supported_data_standards.brainio.conventions import LEGACY_STIMULUS_ID, PRESENTATION, STIMULUS_ID
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+
+__all__ = [
+    "AssemblyLoader",
+    "GroupAppendAssemblyLoader",
+    "StimulusMergeAssemblyLoader",
+    "StimulusReferenceAssemblyLoader",
+]
+
+
+class AssemblyLoader:
+    """Read one assembly.
+
+    Parameters
+    ----------
+    cls : type
+        The class of the result.
+    file_path : path-like
+        A netCDF file.
+    group : str, optional
+        Which group of the file; None is its root.
+    """
+
+    def __init__(self, cls: type[DataAssembly], file_path: str | Path, group: str | None = None, **kwargs: Any) -> None:
+        if kwargs:
+            raise TypeError(f"{type(self).__name__} has no option {', '.join(map(repr, kwargs))}.")
+        self.assembly_class = cls
+        self.file_path = Path(file_path)
+        self.group = group
+
+    def load(self) -> DataAssembly:
+        """Return the assembly, fully in memory; a coordinate ``image_id`` is called ``stimulus_id``."""
+        return self.correct_stimulus_id_name(read_netcdf(self.file_path, self.assembly_class, group=self.group))
+
+    @staticmethod
+    def correct_stimulus_id_name(assembly: DataAssembly) -> DataAssembly:
+        """Return the assembly with ``image_id``, the name in old files, renamed unless there are both."""
+        if LEGACY_STIMULUS_ID not in assembly.coords or STIMULUS_ID in assembly.coords:
+            return assembly
+        coords = {
+            STIMULUS_ID if name == LEGACY_STIMULUS_ID else name: coord
+            for name, coord in _coords.plain_coordinates(assembly).items()
+        }
+        return type(assembly)(
+            assembly.values, coords=coords, dims=assembly.dims, name=assembly.name, attrs=assembly.attrs
+        )
+
+
+class StimulusReferenceAssemblyLoader(AssemblyLoader):
+    """Read one assembly and name its stimulus set in ``attrs``.
+
+    Parameters
+    ----------
+    cls, file_path
+        See `AssemblyLoader`.
+    stimulus_set_identifier : str, optional
+        Becomes ``attrs['stimulus_set_identifier']``, also if it is None.
+    stimulus_set : StimulusSet, optional
+        Becomes ``attrs['stimulus_set']``, also if it is None.
+    **kwargs
+        See `AssemblyLoader`.
+    """
+
+    def __init__(
+        self,
+        cls: type[DataAssembly],
+        file_path: str | Path,
+        stimulus_set_identifier: str | None = None,
+        stimulus_set: pd.DataFrame | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(cls, file_path, **kwargs)
+        self.stimulus_set_identifier = stimulus_set_identifier
+        self.stimulus_set = stimulus_set
+
+    def load(self) -> DataAssembly:
+        """Return the assembly with its stimulus set in ``attrs``."""
+        assembly = super().load()
+        assembly.attrs["stimulus_set_identifier"] = self.stimulus_set_identifier
+        assembly.attrs["stimulus_set"] = self.stimulus_set
+        return assembly
+
+
+class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
+    """Read one assembly and give its presentations the columns of the stimulus set as coordinates."""
+
+    def load(self) -> DataAssembly:
+        """Return the assembly with its stimulus set in ``attrs`` and in its coordinates."""
+        assembly = super().load()
+        return assembly if self.stimulus_set is None else self.merge_stimulus_set_meta(assembly, self.stimulus_set)
+
+    def merge_stimulus_set_meta(self, assy: DataAssembly, stimulus_set: pd.DataFrame) -> DataAssembly:
+        """Return the assembly with the columns of a stimulus set joined to its presentations by ``stimulus_id``.
+
+        Parameters
+        ----------
+        assy : DataAssembly
+            With the coordinate ``stimulus_id`` along ``presentation``. Left alone.
+        stimulus_set : StimulusSet
+            With the column ``stimulus_id``, each value once.
+
+        Returns
+        -------
+        DataAssembly
+            Presentations in their order. Coordinates that the assembly has already keep its values; stimuli that the
+            set lacks get missing values.
+
+        Raises
+        ------
+        AssemblyError
+            If there is no ``stimulus_id`` to join by, or it repeats in the stimulus set.
+        """
+        if STIMULUS_ID not in assy.coords or assy.coords[STIMULUS_ID].dims != (PRESENTATION,):
+            raise AssemblyError(
+                f"{self.file_path} has no coordinate {STIMULUS_ID!r} along {PRESENTATION!r}, by which to join the "
+                f"stimulus set; it has {[str(name) for name in assy.coords]}. Load it with "
+                "merge_stimulus_set_meta=False, or package it anew."
+            )
+        if STIMULUS_ID not in stimulus_set.columns:
+            raise AssemblyError(f"The stimulus set has no column {STIMULUS_ID!r}; it has {list(stimulus_set.columns)}.")
+        positions = self._rows(assy, stimulus_set)
+        added = {
+            str(column): (PRESENTATION, _take(stimulus_set[column], positions))
+            for column in stimulus_set.columns
+            if str(column) not in assy.coords and str(column) not in assy.dims
+        }
+        return assy.assign_coords(added) if added else assy
+
+    def _rows(self, assembly: DataAssembly, stimulus_set: pd.DataFrame) -> npt.NDArray[np.intp]:
+        import pandas as pd
+
+        keys = pd.Index(np.asarray(stimulus_set[STIMULUS_ID]))
+        if not keys.is_unique:
+            repeated = keys[keys.duplicated()].unique()[:5].tolist()
+            raise AssemblyError(f"The stimulus set lists a {STIMULUS_ID} more than once: {repeated}.")
+        wanted = _coords.values_of(assembly, STIMULUS_ID)
+        if wanted.dtype.kind in "OUS" and keys.dtype.kind not in "OUS" and not isinstance(keys.dtype, pd.StringDtype):
+            keys = keys.astype(str)  # a table read from text has numbers where the assembly has text
+        return np.asarray(keys.get_indexer(pd.Index(wanted)), dtype=np.intp)
+
+
+class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
+    """Read one assembly and put the other groups of its file into its ``attrs`` as metadata assemblies."""
+
+    def load(self) -> DataAssembly:
+        """Return the assembly with an entry in ``attrs`` for every group of the file."""
+        from brainscore_core.supported_data_standards.brainio.assemblies import MetadataAssembly
+
+        assembly = super().load()
+        for name in list_groups(self.file_path):
+            if name != self.group:
+                assembly.attrs[name] = read_netcdf(self.file_path, MetadataAssembly, group=name)
+        return assembly
+
+
+def _take(column: pd.Series[Any], positions: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    values = np.asarray(column)
+    if values.dtype == object and values.size and all(isinstance(value, str) for value in values):
+        values = values.astype(str)
+    absent = positions < 0
+    if not absent.any():
+        return values[positions]
+    # A stimulus that the set lacks has no metadata: missing values, in a dtype that can say so.
+    widened = values.astype(float) if values.dtype.kind in "iu" else values
+    if widened.dtype.kind not in "fMm":
+        widened = widened.astype(object)
+    taken = widened[np.maximum(positions, 0)] if len(values) else np.empty(len(positions), dtype=object)
+    taken[absent] = np.array("NaT", dtype=taken.dtype) if taken.dtype.kind in "Mm" else np.nan
+    return taken

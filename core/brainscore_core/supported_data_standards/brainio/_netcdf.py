@@ -1,0 +1,271 @@
+"""Write assemblies to netCDF files and read them back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from brainscore_core.caching import atomic_path, file_digest
+from brainscore_core.errors import AssemblyError, CorruptFileError
+from brainscore_core.supported_data_standards.brainio import _coords
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+
+__all__ = ["list_groups", "read_netcdf", "write_netcdf"]
+
+Assembly = TypeVar("Assembly", bound="DataAssembly")
+
+VARIABLE = "data"
+"""Name of the variable that holds the values."""
+
+_MISSING_TEXT = "brainio_missing_text"
+"""Attribute of a text coordinate: the text that stands for a missing value."""
+_COMPRESSION = {"zlib": True, "complevel": 4, "shuffle": True}
+_COMPRESS_FROM_BYTES = 1024
+"""Smaller variables fill less than a chunk; compressing them makes files larger."""
+_UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
+"""What the libraries below raise for damaged files, depending on where the damage is."""
+
+
+def write_netcdf(
+    assembly: xr.DataArray,
+    target_netcdf_file: str | Path,
+    append: bool = False,
+    group: str | None = None,
+    compress: bool = True,
+) -> str:
+    """Write an assembly to a netCDF4 file.
+
+    The same assembly gives the same bytes, whenever it is written. The file appears whole or not at all.
+
+    Parameters
+    ----------
+    assembly : xr.DataArray
+        Left alone. Attrs that are None, data frames, arrays with labels or assemblies are left out.
+    target_netcdf_file : path-like
+        The file.
+    append : bool
+        Add to the file if it is there instead of replacing it.
+    group : str, optional
+        Which group to write to; None is the root.
+    compress : bool
+        Whether numbers are compressed (zlib, level 4, shuffled).
+
+    Returns
+    -------
+    str
+        SHA-1 of the file.
+
+    Raises
+    ------
+    AssemblyError
+        If a coordinate or an attribute is of a kind that a netCDF file cannot hold.
+    """
+    path = Path(target_netcdf_file)
+    dataset = _to_dataset(assembly)
+    encoding = _encoding(dataset) if compress else {}
+    with atomic_path(path) as temporary:
+        appending = append and path.exists()
+        if appending:
+            shutil.copyfile(path, temporary)
+        dataset.to_netcdf(temporary, mode="a" if appending else "w", group=group, engine="h5netcdf", encoding=encoding)
+    return file_digest(path, "sha1")
+
+
+def read_netcdf(path: str | Path, cls: type[Assembly], group: str | None = None) -> Assembly:
+    """Read an assembly from a netCDF file, fully into memory.
+
+    Parameters
+    ----------
+    path : path-like
+        A netCDF4 file, or one in the classic format, with exactly one variable that is not a coordinate.
+    cls : type
+        Class of the result.
+    group : str, optional
+        Which group to read; None is the root.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    CorruptFileError
+        If the file is truncated, damaged or not netCDF.
+    AssemblyError
+        If it holds no variable or more than one, or lacks the group.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    groups = list_groups(path)
+    if group is not None and group.strip("/").split("/")[0] not in groups:
+        raise AssemblyError(f"{path} has no group {group!r}; it has {groups or 'none'}.")
+    try:
+        with xr.open_dataset(path, engine=_engine(path), group=group) as opened:
+            dataset = opened.load()
+    except _UNREADABLE as error:
+        raise _corrupt(path, error) from error
+    names = list(dataset.data_vars)
+    if len(names) != 1:
+        raise AssemblyError(f"{path} holds {len(names)} variables {names}; an assembly has exactly one.")
+    return _to_assembly(dataset[names[0]], cls)
+
+
+def list_groups(path: str | Path) -> list[str]:
+    """Return the names of the groups directly below the root of a netCDF file.
+
+    Raises
+    ------
+    CorruptFileError
+        If the file is truncated, damaged or not netCDF.
+    """
+    import h5netcdf
+
+    path = Path(path)
+    if _engine(path) == "scipy":
+        return []
+    try:
+        with h5netcdf.File(path, "r") as file:
+            return sorted(str(name) for name in file.groups)
+    except _UNREADABLE as error:
+        raise _corrupt(path, error) from error
+
+
+def _corrupt(path: Path, error: Exception) -> CorruptFileError:
+    return CorruptFileError(
+        f"{path} ({path.stat().st_size} bytes) is truncated or not a netCDF file: {error}. Delete it and fetch or "
+        "write it again."
+    )
+
+
+def _engine(path: Path) -> str:
+    with path.open("rb") as stream:
+        return "scipy" if stream.read(3) == b"CDF" else "h5netcdf"
+
+
+def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:
+    """Return what is written: plain coordinates, one variable, storable attrs."""
+    problems: list[str] = []
+    attrs = {str(key): value for key, value in _storable_attrs(assembly.attrs, problems).items()}
+    variables = {
+        name: _storable(name, dims, values, problems)
+        for name, (dims, values) in _coords.plain_coordinates(assembly).items()
+    }
+    data = _storable("the values", assembly.dims, assembly.values, problems)
+    if problems:
+        listed = "\n".join(f"- {problem}" for problem in problems)
+        raise AssemblyError(f"This {type(assembly).__name__} cannot be written to a netCDF file:\n{listed}")
+    data.attrs.update(attrs)
+    return xr.Dataset({VARIABLE: data}, coords=variables)
+
+
+def _storable(name: Hashable, dims: tuple[Hashable, ...], values: npt.NDArray[Any], problems: list[str]) -> xr.Variable:
+    """Return a variable of a dtype that netCDF has, or note the problem."""
+    attrs: dict[str, str] = {}
+    encoding: dict[str, Any] = {}
+    if values.dtype == object:
+        values, attrs = _storable_objects(name, values, problems)
+    elif values.dtype == np.float16:
+        values = values.astype(np.float32)
+    elif values.dtype.kind == "M":
+        encoding = {"units": "nanoseconds since 1970-01-01", "calendar": "proleptic_gregorian", "dtype": "int64"}
+    elif values.dtype.kind == "m":
+        encoding = {"units": "nanoseconds", "dtype": "int64"}
+    elif values.dtype.kind not in "biufUS":
+        problems.append(f"{name!s}: {values.dtype} has no netCDF type; convert it to numbers or text.")
+    return xr.Variable(dims, values, attrs=attrs, encoding=encoding)
+
+
+def _storable_objects(
+    name: Hashable, values: npt.NDArray[Any], problems: list[str]
+) -> tuple[npt.NDArray[Any], dict[str, str]]:
+    missing = np.asarray(pd.isna(values))
+    if missing.all():
+        return np.full(values.shape, np.nan), {}
+    kinds = {type(value) for value in values[~missing].ravel()}
+    if kinds <= {str, np.str_}:
+        texts = set(values[~missing].ravel())
+        stand_in = next(text for text in _stand_ins() if text not in texts)
+        filled = values.copy()
+        filled[missing] = stand_in
+        return filled.astype(str), {_MISSING_TEXT: stand_in} if missing.any() else {}
+    if kinds <= {bool, np.bool_} and not missing.any():
+        return values.astype(bool), {}
+    if kinds <= {int, float, np.int64, np.float64, np.float32, np.int32}:
+        filled = values.copy()
+        filled[missing] = np.nan
+        return filled.astype(float) if missing.any() or float in kinds else filled.astype(int), {}
+    shown = ", ".join(sorted(kind.__name__ for kind in kinds))
+    problems.append(f"{name!s}: holds objects of type {shown}; convert them to one of text, numbers, bool or times.")
+    return np.zeros(values.shape), {}
+
+
+def _stand_ins() -> Any:
+    """Yield texts that could stand for a missing value: the empty one, as others read it, if it is free."""
+    yield ""
+    yield "nan"
+    number = 0
+    while True:
+        yield f"<missing {number}>"
+        number += 1
+
+
+def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, Any]:
+    stored: dict[Any, Any] = {}
+    for key, value in attrs.items():
+        if value is None or isinstance(value, (pd.DataFrame, pd.Series, xr.DataArray, xr.Dataset)):
+            continue
+        if isinstance(value, (bool, np.bool_)):
+            stored[key] = np.int8(value)  # netCDF has no truth values
+        elif isinstance(value, (str, int, float, np.integer, np.floating)):
+            stored[key] = value
+        elif isinstance(value, Path):
+            stored[key] = str(value)
+        elif isinstance(value, (list, tuple, np.ndarray)) and np.asarray(value).dtype.kind in "iufU":
+            stored[key] = value
+        else:
+            try:
+                stored[key] = json.dumps(value, sort_keys=True)
+            except (TypeError, ValueError):
+                problems.append(
+                    f"attrs[{key!r}] is a {type(value).__name__}; expected text, a number, or a list of them. "
+                    "Convert or delete it."
+                )
+    return stored
+
+
+def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
+    """Compress what becomes smaller: numbers from a certain size. HDF5 keeps text outside the compressed chunks."""
+    return {
+        name: dict(_COMPRESSION)
+        for name, variable in dataset.variables.items()
+        if variable.dtype.kind in "biufMm" and variable.ndim and variable.nbytes >= _COMPRESS_FROM_BYTES
+    }
+
+
+def _to_assembly(array: xr.DataArray, cls: type[Assembly]) -> Assembly:
+    coords = {}
+    for name, (dims, values) in _coords.plain_coordinates(array).items():
+        restored = _text(values)
+        stand_in = array.coords[name].attrs.get(_MISSING_TEXT)
+        if stand_in is not None:
+            restored = restored.astype(object)
+            restored[restored == stand_in] = np.nan
+        coords[name] = (dims, restored)
+    attrs = {key: value for key, value in array.attrs.items() if key != _MISSING_TEXT}
+    name = None if array.name in (VARIABLE, "__xarray_dataarray_variable__") else array.name
+    return cls(_text(array.values), coords=coords, dims=array.dims, name=name, attrs=attrs)
+
+
+def _text(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if values.dtype == object and values.size and all(isinstance(value, str) for value in values.ravel()):
+        return values.astype(str)
+    return values

@@ -1,0 +1,594 @@
+"""Define the assemblies: labelled arrays of measurements whose coordinates can be selected and grouped by name."""
+
+# xarray leaves __init_subclass__ and get_options without types.
+# mypy: allow-untyped-calls
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio._grouping import GroupbyBridge, GroupbyError, multi_dim_apply
+from brainscore_core.supported_data_standards.brainio._loaders import (
+    AssemblyLoader,
+    GroupAppendAssemblyLoader,
+    StimulusMergeAssemblyLoader,
+    StimulusReferenceAssemblyLoader,
+)
+from brainscore_core.supported_data_standards.brainio.conventions import REPETITION, check_assembly
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+
+if TYPE_CHECKING:
+    from types import NotImplementedType
+
+__all__ = [
+    "AssemblyLoader",
+    "BehavioralAssembly",
+    "DataAssembly",
+    "DataPoint",
+    "GroupAppendAssemblyLoader",
+    "GroupbyBridge",
+    "GroupbyError",
+    "MetadataAssembly",
+    "ModelFeaturesAssembly",
+    "NeuroidAssembly",
+    "NeuronRecordingAssembly",
+    "PropertyAssembly",
+    "SpikeTimesAssembly",
+    "StimulusMergeAssemblyLoader",
+    "StimulusReferenceAssemblyLoader",
+    "array_is_element",
+    "check_assembly",
+    "coords_for_dim",
+    "gather_indexes",
+    "get_levels",
+    "get_metadata",
+    "is_fastpath",
+    "merge_data_arrays",
+    "walk_coords",
+]
+
+DataPoint = namedtuple("DataPoint", ["stimulus_id", "neuroid_id"])
+"""One measurement: which stimulus, which neuroid."""
+
+
+class DataAssembly(xr.DataArray):
+    """A labelled array whose coordinates can all be selected, grouped and sorted by name.
+
+    All coordinates along a dimension become levels of one index (also a single one, which keeps its name). A
+    coordinate that is assigned later, ``assembly['x'] = 'neuroid', values``, joins them at once, and one that exists
+    is replaced. Arithmetic, comparison and reductions drop ``attrs``: what they say need not hold for the result.
+    Everything that only picks, orders or masks values keeps them.
+
+    Parameters
+    ----------
+    data : array-like
+        Values.
+    coords : mapping, optional
+        Coordinate name -> (dimension, values).
+    dims : sequence of str, optional
+        Names of the dimensions.
+    name : str, optional
+    attrs : mapping, optional
+        Anything worth keeping. ``stimulus_set`` and ``identifier`` are read as attributes: ``assembly.identifier``.
+    indexes, fastpath
+        For xarray's own use.
+
+    Examples
+    --------
+    >>> assembly = DataAssembly([1.0, 2.0, 4.0], dims=['presentation'], coords={
+    ...     'stimulus_id': ('presentation', ['a', 'a', 'b']), 'repetition': ('presentation', [0, 1, 0])})
+    >>> assembly.sel(stimulus_id='a').values
+    array([1., 2.])
+    >>> assembly.mean(dim='repetition').values
+    array([1.5, 4. ])
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        data: Any = xr.core.dtypes.NA,
+        coords: Any = None,
+        dims: Any = None,
+        name: Hashable | None = None,
+        attrs: Mapping[Any, Any] | None = None,
+        indexes: Mapping[Any, Any] | None = None,
+        fastpath: bool = False,
+    ) -> None:
+        super().__init__(data, coords, dims, name, attrs, indexes, fastpath)
+        folded = None if fastpath else _coords.fold(self)
+        if folded is not None:
+            super().__init__(self.variable, coords=folded, name=self.name)
+
+    # --- coordinates -------------------------------------------------------------------------------------------
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Assign values, or a coordinate if the key is text: it joins the index of its dimension."""
+        if not isinstance(key, str):
+            super().__setitem__(key, value)
+            return
+        assigned = self.assign_coords({key: value})
+        variables, indexes = dict(assigned.coords.variables), dict(assigned.xindexes)
+        xr.DataArray.__init__(self, self.variable, variables, name=self.name, indexes=indexes, fastpath=True)
+
+    def assign_coords(self, coords: Mapping[Any, Any] | None = None, **coords_kwargs: Any) -> Self:
+        """Return an assembly with more coordinates; those that exist already are replaced.
+
+        Parameters
+        ----------
+        coords : mapping, optional
+            Coordinate name -> (dimension, values), array, or scalar.
+        **coords_kwargs
+            The same as keywords.
+
+        Raises
+        ------
+        AssemblyError
+            If the values come from an assembly whose entries are in another order.
+        """
+        if isinstance(coords, xr.Coordinates):
+            result = super().assign_coords(coords, **coords_kwargs)
+        else:
+            added = {name: _detached(self, name, value) for name, value in {**(coords or {}), **coords_kwargs}.items()}
+            replaced = [name for name in added if name in self.coords and name not in self.dims]
+            result = xr.DataArray.assign_coords(_coords.drop_coordinates(self, replaced), added)
+        folded = _coords.fold(result)
+        if folded is None:
+            return result
+        order = [name for names in _coords.levels_by_dim(self).values() for name in names]
+        return _coords.reorder_levels(_coords.rebuilt(type(self), result, folded), order)
+
+    def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
+        """Return an assembly without some coordinates; dimensions and the other levels of an index stay.
+
+        Parameters
+        ----------
+        names : str or sequence of str
+            Coordinates. The name of a dimension means all coordinates of its index.
+        errors : {'raise', 'ignore'}
+            What to do if there is no such coordinate.
+        """
+        wanted = names(self) if callable(names) else names
+        listed = {wanted} if isinstance(wanted, str) else set(wanted)
+        levels: set[Hashable] = set()
+        for dim, own in _coords.levels_by_dim(self).items():
+            levels.update(own if dim in listed else listed.intersection(own))
+            listed.discard(dim)
+        rest = listed - levels
+        return xr.DataArray.drop_vars(_coords.drop_coordinates(self, levels), rest, errors=errors)
+
+    def sel(
+        self,
+        indexers: Mapping[Any, Any] | None = None,
+        method: str | None = None,
+        tolerance: Any = None,
+        drop: bool = False,
+        **indexers_kwargs: Any,
+    ) -> Self:
+        """Select by labels of dimensions or of any coordinate.
+
+        Parameters
+        ----------
+        indexers : mapping, optional
+            Name -> label. For a coordinate: one value (all entries that have it), several values (all entries that
+            have one of them, in the assembly's order) or a slice of values (both ends included). For a dimension: a
+            boolean mask, or what xarray takes.
+        method, tolerance
+            For inexact matches along a dimension with an ordinary index; see `xarray.DataArray.sel`.
+        drop : bool
+            Whether scalar coordinates of dimensions that vanish are dropped.
+        **indexers_kwargs
+            The same as keywords.
+
+        Returns
+        -------
+        DataAssembly
+            Same class and attrs. One value for a coordinate keeps the dimension with its name, even with a single
+            entry, and removes the coordinate, which has become constant. One value for every level of an index of
+            two or more levels, if it names exactly one entry, removes the dimension, as a tuple of labels does.
+
+        Raises
+        ------
+        KeyError
+            If there is no such coordinate or no entry with the label; near names are suggested.
+        """
+        wanted = {**(indexers or {}), **indexers_kwargs}
+        if method is not None or tolerance is not None:
+            return super().sel(wanted, method=method, tolerance=tolerance, drop=drop)
+        return _coords.select(self, wanted, drop=drop)
+
+    def multisel(
+        self,
+        indexers: Mapping[Any, Any] | None = None,
+        method: str | None = None,
+        tolerance: Any = None,
+        drop: bool = False,
+        **indexers_kwargs: Any,
+    ) -> Self:
+        """Select by labels like `sel` and keep the coordinates that were selected by one value.
+
+        Parameters
+        ----------
+        indexers, method, tolerance, drop, **indexers_kwargs
+            See `sel`; ``drop`` leaves the selected coordinates out after all.
+        """
+        wanted = {**(indexers or {}), **indexers_kwargs}
+        result = self.sel(wanted, method=method, tolerance=tolerance, drop=drop)
+        if drop:
+            return result
+        kept = {}
+        for name, label in wanted.items():
+            if name in self.coords and name not in result.coords and name not in self.dims:
+                dim = self.coords[name].dims[0]
+                dtype = self.coords[name].dtype
+                kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
+        return result.assign_coords(kept) if kept else result
+
+    # --- class and attrs ---------------------------------------------------------------------------------------
+
+    def where(self, cond: Any, other: Any = xr.core.dtypes.NA, drop: bool = False) -> Self:
+        """Mask values; see `xarray.DataArray.where`. Class and attrs stay."""
+        return self._in_class(super().where(cond, other, drop))
+
+    def fillna(self, value: Any) -> Self:
+        """Fill missing values; see `xarray.DataArray.fillna`. Class and attrs stay."""
+        return self._in_class(super().fillna(value))
+
+    def clip(self, *args: Any, **kwargs: Any) -> Self:
+        """Limit values; see `xarray.DataArray.clip`. Class and attrs stay."""
+        return self._in_class(super().clip(*args, **kwargs))
+
+    def astype(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert values; see `xarray.DataArray.astype`. Class and attrs stay."""
+        return self._in_class(super().astype(*args, **kwargs))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Apply a NumPy function; the class stays."""
+        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        return self._in_class(result) if isinstance(result, xr.DataArray) else result
+
+    def _in_class(self, result: xr.DataArray) -> Self:
+        if isinstance(result, type(self)):
+            return result
+        return _coords.rebuilt(type(self), result, result.coords)
+
+    def _binary_op(self, other: Any, f: Callable[..., Any], reflexive: bool = False) -> Self:
+        # The one place that all operators of two operands go through. Should xarray rename it, the tests of attrs fail.
+        result: Self | NotImplementedType = super()._binary_op(other, f, reflexive)
+        if result is not NotImplemented and not _attrs_wanted(None):
+            result.attrs = {}
+        return cast("Self", result)
+
+    def reduce(
+        self,
+        func: Callable[..., Any],
+        dim: Any = None,
+        *,
+        axis: int | Sequence[int] | None = None,
+        keep_attrs: bool | None = None,
+        keepdims: bool = False,
+        **kwargs: Any,
+    ) -> Self:
+        """Reduce dimensions with a function; see `xarray.DataArray.reduce`. Attrs go unless asked for."""
+        keep = _attrs_wanted(keep_attrs)
+        return super().reduce(func, dim, axis=axis, keep_attrs=keep, keepdims=keepdims, **kwargs)
+
+    def quantile(self, q: Any, dim: Any = None, *, keep_attrs: bool | None = None, **kwargs: Any) -> Self:
+        """Take quantiles; see `xarray.DataArray.quantile`. Attrs go unless asked for."""
+        result = super().quantile(q, dim, **kwargs)
+        result.attrs = dict(self.attrs) if _attrs_wanted(keep_attrs) else {}
+        return result
+
+    def mean(
+        self, dim: Any = None, *, skipna: bool | None = None, keep_attrs: bool | None = None, **kwargs: Any
+    ) -> Self:
+        """Take the mean; see `xarray.DataArray.mean`.
+
+        Parameters
+        ----------
+        dim : str or sequence of str, optional
+            Dimensions to average over; None takes all. ``'repetition'`` averages the repetitions of each stimulus
+            also where repetition is a coordinate of presentation, see `transform.average_repetition`.
+        skipna : bool, optional
+            Whether NaN is left out; None does so for floats.
+        keep_attrs : bool, optional
+            Whether attrs stay; None keeps them for ``dim='repetition'`` only.
+        **kwargs
+            For the function that averages.
+        """
+        if dim in (REPETITION, [REPETITION], (REPETITION,)):
+            keep_attrs = True if keep_attrs is None else keep_attrs
+            if REPETITION not in self.dims and REPETITION in self.coords:
+                result = average_repetition(self)
+                result.attrs = dict(self.attrs) if keep_attrs else {}
+                return result
+        return super().mean(dim, skipna=skipna, keep_attrs=keep_attrs, **kwargs)
+
+    # --- groups ------------------------------------------------------------------------------------------------
+
+    def multi_groupby(self, group_coord_names: Sequence[str], *args: Any, **kwargs: Any) -> GroupbyBridge:  # noqa: ARG002  # kept for callers that pass xarray's options
+        """Group the entries of a dimension by the values of one or more of its coordinates.
+
+        Parameters
+        ----------
+        group_coord_names : sequence of str
+            Coordinates along one dimension.
+        *args, **kwargs
+            Ignored: options of the published interface without meaning here.
+
+        Returns
+        -------
+        GroupbyBridge
+            With the methods ``mean sum min max prod var std count median reduce map``.
+
+        Raises
+        ------
+        GroupbyError
+            If the coordinates lie along different dimensions, or there is no such coordinate.
+        """
+        return GroupbyBridge(self, group_coord_names)
+
+    def multi_dim_apply(self, groups: Sequence[str], apply: Callable[..., Any]) -> Self:
+        """Apply a function to every combination of the values of some coordinates, one per dimension.
+
+        Parameters
+        ----------
+        groups : sequence of str
+            Coordinates or dimensions; together they name every dimension exactly once.
+        apply : callable
+            ``apply(cells, **coords)``: ``cells`` is an array with one axis per group (a scalar if it is one value),
+            ``coords`` the coordinates of these cells (scalars where there is one value). Its result is broadcast to
+            the cells.
+
+        Returns
+        -------
+        DataAssembly
+            float64; same class; the entries of each dimension sorted by their group.
+
+        Raises
+        ------
+        GroupbyError
+            If the groups do not name every dimension once.
+        """
+        return cast("Self", multi_dim_apply(self, groups, apply))
+
+    # --- files and checks --------------------------------------------------------------------------------------
+
+    def validate(self, *, allow_nan: bool = True) -> None:
+        """Check the assembly against the data standard of its class.
+
+        Parameters
+        ----------
+        allow_nan : bool
+            Whether missing values are fine.
+
+        Raises
+        ------
+        AssemblyError
+            Listing every problem.
+        """
+        problems = check_assembly(self, allow_nan=allow_nan)
+        if problems:
+            listed = "\n".join(f"- {problem}" for problem in problems)
+            raise AssemblyError(f"This {type(self).__name__} breaks the data standard:\n{listed}")
+
+    @classmethod
+    def get_loader_class(cls) -> type[AssemblyLoader]:
+        """Return the class that reads files of this kind of assembly."""
+        return StimulusMergeAssemblyLoader
+
+    @classmethod
+    def from_files(cls, file_path: str | Path, **kwargs: Any) -> Self:
+        """Read an assembly from a netCDF file, fully into memory.
+
+        Parameters
+        ----------
+        file_path : path-like
+            The file.
+        **kwargs
+            For the loader: ``stimulus_set``, ``stimulus_set_identifier``, ``group``.
+
+        Raises
+        ------
+        CorruptFileError
+            If the file is truncated or not netCDF.
+        """
+        loader = cls.get_loader_class()(cls=cls, file_path=file_path, **kwargs)
+        return cast("Self", loader.load())
+
+
+class BehavioralAssembly(DataAssembly):
+    """Behaviour: choices, probabilities (presentation, choice) or reaction times."""
+
+    __slots__ = ()
+
+
+class PropertyAssembly(DataAssembly):
+    """Properties derived from measurements, such as one tuning width per neuroid."""
+
+    __slots__ = ()
+
+    @classmethod
+    def get_loader_class(cls) -> type[AssemblyLoader]:
+        """Return the class that reads files of this kind of assembly."""
+        return StimulusReferenceAssemblyLoader
+
+
+class MetadataAssembly(DataAssembly):
+    """Information about another assembly, such as the events of its sessions."""
+
+    __slots__ = ()
+
+    @classmethod
+    def get_loader_class(cls) -> type[AssemblyLoader]:
+        """Return the class that reads files of this kind of assembly."""
+        return StimulusReferenceAssemblyLoader
+
+
+class NeuroidAssembly(DataAssembly):
+    """Responses of neuroids, dims (presentation, neuroid) or (presentation, neuroid, time_bin)."""
+
+    __slots__ = ()
+
+
+class NeuronRecordingAssembly(NeuroidAssembly):
+    """Responses of recorded neurons, sites or voxels."""
+
+    __slots__ = ()
+
+
+class ModelFeaturesAssembly(NeuroidAssembly):
+    """Activations of model units."""
+
+    __slots__ = ()
+
+
+class SpikeTimesAssembly(NeuronRecordingAssembly):
+    """Times of spikes, dims (event,)."""
+
+    __slots__ = ()
+
+    @classmethod
+    def get_loader_class(cls) -> type[AssemblyLoader]:
+        """Return the class that reads files of this kind of assembly."""
+        return GroupAppendAssemblyLoader
+
+
+def _attrs_wanted(keep_attrs: bool | None) -> bool:
+    """Resolve a keep_attrs option: assemblies drop attrs unless somebody asks for them."""
+    if keep_attrs is not None:
+        return keep_attrs
+    return bool(xr.get_options()["keep_attrs"] is True)
+
+
+def _detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
+    """Return a coordinate's values without the labels they carry, after a check that these agree."""
+    if callable(value):
+        value = value(assembly)
+    if not isinstance(value, xr.DataArray):
+        return value
+    for dim in value.dims:
+        if dim not in assembly.dims:
+            continue
+        shared = set(_coords.coordinates_of(value, dim)) & set(_coords.coordinates_of(assembly, dim)) - {name}
+        for coord in shared:
+            if not np.array_equal(_coords.codes_of(value, coord)[0], _coords.codes_of(assembly, coord)[0]):
+                raise AssemblyError(
+                    f"The values for the coordinate {name!r} come in another order of {coord!r} than the assembly has. "
+                    "Sort both alike first, or pass plain values: (dimension, values)."
+                )
+    return value.dims, value.values
+
+
+def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
+    """Join assemblies into one that has all their entries.
+
+    Parameters
+    ----------
+    data_arrays : sequence of DataAssembly
+        At least one. Where they overlap, they must agree or one of them must be NaN.
+
+    Returns
+    -------
+    DataAssembly
+        Class and attrs of the first; no name; NaN where none has a value.
+    """
+    if not data_arrays:
+        raise AssemblyError("There is nothing to merge; pass at least one assembly.")
+    first = data_arrays[0]
+    named = [xr.DataArray(array).rename("values") for array in data_arrays]
+    merged = xr.merge(named, join="outer", compat="no_conflicts", combine_attrs="override")["values"]
+    merged.attrs = dict(first.attrs)
+    return type(first)(merged.rename(None))
+
+
+def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
+    """Yield (name, dims, values) of every coordinate.
+
+    Parameters
+    ----------
+    assembly : xr.DataArray
+
+    Yields
+    ------
+    name : str
+    dims : tuple of str
+        Empty for a scalar coordinate.
+    values : array
+        Levels of an index appear under their own names; the index as a whole does not.
+    """
+    yield from _coords.walk(assembly)
+
+
+def array_is_element(arr: Sequence[Any], element: Any) -> bool:
+    """Say whether a sequence holds exactly one element, the given one."""
+    return len(arr) == 1 and bool(arr[0] == element)
+
+
+def get_levels(assembly: xr.DataArray) -> list[str]:
+    """Return the names of all index levels, dimension by dimension."""
+    return [name for names in _coords.levels_by_dim(assembly).values() for name in names]
+
+
+def coords_for_dim(assembly: xr.DataArray, dim: Hashable) -> dict[str, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
+    """Return name -> (dims, values) of the coordinates along exactly one dimension."""
+    return {name: (dims, values) for name, dims, values in _coords.walk(assembly) if dims == (dim,)}
+
+
+def get_metadata(
+    assembly: xr.DataArray,
+    dims: Sequence[tuple[Hashable, ...]] | None = None,
+    names_only: bool = False,
+    include_coords: bool = True,
+    include_indexes: bool = True,
+    include_multi_indexes: bool = False,
+    include_levels: bool = True,
+) -> Iterator[Any]:
+    """Yield the coordinates of an assembly, chosen by kind.
+
+    Parameters
+    ----------
+    assembly : xr.DataArray
+    dims : sequence of tuple of str, optional
+        Only coordinates with one of these tuples of dimensions; None takes all.
+    names_only : bool
+        Yield names instead of (name, dims, values).
+    include_coords, include_indexes, include_multi_indexes, include_levels : bool
+        Which kinds: ordinary coordinates, ordinary indexes, multi-indexes as a whole, their levels.
+    """
+    levels = set(get_levels(assembly))
+    multi = set(_coords.levels_by_dim(assembly))
+    for name, coord in assembly.coords.items():
+        if name in levels:
+            wanted = include_levels
+        elif name in multi:
+            wanted = include_multi_indexes
+        elif name in assembly.xindexes:
+            wanted = include_indexes
+        else:
+            wanted = include_coords
+        if wanted and (dims is None or coord.dims in dims):
+            yield name if names_only else (name, coord.dims, coord.values)
+
+
+def gather_indexes(xr_data: Any) -> Any:
+    """Return an assembly whose coordinates are folded into one index per dimension, leaving its argument alone."""
+    if isinstance(xr_data, DataAssembly):
+        return type(xr_data)(xr_data)
+    folded = _coords.fold(xr_data)
+    return xr_data if folded is None else xr.DataArray(xr_data.variable, coords=folded, name=xr_data.name)
+
+
+def is_fastpath(*args: Any, **kwargs: Any) -> bool:
+    """Say whether the arguments of an assembly's constructor ask for no folding of coordinates."""
+    position = 6
+    return bool(kwargs.get("fastpath", args[position] if len(args) > position else False))

@@ -1,0 +1,246 @@
+import copy
+import operator
+import pickle
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import brainscore_core
+from brainscore_core import metrics
+from brainscore_core.metrics import Ceiling, Metric, Score
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+
+
+def make():
+    """Scores of two splits, aggregated over neuroids."""
+    raw = Score(
+        [[0.1, 0.3], [0.5, 0.7]],
+        coords={"split": [0, 1], "neuroid_id": ("neuroid", ["a", "b"]), "region": ("neuroid", ["V4", "IT"])},
+        dims=["split", "neuroid"],
+    )
+    score = raw.mean("neuroid")
+    score.attrs.update({"raw": raw, "raw_other": "text", "ceiling": Score(0.8), "error": 0.1, "comment": "kept"})
+    return score
+
+
+class TestScalar:
+    def test_number(self):
+        score = Score(0.5)
+        assert float(score) == 0.5
+        assert score.item() == 0.5
+        assert score.dims == ()
+        assert isinstance(score, DataAssembly)
+
+    def test_format_as_in_the_tutorial(self):
+        score = Score(0.51239)
+        assert f"Score: {score.values:.4f}" == "Score: 0.5124"
+        assert f"{score:.2f}" == "0.51"
+
+    def test_approx_in_both_orders(self):
+        assert Score(0.5) == pytest.approx(0.5004, abs=0.001)
+        assert pytest.approx(0.5004, abs=0.001) == Score(0.5)
+        assert Score(0.5) != pytest.approx(0.51, abs=0.001)
+
+    def test_comparisons_are_true_or_false(self):
+        assert Score(0.5) == 0.5
+        assert 0 < Score(0.5) <= 1
+        assert not Score(1.5) <= 1
+        assert Score(np.nan) != Score(np.nan)
+
+    def test_many_numbers_are_neither(self):
+        with pytest.raises(ValueError, match="ambiguous"):
+            bool(Score([1.0, 2.0]) == 1)
+
+    def test_from_another_array(self):
+        assert Score(DataAssembly(0.5, attrs={"raw": 1})).raw == 1
+        assert type(Score(Score(1.0) / Score(2.0))) is Score
+        assert Score(np.float32(0.25)).item() == 0.25
+
+    def test_attributes(self):
+        score = make()
+        assert float(score.ceiling) == 0.8
+        assert score.error == 0.1
+        assert score.raw.dims == ("split", "neuroid")
+        with pytest.raises(AttributeError):
+            Score(1.0).raw  # noqa: B018  # reading it is the test
+
+    def test_no_instance_dictionary(self):
+        assert not hasattr(Score(1.0), "__dict__")
+
+
+class TestSelection:
+    def test_everything_is_kept_and_raw_follows(self):
+        score = make().sel(split=1)
+        assert set(score.attrs) == {"raw", "raw_other", "ceiling", "error", "comment"}
+        assert score.raw.values.tolist() == [0.5, 0.7]
+        assert score.raw_other == "text"
+
+    def test_isel_and_squeeze(self):
+        assert make().isel(split=0).raw.values.tolist() == [0.1, 0.3]
+        squeezed = make().isel(split=[1]).squeeze("split")
+        assert squeezed.raw.dims == ("neuroid",)
+        assert set(squeezed.attrs) == set(make().attrs)
+
+    def test_expand_dims(self):
+        expanded = make().expand_dims(subject=["s"])
+        assert expanded.dims == ("subject", "split")
+        assert expanded.raw.dims == ("subject", "split", "neuroid")
+        assert make().expand_dims("subject").raw.sizes["subject"] == 1
+
+    def test_raw_without_the_dimension_stays(self):
+        score = Score([1.0, 2.0], coords={"split": [0, 1]}, dims=["split"], attrs={"raw": Score(7.0)})
+        assert score.sel(split=1).raw == 7.0
+        assert score.isel(split=0).raw == 7.0
+
+    def test_original_is_left_alone(self):
+        score = make()
+        score.sel(split=1)
+        assert score.raw.dims == ("split", "neuroid")
+
+    def test_switched_off(self):
+        assert make().sel(split=1, _apply_raw=False).raw.dims == ("split", "neuroid")
+
+    def test_plain_array_as_raw(self):
+        score = Score([1.0, 2.0], dims=["split"], attrs={"raw": np.array([1.0, 2.0])})
+        assert score.isel(split=0).raw.shape == (2,)
+
+
+REDUCTIONS = ["mean", "sum", "std", "var", "min", "max", "median", "prod", "count"]
+
+
+class TestReductions:
+    @pytest.mark.parametrize("name", REDUCTIONS)
+    def test_only_raw_stays_as_it_is(self, name):
+        score = make()
+        reduced = getattr(score, name)("split")
+        assert type(reduced) is Score
+        assert set(reduced.attrs) == {"raw", "raw_other"}
+        assert reduced.raw.identical(score.raw)
+        assert float(reduced) == pytest.approx(getattr(np, {"count": "size"}.get(name, name))(score.values))
+
+    def test_reduce(self):
+        reduced = make().reduce(np.ptp, "split")
+        assert set(reduced.attrs) == {"raw", "raw_other"}
+        assert make().mean(keep_attrs=True).error == 0.1
+
+    def test_apply_raw(self):
+        reduced = make().reduce(np.mean, "split", _apply_raw=True)
+        np.testing.assert_allclose(reduced.raw.values, [0.3, 0.5])
+
+
+class TestArithmetic:
+    @pytest.mark.parametrize(
+        "op", [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.lt]
+    )
+    def test_everything_is_dropped(self, op):
+        score = make()
+        for result in (op(score, 2), op(2, score), op(score, score)):
+            assert type(result) is Score
+            assert result.attrs == {}
+        assert set(score.attrs) == {"raw", "raw_other", "ceiling", "error", "comment"}
+
+    def test_division_by_the_ceiling(self):
+        score = make().mean("split")
+        ceiled = score / Score(0.8, attrs={"raw": Score([0.7, 0.9]), "error": 0.2})
+        assert float(ceiled) == pytest.approx(0.5)
+        assert ceiled.attrs == {}
+
+    def test_numpy_functions(self):
+        root = np.sqrt(make())
+        assert type(root) is Score
+        assert root.attrs == {}
+
+    def test_magnitude_keeps(self):
+        assert set(abs(make()).attrs) == set(make().attrs)
+
+    def test_mask_keeps_class(self):
+        assert type(make().where(make() > 0.3)) is Score
+
+
+class TestAssignment:
+    def test_raw_is_not_touched(self):
+        score = Score(1.3, attrs={"raw": Score(1.3)})
+        score[()] = 1.0
+        assert float(score) == 1.0
+        assert float(score.raw) == pytest.approx(1.3)
+        score.loc[()] = 0.5
+        assert float(score) == 0.5
+        assert float(score.raw) == pytest.approx(1.3)
+
+    def test_by_label(self):
+        score = make()
+        score.loc[{"split": 0}] = -1
+        assert score.values[0] == -1
+        assert score.raw.values[0].tolist() == [0.1, 0.3]
+
+
+class TestCopies:
+    @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s)), Score])  # noqa: S301  # our own bytes
+    def test_nothing_is_lost(self, duplicate):
+        score = make()
+        copied = duplicate(score)
+        assert copied.equals(score)
+        assert set(copied.attrs) == set(score.attrs)
+        assert copied.raw.equals(score.raw)
+        assert copied.ceiling == 0.8
+
+
+class TestMerge:
+    def split(self, number):
+        raw = Score([[0.1 * number, 0.2]], {"split": [number], "n": ("neuroid", ["a", "b"])}, ["split", "neuroid"])
+        return Score([float(number)], {"split": [number]}, ["split"], attrs={"raw": raw, "comment": f"of {number}"})
+
+    def test_values_and_raw(self):
+        merged = Score.merge(self.split(0), self.split(1), self.split(2))
+        assert type(merged) is Score
+        assert merged.values.tolist() == [0.0, 1.0, 2.0]
+        assert merged.raw.sizes == {"split": 3, "neuroid": 2}
+        assert merged.sel(split=2).raw.values.tolist() == [0.2, 0.2]
+        assert merged.comment == "of 0"
+
+    def test_raw_that_cannot_be_joined(self, caplog):
+        odd = self.split(1)
+        odd.attrs["raw"] = "text"
+        assert "raw" not in Score.merge(self.split(0), odd).attrs
+        Score.merge(self.split(0), odd, exception_handling="warn")
+        assert "cannot be joined" in caplog.text
+        with pytest.raises(TypeError, match="str"):
+            Score.merge(self.split(0), odd, exception_handling="raise")
+
+    def test_originals_are_left_alone(self):
+        first = self.split(0)
+        Score.merge(first, self.split(1))
+        assert first.raw.sizes["split"] == 1
+
+
+def test_concat():
+    joined = xr.concat([make(), make()], "subject")
+    assert type(joined) is Score
+
+
+def test_front_doors():
+    assert brainscore_core.Score is Score
+    assert brainscore_core.Metric is metrics.Metric
+    assert brainscore_core.Ceiling is metrics.Ceiling
+
+
+def test_contracts_name_the_method_to_define():
+    class Mine(Metric):
+        pass
+
+    with pytest.raises(NotImplementedError, match="Mine must define"):
+        Mine()(DataAssembly(1), DataAssembly(1))
+    with pytest.raises(NotImplementedError, match="Ceiling must define"):
+        Ceiling()(DataAssembly(1))
+
+
+def test_metric_needs_no_super_init():
+    class Mine(Metric):
+        def __init__(self):
+            self.seen = None
+
+        def __call__(self, assembly1, assembly2):
+            return Score(float(assembly1) * float(assembly2))
+
+    assert Mine()(DataAssembly(2.0), DataAssembly(3.0)) == 6

@@ -1,0 +1,696 @@
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio import assemblies
+from brainscore_core.supported_data_standards.brainio.assemblies import (
+    BehavioralAssembly,
+    DataAssembly,
+    GroupbyError,
+    MetadataAssembly,
+    ModelFeaturesAssembly,
+    NeuroidAssembly,
+    NeuronRecordingAssembly,
+    PropertyAssembly,
+    SpikeTimesAssembly,
+    array_is_element,
+    coords_for_dim,
+    gather_indexes,
+    get_levels,
+    get_metadata,
+    is_fastpath,
+    merge_data_arrays,
+    walk_coords,
+)
+
+FAMILY = [
+    BehavioralAssembly,
+    DataAssembly,
+    MetadataAssembly,
+    ModelFeaturesAssembly,
+    NeuroidAssembly,
+    NeuronRecordingAssembly,
+    PropertyAssembly,
+    SpikeTimesAssembly,
+]
+
+
+def make(cls=NeuroidAssembly, **attrs):
+    return cls(
+        np.arange(24.0).reshape(6, 4),
+        coords={
+            "stimulus_id": ("presentation", list("bbaacc")),
+            "repetition": ("presentation", [0, 1] * 3),
+            "object": ("presentation", list("yyxxxx")),
+            "neuroid_id": ("neuroid", list("ijkl")),
+            "region": ("neuroid", ["IT", "V4", "IT", "V4"]),
+            "animal": ("neuroid", ["m"] * 4),
+        },
+        dims=["presentation", "neuroid"],
+        attrs={"identifier": "Made2026", **attrs},
+    )
+
+
+class TestConstruction:
+    @pytest.mark.parametrize("cls", FAMILY)
+    def test_class_hierarchy_and_slots(self, cls):
+        assembly = make(cls)
+        assert type(assembly) is cls
+        assert isinstance(assembly, DataAssembly)
+        assert not hasattr(assembly, "__dict__")
+
+    def test_class_tree(self):
+        assert issubclass(NeuronRecordingAssembly, NeuroidAssembly)
+        assert issubclass(SpikeTimesAssembly, NeuronRecordingAssembly)
+        assert issubclass(ModelFeaturesAssembly, NeuroidAssembly)
+
+    def test_coordinates_become_levels_in_order(self):
+        assert get_levels(make()) == ["stimulus_id", "repetition", "object", "neuroid_id", "region", "animal"]
+        assert isinstance(make().indexes["presentation"], pd.MultiIndex)
+
+    def test_single_coordinate_keeps_its_name(self):
+        assembly = DataAssembly([1.0, 2.0], {"stimulus_id": ("presentation", ["a", "b"])}, ["presentation"])
+        assert assembly["stimulus_id"].values.tolist() == ["a", "b"]
+        assert assembly.sel(stimulus_id="b").values.tolist() == [2.0]
+        assert assembly.isel(presentation=[1])["stimulus_id"].values.tolist() == ["b"]
+
+    def test_own_index_of_a_dimension_stays(self):
+        assembly = BehavioralAssembly(
+            [[0.1, 0.9]],
+            {"stimulus_id": ("presentation", ["s"]), "choice": ("choice", ["x", "y"]), "sort": ("choice", [0, 1])},
+            ["presentation", "choice"],
+        )
+        assert assembly.sel(choice="y").values.tolist() == [0.9]
+        assert assembly.sel(sort=1).dims == ("presentation", "choice")
+        assert {name for name, _, _ in walk_coords(assembly)} == {"stimulus_id", "choice", "sort"}
+
+    def test_attrs_are_attributes_but_cannot_be_set_as_such(self):
+        assembly = make(stimulus_set="set")
+        assert assembly.stimulus_set == "set"
+        assert assembly.identifier == "Made2026"
+        with pytest.raises(AttributeError):
+            assembly.stimulus_set = "other"
+
+    def test_wrapping_again_changes_nothing(self):
+        assembly = make().rename("named")
+        for again in (type(assembly)(assembly), type(assembly)(type(assembly)(assembly))):
+            assert again.identical(assembly)
+            assert again.name == "named"
+
+    def test_wrapping_a_plain_array_folds_its_coordinates(self):
+        plain = xr.DataArray([1, 2], coords={"a": ("x", [3, 4]), "b": ("x", [5, 6])}, dims=["x"], attrs={"k": 1})
+        assembly = DataAssembly(plain)
+        assert get_levels(assembly) == ["a", "b"]
+        assert assembly.attrs == {"k": 1}
+
+    def test_rebuilding_from_walked_coordinates(self):
+        assembly = make()
+        coords = {name: (dims, values) for name, dims, values in walk_coords(assembly)}
+        assert NeuroidAssembly(assembly.values, coords, assembly.dims, attrs=assembly.attrs).identical(assembly)
+
+    def test_multi_index_of_another_assembly_as_coordinate(self):
+        assembly = make()
+        other = NeuroidAssembly(np.ones(4), coords={"neuroid": assembly["neuroid"]}, dims=["neuroid"])
+        assert other.sel(region="V4").sizes == {"neuroid": 2}
+
+    def test_scalar_and_two_dimensional_coordinates(self):
+        assembly = DataAssembly(
+            np.ones((2, 2)), {"a": ("x", [1, 2]), "z": 3, "both": (("x", "y"), np.eye(2))}, ["x", "y"]
+        )
+        assert assembly["z"].item() == 3
+        assert {name: dims for name, dims, _ in walk_coords(assembly)}["both"] == ("x", "y")
+
+    @pytest.mark.parametrize("values", [[True, False], [1, 2], [0.5, np.nan], ["a", "b"], ["2020-01-01", "NaT"]])
+    def test_kinds_of_coordinates_keep_values_and_dtype(self, values):
+        values = np.array(values, dtype="datetime64[ns]" if values[-1] == "NaT" else None)
+        assembly = DataAssembly([0, 1], {"c": ("x", values), "d": ("x", [0, 1])}, ["x"])
+        assert assembly["c"].dtype == values.dtype
+        np.testing.assert_array_equal(assembly["c"].values, values)
+
+    def test_object_text_becomes_text_unless_missing(self):
+        texts = DataAssembly([0, 1], {"c": ("x", np.array(["a", "bc"], dtype=object))}, ["x"])
+        assert texts["c"].dtype == np.dtype("<U2")
+        gaps = DataAssembly([0, 1], {"c": ("x", np.array(["a", None], dtype=object))}, ["x"])
+        assert gaps["c"].values[0] == "a"
+        assert pd.isna(gaps["c"].values[1])
+
+    def test_empty_assembly(self):
+        assembly = DataAssembly(np.empty((0, 2)), {"a": ("x", np.array([], dtype=str))}, ["x", "y"])
+        assert assembly["a"].size == 0
+
+
+class TestSelection:
+    @pytest.mark.parametrize("n_levels", [1, 2, 3])
+    def test_scalar_on_a_level_keeps_the_dimension_and_removes_the_level(self, n_levels):
+        names = ["region", "neuroid_id", "animal"][:n_levels]
+        coords = {"region": list("VVI"), "neuroid_id": list("abc"), "animal": list("mmm")}
+        assembly = NeuroidAssembly(
+            np.arange(6).reshape(2, 3),
+            {"stimulus_id": ("presentation", ["s", "t"]), **{name: ("neuroid", coords[name]) for name in names}},
+            ["presentation", "neuroid"],
+        )
+        selected = assembly.sel(region="V")
+        assert selected.dims == ("presentation", "neuroid")
+        assert selected.values.tolist() == [[0, 1], [3, 4]]
+        assert not hasattr(selected, "region")
+        assert [name for name in names if name in selected.coords] == names[1:]
+        assert selected.sel(stimulus_id="t").values.tolist() == [[3, 4]]
+
+    def test_selected_level_can_be_assigned_anew(self):
+        assembly = make().sel(region="IT")
+        assembly["region"] = "neuroid", ["X", "Y"]
+        assert assembly.sel(region="Y")["neuroid_id"].values.tolist() == ["k"]
+        assert assembly.attrs == {"identifier": "Made2026"}
+
+    def test_mask_keeps_all_levels(self):
+        assembly = make()
+        selected = assembly.sel(neuroid=assembly["region"] == "IT")
+        assert get_levels(selected) == get_levels(assembly)
+        assert selected["neuroid_id"].values.tolist() == ["i", "k"]
+        assert assembly.sel(neuroid=[True, False, True, False]).identical(selected)
+        assert assembly[:, (assembly["region"] == "IT").values].identical(selected)
+
+    def test_mask_of_wrong_length(self):
+        with pytest.raises(IndexError, match="3 entries"):
+            make().sel(neuroid=[True, False, True])
+
+    def test_several_values_keep_order_and_level(self):
+        selected = make().sel(stimulus_id=["c", "b"])
+        assert selected["stimulus_id"].values.tolist() == ["b", "b", "c", "c"]
+
+    def test_slice_of_values_has_both_ends(self):
+        selected = make().sel(stimulus_id=slice("b", "c"))
+        assert selected["stimulus_id"].values.tolist() == ["b", "b", "c", "c"]
+
+    def test_levels_of_two_dimensions_and_two_levels_of_one(self):
+        selected = make().sel(stimulus_id="a", repetition=1, region="V4")
+        assert selected.values.tolist() == [[13.0, 15.0]]
+
+    def test_dict_equals_keyword(self):
+        assert make().sel(neuroid={"region": "IT"}).identical(make().sel(region="IT"))
+
+    def test_full_label_drops_the_dimension(self):
+        assert make().sel(neuroid=("k", "IT", "m")).dims == ("presentation",)
+        assert make().sel(neuroid_id="k", region="IT", animal="m").dims == ("presentation",)
+        assert make().sel(neuroid_id="k", region="IT").dims == ("presentation", "neuroid")
+
+    def test_label_of_a_dimension_with_a_single_coordinate(self):
+        assembly = DataAssembly([1, 2, 3], {"stimulus_id": ("presentation", ["a", "b", "c"])}, ["presentation"])
+        assert assembly.sel(presentation="b").item() == 2
+        assert assembly.sel(presentation=["c", "a"]).values.tolist() == [3, 1]
+        with pytest.raises(KeyError, match="'z'"):
+            assembly.sel(presentation="z")
+
+    @pytest.mark.parametrize(
+        ("indexers", "message"),
+        [
+            ({"region": "ITT"}, "Did you mean 'IT'"),
+            ({"regio": "IT"}, "Did you mean 'region'"),
+            ({"neuroid_id": "i", "region": "V4"}, "never in the same neuroid"),
+            ({"stimulus_id": ["a", "q"]}, "'q'"),
+        ],
+    )
+    def test_missing_labels_teach(self, indexers, message):
+        with pytest.raises(KeyError, match=message):
+            make().sel(indexers)
+
+    def test_numbers_booleans_and_times_as_labels(self):
+        dates = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[ns]")
+        assembly = DataAssembly(
+            [1, 2], {"f": ("x", [0.5, np.nan]), "b": ("x", [True, False]), "t": ("x", dates)}, ["x"]
+        )
+        assert assembly.sel(f=0.5).values.tolist() == [1]
+        assert assembly.sel(f=np.float32(0.5)).values.tolist() == [1]
+        assert assembly.sel(b=False).values.tolist() == [2]
+        assert assembly.sel(t=dates[1]).values.tolist() == [2]
+        with pytest.raises(KeyError):
+            assembly.sel(f=np.nan)
+
+    def test_matches_a_filter_by_hand(self):
+        generator = np.random.default_rng(0)
+        table = pd.DataFrame({"a": generator.integers(0, 4, 60), "b": generator.integers(0, 4, 60), "c": 0})
+        assembly = DataAssembly(np.arange(60), {name: ("x", table[name]) for name in table}, ["x"])
+        assembly = assembly.isel(x=generator.permutation(60))  # levels are shared, codes are not sorted any more
+        for a, b in itertools.product(range(4), range(4)):
+            expected = assembly.values[(assembly["a"].values == a) & (assembly["b"].values == b)]
+            assert assembly.sel(a=a, b=b).values.tolist() == expected.tolist()
+
+    def test_ordinary_index_is_left_to_xarray(self):
+        assembly = DataAssembly([1.0, 2.0, 3.0], {"t": ("t", [0.0, 1.0, 2.0])}, ["t"])
+        assert assembly.sel(t=0.9, method="nearest").item() == 2.0
+        assert assembly.sel(t=slice(1, 2)).values.tolist() == [2.0, 3.0]
+        assert assembly.sel(t=1.0)["t"].item() == 1.0
+        assert "t" not in assembly.sel(t=1.0, drop=True).coords
+
+    def test_loc(self):
+        assert make().loc[{"region": "IT"}].identical(make().sel(region="IT"))
+
+    def test_multisel_keeps_the_coordinate(self):
+        selected = make().multisel(region="IT")
+        assert selected["region"].values.tolist() == ["IT", "IT"]
+        assert selected.dims == ("presentation", "neuroid")
+        assert make().multisel(region="IT", drop=True).identical(make().sel(region="IT"))
+
+
+class TestAssignment:
+    def test_new_coordinate_is_selectable_at_once(self):
+        assembly = make()
+        assembly["depth"] = "neuroid", [1, 2, 3, 4]
+        assert assembly.sel(depth=3)["neuroid_id"].values.tolist() == ["k"]
+        assert get_levels(assembly)[-1] == "depth"
+        assert assembly.attrs == {"identifier": "Made2026"}
+
+    def test_assign_coords_leaves_the_original_alone(self):
+        assembly = make()
+        assigned = assembly.assign_coords(depth=("neuroid", [1, 2, 3, 4]))
+        assert "depth" not in assembly.coords
+        assert type(assigned) is NeuroidAssembly
+        assert assigned.sel(depth=3).sizes["neuroid"] == 1
+
+    def test_existing_level_is_replaced(self):
+        assembly = make()
+        assembly["region"] = "neuroid", ["V1"] * 4
+        assert set(assembly["region"].values) == {"V1"}
+        assert get_levels(assembly) == get_levels(make())
+
+    def test_first_coordinate_of_a_bare_dimension(self):
+        assembly = DataAssembly([1, 2], dims=["x"])
+        assembly["a"] = "x", ["p", "q"]
+        assert assembly.sel(a="q").values.tolist() == [2]
+
+    def test_computed_from_a_level(self):
+        assembly = make()
+        assembly["label"] = assembly["region"].str.lower() if hasattr(assembly["region"], "str") else assembly["region"]
+        assert assembly.sel(label="it").sizes["neuroid"] == 2
+
+    def test_values_in_another_order_are_refused(self):
+        assembly = make()
+        with pytest.raises(AssemblyError, match="another order"):
+            assembly["other"] = assembly.sortby("region")["animal"]
+
+    def test_values_by_position_still_work(self):
+        assembly = make()
+        assembly[0, 0] = 100
+        assembly[{"neuroid": 1}] = -1
+        assert assembly.values[0, 0] == 100
+        assert (assembly.values[:, 1] == -1).all()
+
+    def test_wrong_length(self):
+        with pytest.raises(ValueError, match=r"conflicting .*sizes"):
+            make()["x"] = "neuroid", [1, 2]
+
+
+KEEP = {
+    "isel": lambda a: a.isel(neuroid=[0]),
+    "item": lambda a: a[:2],
+    "sel": lambda a: a.sel(region="IT"),
+    "transpose": lambda a: a.transpose("neuroid", "presentation"),
+    "T": lambda a: a.T,
+    "squeeze": lambda a: a.isel(neuroid=[0]).squeeze("neuroid"),
+    "expand": lambda a: a.expand_dims("split"),
+    "sortby": lambda a: a.sortby("region"),
+    "copy": lambda a: a.copy(),
+    "copy.copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda a: pickle.loads(pickle.dumps(a)),  # noqa: S301  # our own bytes
+    "concat": lambda a: xr.concat([a, a], dim="presentation"),
+    "merge": lambda a: merge_data_arrays([a.isel(neuroid=[0, 1]), a.isel(neuroid=[2, 3])]),
+    "where": lambda a: a.where(a > 3),
+    "where drop": lambda a: a.where(a["region"] == "IT", drop=True),
+    "fillna": lambda a: a.fillna(0),
+    "clip": lambda a: a.clip(0, 3),
+    "astype": lambda a: a.astype(int),
+    "abs": abs,
+    "neg": lambda a: -a,
+    "round": lambda a: a.round(1),
+    "sqrt": np.sqrt,
+    "repetition": lambda a: a.mean(dim="repetition"),
+    "dropna": lambda a: a.dropna("neuroid"),
+    "rename": lambda a: a.rename("n"),
+}
+DROP = {
+    "add": lambda a: a + 1,
+    "radd": lambda a: 1 + a,
+    "divide": lambda a: a / a,
+    "compare": lambda a: a > 1,
+    "equal": lambda a: a == 1,
+    "mean": lambda a: a.mean(),
+    "mean dim": lambda a: a.mean("neuroid"),
+    "std": lambda a: a.std("presentation"),
+    "max": lambda a: a.max("presentation"),
+    "median": lambda a: a.median("presentation"),
+    "count": lambda a: a.count("presentation"),
+    "quantile": lambda a: a.quantile(0.5, "presentation"),
+    "reduce": lambda a: a.reduce(np.ptp, "neuroid"),
+    "cumsum": lambda a: a.cumsum("neuroid"),
+    "groupby": lambda a: a.multi_groupby(["stimulus_id", "object"]).mean(dim="presentation"),
+}
+
+
+class TestClassAndAttrs:
+    @pytest.mark.parametrize("name", KEEP)
+    def test_picking_keeps_class_and_attrs(self, name):
+        result = KEEP[name](make(NeuronRecordingAssembly))
+        assert type(result) is NeuronRecordingAssembly
+        assert result.attrs == {"identifier": "Made2026"}
+
+    @pytest.mark.parametrize("name", DROP)
+    def test_computing_keeps_class_and_drops_attrs(self, name):
+        assembly = make(NeuronRecordingAssembly)
+        result = DROP[name](assembly)
+        assert type(result) is NeuronRecordingAssembly
+        assert result.attrs == {}
+        assert assembly.attrs == {"identifier": "Made2026"}
+
+    def test_attrs_stay_where_asked_for(self):
+        assert make().mean("neuroid", keep_attrs=True).attrs == {"identifier": "Made2026"}
+        with xr.set_options(keep_attrs=True):
+            assert (make() + 1).attrs == {"identifier": "Made2026"}
+        assert make().mean("repetition", keep_attrs=False).attrs == {}
+
+    def test_mask_keeps_levels(self):
+        masked = make().where(make()["region"] == "IT", drop=True)
+        assert masked.sel(neuroid_id="k").sizes["neuroid"] == 1
+
+    def test_concat_along_index_and_new_dimension(self):
+        assembly = make()
+        longer = xr.concat([assembly, assembly.assign_coords(repetition=("presentation", [7] * 6))], "presentation")
+        assert longer.sel(repetition=7).values.tolist() == assembly.values.tolist()
+        stacked = xr.concat([assembly.expand_dims(split=[0]), assembly.expand_dims(split=[1])], "split")
+        assert stacked.sel(split=1).sel(region="IT").sizes == {"presentation": 6, "neuroid": 2}
+
+    def test_single_level_index_survives_operations(self):
+        assembly = DataAssembly([3.0, 1.0, 2.0], {"stimulus_id": ("presentation", list("cab"))}, ["presentation"])
+        ordered = assembly.sortby("stimulus_id")
+        assert ordered.values.tolist() == [1.0, 2.0, 3.0]
+        assert ordered["stimulus_id"].values.tolist() == ["a", "b", "c"]
+        joined = xr.concat([assembly, assembly], "presentation")
+        assert joined.sel(stimulus_id="c").values.tolist() == [3.0, 3.0]
+        assert (assembly + assembly)["stimulus_id"].values.tolist() == ["c", "a", "b"]
+
+    def test_sum_of_two_aligns_by_label(self):
+        assembly = make()
+        assert (assembly + assembly.isel(neuroid=[0, 1])).sizes["neuroid"] == 2
+
+
+class TestIdiomsOfPlugins:
+    """What existing plugins write, on current xarray."""
+
+    def test_drop_vars_takes_a_level(self):
+        dropped = make().drop_vars("animal")
+        assert get_levels(dropped) == ["stimulus_id", "repetition", "object", "neuroid_id", "region"]
+        assert dropped.sel(region="IT").sizes["neuroid"] == 2
+        assert set(make().drop_vars("neuroid").coords) == {"presentation", "stimulus_id", "repetition", "object"}
+        with pytest.raises(ValueError, match="nowhere"):
+            make().drop_vars(["nowhere"])
+        assert make().drop_vars(["nowhere"], errors="ignore").identical(make())
+
+    def test_reset_index_and_wrap(self):
+        reset = make().reset_index("neuroid")
+        assert "neuroid" not in reset.indexes
+        assert NeuroidAssembly(reset).identical(make())
+
+    def test_stack_of_one_coordinate(self):
+        assembly = DataAssembly([1, 2], {"stimulus_id": ["a", "b"]}, ["stimulus_id"])
+        stacked = assembly.stack(presentation=["stimulus_id"])  # noqa: PD013  # xarray's, not pandas'
+        assert stacked.dims == ("presentation",)
+        assert stacked["stimulus_id"].values.tolist() == ["a", "b"]
+        assert stacked.sel(stimulus_id="b").values.tolist() == [2]
+
+    def test_rename_of_level_and_dimension(self):
+        renamed = make().rename(region="area")
+        assert renamed.sel(area="IT").sizes["neuroid"] == 2
+        assert make().rename(neuroid="voxel").sel(region="IT").sizes["voxel"] == 2
+
+    def test_groupby_of_a_level(self):
+        grouped = make().groupby("stimulus_id").mean("presentation")
+        assert grouped.sel(stimulus_id="b").values.tolist() == [2.0, 3.0, 4.0, 5.0]
+
+    def test_expand_dims_and_squeeze_of_time_bins(self):
+        assembly = make().expand_dims("time_bin", axis=2)
+        assembly = assembly.assign_coords(time_bin_start=("time_bin", [70]), time_bin_end=("time_bin", [170]))
+        assert assembly["time_bin"].values.tolist() == [(70, 170)]
+        assert assembly.sel(time_bin_start=70).dims == ("presentation", "neuroid", "time_bin")
+        squeezed = assembly.squeeze("time_bin")
+        assert squeezed.dims == ("presentation", "neuroid")
+        assert squeezed["time_bin"].item() == (70, 170)
+        assert squeezed["time_bin_end"].item() == 170
+
+    def test_iteration_over_neuroids(self):
+        assert [part["neuroid_id"].item() for part in make().transpose("neuroid", "presentation")] == list("ijkl")
+
+    def test_stimulus_ids_of_the_stimulus_set(self):
+        assembly = make()
+        order = [assembly["stimulus_id"].values.tolist().index(one) for one in ("a", "b")]
+        assert assembly[order]["stimulus_id"].values.tolist() == ["a", "b"]
+        assert set(assembly["stimulus_id"].values) == {"a", "b", "c"}
+        assert "stimulus_id" in assembly.coords
+        assert hasattr(assembly, "stimulus_id")
+        assert len(assembly["presentation"]) == 6
+
+
+class TestMergeDataArrays:
+    def test_outer_join_with_gaps(self):
+        left = DataAssembly([1.0, 2.0], {"s": ("x", ["a", "b"])}, ["x"], attrs={"first": 1})
+        right = DataAssembly([3.0], {"s": ("x", ["c"])}, ["x"], name="n", attrs={"second": 2})
+        left, right = left.expand_dims(split=[0]), right.expand_dims(split=[1])
+        merged = merge_data_arrays([left, right])
+        assert merged.attrs == {"first": 1}
+        assert merged.name is None
+        np.testing.assert_array_equal(merged.sel(split=0).sel(s="b").values, [2.0])
+        np.testing.assert_array_equal(merged.sel(split=0).sel(s="c").values, [np.nan])
+        assert merged.sel(split=1).sel(s="c").values.tolist() == [3.0]
+
+    def test_class_of_the_first(self):
+        merged = merge_data_arrays([make(ModelFeaturesAssembly).isel(neuroid=[0]), make().isel(neuroid=[1])])
+        assert type(merged) is ModelFeaturesAssembly
+        assert merged.sizes["neuroid"] == 2
+
+    def test_contradiction(self):
+        with pytest.raises(xr.MergeError):
+            merge_data_arrays([make(), make() + 1])
+
+    def test_nothing(self):
+        with pytest.raises(AssemblyError, match="nothing"):
+            merge_data_arrays([])
+
+
+class TestMultiGroupby:
+    def random(self, n=200):
+        generator = np.random.default_rng(3)
+        values = generator.standard_normal((n, 3))
+        values[generator.random((n, 3)) < 0.3] = np.nan
+        return DataAssembly(
+            values,
+            {
+                "a": ("presentation", generator.choice(list("zyx"), n)),
+                "b": ("presentation", generator.integers(0, 4, n)),
+                "other": ("presentation", np.arange(n)),
+                "neuroid_id": ("neuroid", list("ijk")),
+            },
+            ["presentation", "neuroid"],
+            attrs={"k": 1},
+        )
+
+    @pytest.mark.parametrize("how", ["mean", "sum", "min", "max", "prod", "median", "count", "std", "var"])
+    def test_agrees_with_pandas(self, how):
+        assembly = self.random()
+        table = pd.DataFrame(assembly.values, columns=list("ijk")).assign(
+            a=assembly["a"].values, b=assembly["b"].values
+        )
+        options = {"ddof": 0} if how in ("std", "var") else {}
+        expected = getattr(table.groupby(["a", "b"]), how)(**options)
+        actual = getattr(assembly.multi_groupby(["a", "b"]), how)(dim="presentation")
+        np.testing.assert_allclose(actual.values, expected.to_numpy(), rtol=1e-12)
+        assert list(zip(actual["a"].values, actual["b"].values, strict=True)) == list(expected.index)
+        assert get_levels(actual) == ["a", "b", "neuroid_id"]
+        assert actual.attrs == {}
+
+    def test_single_name_renames_the_dimension(self):
+        grouped = make().multi_groupby(["stimulus_id"]).mean(dim="presentation")
+        assert grouped.dims == ("stimulus_id", "neuroid")
+        assert grouped.sel(stimulus_id="b").values.tolist() == [2.0, 3.0, 4.0, 5.0]
+
+    def test_along_another_axis(self):
+        grouped = make().multi_groupby(["region", "animal"]).mean(dim="neuroid")
+        assert grouped.dims == ("presentation", "neuroid")
+        assert grouped.values[0].tolist() == [1.0, 2.0]
+
+    def test_reduce_map_iterate(self):
+        assembly = make()
+        grouped = assembly.multi_groupby(["stimulus_id", "object"])
+        assert len(grouped) == 3
+        assert [key for key, _ in grouped] == [("a", "x"), ("b", "y"), ("c", "x")]
+        np.testing.assert_array_equal(grouped.reduce(np.ptp).values, np.full((3, 4), 4.0))
+        assert (
+            grouped.map(lambda part: part.isel(presentation=[0])).values.tolist() == assembly.values[[2, 0, 4]].tolist()
+        )
+
+    def test_integers_and_truth_values(self):
+        assembly = DataAssembly([1, 2, 4], {"a": ("x", [0, 0, 1]), "b": ("x", [0, 0, 0])}, ["x"])
+        assert assembly.multi_groupby(["a", "b"]).mean().values.tolist() == [1.5, 4.0]
+        assert assembly.multi_groupby(["a", "b"]).sum().dtype == assembly.dtype
+        assert (assembly > 1).multi_groupby(["a", "b"]).mean().values.tolist() == [0.5, 1.0]
+        assert (assembly > 0).multi_groupby(["a", "b"]).sum().values.tolist() == [2, 1]
+
+    def test_nan_counts_unless_skipped(self):
+        assembly = DataAssembly([1.0, np.nan, 2.0], {"a": ("x", [0, 0, 1]), "b": ("x", [0, 0, 0])}, ["x"])
+        np.testing.assert_array_equal(assembly.multi_groupby(["a", "b"]).mean(skipna=False).values, [np.nan, 2.0])
+        np.testing.assert_array_equal(assembly.multi_groupby(["a", "b"]).mean().values, [1.0, 2.0])
+
+    def test_missing_group_values_are_one_group(self):
+        assembly = DataAssembly([1.0, 3.0, 8.0], {"a": ("x", [np.nan, np.nan, 1.0]), "b": ("x", [0, 0, 0])}, ["x"])
+        assert assembly.multi_groupby(["a", "b"]).mean().values.tolist() == [8.0, 2.0]
+
+    @pytest.mark.parametrize(
+        ("names", "message"),
+        [(["stimulus_id", "region"], "one dimension"), (["stimulus"], "stimulus_id"), ([], "no coordinate")],
+    )
+    def test_bad_groups(self, names, message):
+        with pytest.raises(GroupbyError, match=message):
+            make().multi_groupby(names)
+
+    def test_wrong_dimension(self):
+        with pytest.raises(GroupbyError, match="neuroid"):
+            make().multi_groupby(["stimulus_id", "object"]).mean(dim="neuroid")
+
+
+class TestMultiDimApply:
+    def test_cells_and_coordinates(self):
+        seen = []
+
+        def apply(cells, **coords):
+            seen.append((coords["stimulus_id"].tolist(), coords["neuroid_id"]))
+            assert isinstance(coords["neuroid_id"], str)
+            return np.mean(cells)
+
+        result = make().multi_dim_apply(["stimulus_id", "neuroid_id"], apply)
+        assert len(seen) == 12
+        assert seen[0] == (["a", "a"], "i")
+        assert result["stimulus_id"].values.tolist() == list("aabbcc")
+        assert result.values[:, 0].tolist() == [10.0, 10.0, 2.0, 2.0, 18.0, 18.0]
+        assert type(result) is NeuroidAssembly
+
+    def test_scalar_cells(self):
+        assembly = DataAssembly([[1, 2]], {"a": ("x", ["p"]), "b": ("y", ["q", "r"])}, ["x", "y"])
+        assert assembly.multi_dim_apply(["a", "b"], lambda cell, **_: cell + 0.5).values.tolist() == [[1.5, 2.5]]
+
+    def test_order_of_dimensions_stays(self):
+        result = make().multi_dim_apply(["neuroid_id", "stimulus_id"], lambda cells, **_: cells)
+        assert result.dims == ("presentation", "neuroid")
+        assert result.sel(stimulus_id="b").values.tolist() == make().sel(stimulus_id="b").values.tolist()
+
+    def test_every_dimension_once(self):
+        with pytest.raises(GroupbyError, match="every dimension"):
+            make().multi_dim_apply(["stimulus_id"], lambda cells, **_: cells)
+
+
+class TestValidate:
+    def test_valid(self):
+        make().validate()
+        DataAssembly([np.nan], dims=["anything"]).validate()
+        SpikeTimesAssembly([1.0], dims=["event"]).validate()
+        BehavioralAssembly([1, 2], {"stimulus_id": ("presentation", ["a", "a"])}, ["presentation"]).validate()
+
+    def test_lists_everything_at_once(self):
+        assembly = NeuroidAssembly(
+            np.array([[[1.0], [np.nan]]]),
+            {"stimulus_id": ("presentation", [7]), "neuroid": ("neuroid", ["n", "n"]), "time_bin_start": ("time", [1])},
+            ["presentation", "neuroid", "time"],
+        )
+        with pytest.raises(AssemblyError) as caught:
+            assembly.validate(allow_nan=False)
+        message = str(caught.value)
+        for part in ("'time'", "'stimulus_id' holds int64", "'neuroid_id'", "1 of 2 values"):
+            assert part in message
+        with pytest.raises(AssertionError):
+            assembly.validate()
+
+    def test_duplicates(self):
+        assembly = make()
+        assembly["neuroid_id"] = "neuroid", ["i", "i", "k", "l"]
+        with pytest.raises(AssemblyError, match="repeat the neuroid_id of another, such as i"):
+            assembly.validate()
+
+    def test_time_bins(self):
+        coords = {
+            "stimulus_id": ("presentation", ["a"]),
+            "neuroid_id": ("neuroid", ["n"]),
+            "time_bin_start": ("time_bin", [0, 20]),
+            "time_bin_end": ("time_bin", [20, 10]),
+        }
+        assembly = NeuroidAssembly(np.zeros((1, 1, 2)), coords, ["presentation", "neuroid", "time_bin"])
+        with pytest.raises(AssemblyError, match="20 to 10 ms"):
+            assembly.validate()
+        assembly["time_bin_end"] = "time_bin", [20, 40]
+        assembly.validate()
+
+    def test_missing_dimension_and_order_free(self):
+        make().transpose("neuroid", "presentation").validate()
+        with pytest.raises(AssemblyError, match="'neuroid' is absent"):
+            make().isel(neuroid=0).validate()
+
+    def test_missing_stimulus_id(self):
+        values = np.array(["a", None], dtype=object)
+        assembly = BehavioralAssembly([0, 1], {"stimulus_id": ("presentation", values)}, ["presentation"])
+        with pytest.raises(AssemblyError, match="1 missing"):
+            assembly.validate()
+
+    def test_derived_class_follows_its_base(self):
+        class Mine(NeuroidAssembly):
+            __slots__ = ()
+
+        with pytest.raises(AssemblyError, match="Mine"):
+            Mine([1], dims=["x"]).validate()
+
+
+class TestHelpers:
+    def test_walk_coords(self):
+        walked = {name: (dims, values.tolist()) for name, dims, values in walk_coords(make().isel(neuroid=[0, 1]))}
+        assert walked["region"] == (("neuroid",), ["IT", "V4"])
+        assert set(walked) == {"stimulus_id", "repetition", "object", "neuroid_id", "region", "animal"}
+
+    def test_walk_coords_without_dimension(self):
+        assembly = DataAssembly([1, 2], {"t": ("t", [3, 4])}, ["t"]).isel(t=0)
+        assert [(name, dims, values.item()) for name, dims, values in walk_coords(assembly)] == [("t", (), 3)]
+
+    def test_coords_for_dim(self):
+        assert list(coords_for_dim(make(), "neuroid")) == ["neuroid_id", "region", "animal"]
+
+    def test_get_metadata(self):
+        assembly = make()
+        assert list(get_metadata(assembly, names_only=True)) == get_levels(assembly)
+        whole = list(get_metadata(assembly, names_only=True, include_levels=False, include_multi_indexes=True))
+        assert whole == ["presentation", "neuroid"]
+        assert [name for name, _, _ in get_metadata(assembly, dims=(("neuroid",),))] == [
+            "neuroid_id",
+            "region",
+            "animal",
+        ]
+
+    def test_array_is_element(self):
+        assert array_is_element(["a"], "a")
+        assert not array_is_element(["a", "a"], "a")
+        assert not array_is_element([], "a")
+        assert array_is_element(np.array([1]), 1)
+
+    def test_gather_indexes(self):
+        plain = xr.DataArray([1, 2], coords={"a": ("x", [3, 4])}, dims=["x"])
+        gathered = gather_indexes(plain)
+        assert isinstance(gathered.indexes["x"], pd.MultiIndex)
+        assert "x" not in plain.indexes
+        assert gather_indexes(make()).identical(make())
+
+    def test_is_fastpath(self):
+        assert is_fastpath(1, 2, 3, 4, 5, 6, True)
+        assert is_fastpath(fastpath=True)
+        assert not is_fastpath(1, 2)
+
+    def test_all_names_exist(self):
+        assert all(hasattr(assemblies, name) for name in assemblies.__all__)

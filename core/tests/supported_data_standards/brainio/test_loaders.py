@@ -1,0 +1,197 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from brainscore_core.errors import AssemblyError, CorruptFileError
+from brainscore_core.supported_data_standards.brainio import _loaders
+from brainscore_core.supported_data_standards.brainio._netcdf import write_netcdf
+from brainscore_core.supported_data_standards.brainio.assemblies import (
+    BehavioralAssembly,
+    DataAssembly,
+    MetadataAssembly,
+    NeuroidAssembly,
+    NeuronRecordingAssembly,
+    PropertyAssembly,
+    SpikeTimesAssembly,
+    StimulusMergeAssemblyLoader,
+    StimulusReferenceAssemblyLoader,
+)
+from brainscore_core.testing.synthetic import (
+    make_neuroid_assembly,
+    make_property_assembly,
+    make_spike_times_assembly,
+    make_stimulus_set,
+)
+
+PUBLISHED = Path(__file__).parents[2] / "fixtures" / "assy_written_by_published_2_5_0.nc"
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_netcdf(make_neuroid_assembly(8, 3, n_repetitions=2).isel(presentation=[9, 0, 3, 15]), tmp_path / "a.nc")
+    return tmp_path / "a.nc"
+
+
+class TestMerge:
+    def test_columns_become_coordinates_in_order(self, path, tmp_path):
+        stimulus_set = make_stimulus_set(tmp_path / "images", 8)
+        assembly = NeuroidAssembly.from_files(path, stimulus_set=stimulus_set, stimulus_set_identifier="S")
+        assert assembly["stimulus_id"].values.tolist() == [f"stimulus_00{number}" for number in (1, 0, 3, 7)]
+        assert assembly["background_id"].values.tolist() == [1, 0, 0, 1]
+        assert assembly["background_id"].dtype == np.int64
+        np.testing.assert_array_equal(assembly["s"].values, stimulus_set["s"].to_numpy()[[1, 0, 3, 7]])
+        assert assembly.stimulus_set is stimulus_set
+        assert assembly.stimulus_set_identifier == "S"
+        assert assembly.sel(background_id=0).sizes == {"presentation": 2, "neuroid": 3}
+        assert type(assembly) is NeuroidAssembly
+
+    def test_values_of_the_assembly_win(self, path, tmp_path):
+        stimulus_set = make_stimulus_set(tmp_path / "images", 8)
+        stimulus_set["object_name"] = "other"
+        assembly = NeuroidAssembly.from_files(path, stimulus_set=stimulus_set)
+        assert "other" not in assembly["object_name"].values
+
+    def test_column_named_like_a_dimension_is_no_coordinate(self, path, tmp_path):
+        stimulus_set = make_stimulus_set(tmp_path / "images", 8)
+        stimulus_set["neuroid"] = 1
+        assert NeuroidAssembly.from_files(path, stimulus_set=stimulus_set).sizes["neuroid"] == 3
+
+    def test_stimuli_that_the_set_lacks(self, path):
+        stimulus_set = pd.DataFrame(
+            {"stimulus_id": ["stimulus_000", "stimulus_003"], "n": [5, 6], "t": ["p", "q"], "f": [0.5, 1.5]}
+        )
+        stimulus_set["d"] = pd.to_datetime(["2020-01-01", "2020-01-02"])
+        assembly = NeuroidAssembly.from_files(path, stimulus_set=stimulus_set)
+        np.testing.assert_array_equal(assembly["n"].values, [np.nan, 5, 6, np.nan])
+        assert assembly["t"].values.tolist()[1:3] == ["p", "q"]
+        assert pd.isna(assembly["t"].values[[0, 3]]).all()
+        assert np.isnat(assembly["d"].values).tolist() == [True, False, False, True]
+
+    def test_numbers_in_the_table_match_text(self, tmp_path):
+        write_netcdf(
+            DataAssembly([1, 2], {"stimulus_id": ("presentation", ["2", "1"])}, ["presentation"]), tmp_path / "a.nc"
+        )
+        table = pd.DataFrame({"stimulus_id": [1, 2], "c": ["one", "two"]})
+        assert DataAssembly.from_files(tmp_path / "a.nc", stimulus_set=table)["c"].values.tolist() == ["two", "one"]
+
+    def test_repeated_stimuli_in_the_set(self, path):
+        table = pd.DataFrame({"stimulus_id": ["stimulus_000"] * 2})
+        with pytest.raises(AssemblyError, match="more than once"):
+            NeuroidAssembly.from_files(path, stimulus_set=table)
+
+    def test_set_without_the_key(self, path):
+        with pytest.raises(AssemblyError, match="no column 'stimulus_id'"):
+            NeuroidAssembly.from_files(path, stimulus_set=pd.DataFrame({"image": ["a"]}))
+
+    def test_assembly_without_the_key(self, tmp_path):
+        write_netcdf(DataAssembly([1], {"a": ("presentation", [1])}, ["presentation"]), tmp_path / "a.nc")
+        with pytest.raises(AssemblyError, match=r"a\.nc has no coordinate 'stimulus_id'"):
+            DataAssembly.from_files(tmp_path / "a.nc", stimulus_set=pd.DataFrame({"stimulus_id": ["a"]}))
+
+    def test_without_stimulus_set_both_attrs_are_none(self, path):
+        assembly = NeuroidAssembly.from_files(path)
+        assert assembly.attrs["stimulus_set"] is None
+        assert assembly.attrs["stimulus_set_identifier"] is None
+
+    def test_used_directly(self, path):
+        loader = StimulusMergeAssemblyLoader(cls=NeuroidAssembly, file_path=path, stimulus_set_identifier="S")
+        assert loader.load().identical(NeuroidAssembly.from_files(path, stimulus_set_identifier="S"))
+
+
+class TestReference:
+    @pytest.mark.parametrize("cls", [PropertyAssembly, MetadataAssembly])
+    def test_set_is_only_referenced(self, cls, tmp_path):
+        write_netcdf(make_property_assembly(4), tmp_path / "a.nc")
+        table = pd.DataFrame({"stimulus_id": ["a"]})
+        assembly = cls.from_files(tmp_path / "a.nc", stimulus_set=table, stimulus_set_identifier="S")
+        assert type(assembly) is cls
+        assert assembly.attrs["stimulus_set"] is table
+        assert set(assembly.coords) == {"neuroid", "neuroid_id", "region", "neuronal_property"}
+
+
+class TestSpikeTimes:
+    def test_groups_become_attrs(self, tmp_path):
+        spikes = make_spike_times_assembly(10)
+        write_netcdf(spikes, tmp_path / "a.nc")
+        extra = DataAssembly([1, 2], {"session_id": ("session", ["x", "y"])}, ["session"])
+        write_netcdf(extra, tmp_path / "a.nc", append=True, group="sessions")
+        read = SpikeTimesAssembly.from_files(tmp_path / "a.nc")
+        np.testing.assert_array_equal(read.values, spikes.values)
+        assert type(read.attrs["sessions"]) is MetadataAssembly
+        assert read.attrs["sessions"].sel(session_id="y").values.tolist() == [2]
+        read.validate()
+
+
+def test_classes_and_their_loaders():
+    assert BehavioralAssembly.get_loader_class() is StimulusMergeAssemblyLoader
+    assert NeuronRecordingAssembly.get_loader_class() is StimulusMergeAssemblyLoader
+    assert PropertyAssembly.get_loader_class() is StimulusReferenceAssemblyLoader
+    assert SpikeTimesAssembly.get_loader_class() is _loaders.GroupAppendAssemblyLoader
+
+
+def test_group(tmp_path):
+    write_netcdf(DataAssembly([1], {"a": ("x", [1])}, ["x"]), tmp_path / "a.nc")
+    write_netcdf(DataAssembly([2], {"a": ("x", [1])}, ["x"]), tmp_path / "a.nc", append=True, group="g")
+    assert DataAssembly.from_files(tmp_path / "a.nc", group="g").values.tolist() == [2]
+
+
+def test_unknown_option(path):
+    with pytest.raises(TypeError, match="'stimuli'"):
+        NeuroidAssembly.from_files(path, stimuli=None)
+
+
+def test_image_id_becomes_stimulus_id():
+    assembly = NeuronRecordingAssembly.from_files(PUBLISHED)
+    assert assembly["stimulus_id"].values.tolist() == list("abcabc")
+    assert "image_id" not in assembly.coords
+    assert assembly.sel(stimulus_id="b", region="V4").sizes == {"presentation": 2, "neuroid": 2, "time_bin": 2}
+
+
+def test_published_file_joins_a_stimulus_set():
+    table = pd.DataFrame({"stimulus_id": ["c", "b", "a"], "number": [3, 2, 1]})
+    assembly = NeuronRecordingAssembly.from_files(PUBLISHED, stimulus_set=table)
+    assert assembly["number"].values.tolist() == [1, 2, 3] * 2
+    with pytest.warns(UserWarning, match="differ in date"):
+        assert assembly.mean(dim="repetition").sizes["presentation"] == 6
+
+
+def test_published_groups():
+    sessions = SpikeTimesAssembly.from_files(PUBLISHED).attrs["sessions"]
+    assert sessions.sel(session_id="s1")["rig"].values.tolist() == [4]
+
+
+def test_corrupt_file(tmp_path):
+    (tmp_path / "assy_X.nc").write_bytes(PUBLISHED.read_bytes()[:5000])
+    with pytest.raises(CorruptFileError, match=r"assy_X\.nc"):
+        NeuroidAssembly.from_files(tmp_path / "assy_X.nc")
+
+
+def test_package_is_light_and_lazy():
+    program = (
+        "import sys\n"
+        "from brainscore_core.supported_data_standards import brainio\n"
+        "assert not {'numpy', 'pandas', 'xarray', 'boto3'} & set(sys.modules)\n"
+        "assert 'assemblies' in dir(brainio)\n"
+        "assert brainio.assemblies.DataAssembly.__name__ == 'DataAssembly'\n"
+        "assert 'boto3' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("name", ["get_assembly", "get_stimulus_set"])
+def test_catalogues_are_gone(name):
+    from brainscore_core.supported_data_standards import brainio
+
+    with pytest.raises(NotImplementedError, match="load_"):
+        getattr(brainio, name)("MajajHong2015")
+
+
+def test_unknown_name_of_the_package():
+    from brainscore_core.supported_data_standards import brainio
+
+    with pytest.raises(AttributeError, match="assemblies"):
+        brainio.get_assemblies  # noqa: B018  # reading it is the test

@@ -1,0 +1,277 @@
+import string
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brainscore_core.caching import file_digest
+from brainscore_core.errors import AssemblyError, CorruptFileError
+from brainscore_core.supported_data_standards.brainio import _netcdf
+from brainscore_core.supported_data_standards.brainio._netcdf import list_groups, read_netcdf, write_netcdf
+from brainscore_core.supported_data_standards.brainio.assemblies import (
+    BehavioralAssembly,
+    DataAssembly,
+    NeuroidAssembly,
+    NeuronRecordingAssembly,
+)
+from brainscore_core.testing.synthetic import make_behavioral_assembly, make_neuroid_assembly
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+TEXT = st.text(alphabet=string.ascii_letters + string.digits + " äß中😀'\"/\\_", max_size=6)
+NANOSECONDS = st.integers(-(2**62), 2**62).map(lambda number: np.datetime64(number, "ns"))
+KINDS = st.sampled_from(
+    [
+        (TEXT, str),
+        (st.integers(-(2**63), 2**63 - 1), np.int64),
+        (st.integers(0, 255), np.uint8),
+        (st.floats(allow_nan=True, allow_infinity=True), np.float64),
+        (st.floats(width=32), np.float32),
+        (st.booleans(), bool),
+        (st.one_of(NANOSECONDS, st.just(np.datetime64("NaT"))), "datetime64[ns]"),
+        (st.integers(-(2**62), 2**62).map(lambda number: np.timedelta64(number, "ns")), "timedelta64[ns]"),
+        (st.one_of(TEXT, st.none()), object),
+    ]
+)
+
+
+@st.composite
+def assemblies(draw):
+    length = draw(st.integers(0, 6))
+    coords = {}
+    for number in range(draw(st.integers(1, 4))):
+        values, dtype = draw(KINDS)
+        drawn = draw(st.lists(values, min_size=length, max_size=length))
+        array = np.empty(length, dtype=object)
+        array[:] = drawn
+        coords[f"coordinate_{number}"] = ("x", array if dtype is object else np.array(drawn, dtype=dtype))
+    values, dtype = draw(KINDS.filter(lambda kind: kind[1] not in (object, "timedelta64[ns]")))
+    data = np.array(draw(st.lists(values, min_size=2 * length, max_size=2 * length)), dtype=dtype)
+    attrs = draw(st.dictionaries(st.sampled_from("abc"), st.one_of(TEXT.filter(bool), st.integers(-9, 9))))
+    return DataAssembly(data.reshape(length, 2), coords, ["x", "y"], attrs=attrs)
+
+
+def assert_same_values(actual, expected):
+    if expected.dtype == object:
+        assert [None if pd.isna(value) else value for value in actual.ravel()] == [
+            None if pd.isna(value) else value for value in expected.ravel()
+        ]
+    else:
+        assert actual.dtype.kind == expected.dtype.kind
+        np.testing.assert_array_equal(actual, expected)
+
+
+@given(assemblies())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_round_trip_is_lossless(tmp_path, assembly):
+    before = assembly.copy(deep=True)
+    path = tmp_path / "assembly.nc"
+    sha1 = write_netcdf(assembly, path)
+    read = read_netcdf(path, DataAssembly)
+    assert sha1 == file_digest(path)
+    assert_same_values(assembly.values, before.values)
+    assert assembly.attrs == before.attrs
+    assert read.dims == assembly.dims
+    assert read.attrs == assembly.attrs
+    assert_same_values(read.values, assembly.values)
+    assert list(read.coords) == list(assembly.coords)
+    for name in assembly.coords:
+        if name != "x":
+            assert_same_values(read[name].values, assembly[name].values)
+
+
+def test_all_kinds_of_dimensions(tmp_path):
+    assembly = make_neuroid_assembly(4, 3, n_repetitions=2, time_bins=[(0, 10), (10, 20)]).astype(np.float32)
+    write_netcdf(assembly, tmp_path / "a.nc")
+    assert read_netcdf(tmp_path / "a.nc", NeuroidAssembly).identical(assembly)
+
+
+def test_own_index_scalar_and_two_dimensional_coordinates(tmp_path):
+    assembly = make_behavioral_assembly(4, probabilities=True)
+    assembly["degrees"] = 8
+    assembly["weight"] = ("presentation", "choice"), np.ones((4, 4))
+    write_netcdf(assembly, tmp_path / "a.nc")
+    read = read_netcdf(tmp_path / "a.nc", BehavioralAssembly)
+    assert read.identical(assembly)
+    assert read.sel(choice="dog").dims == ("presentation",)
+
+
+def test_text_values(tmp_path):
+    assembly = make_behavioral_assembly(4)
+    write_netcdf(assembly, tmp_path / "a.nc")
+    assert read_netcdf(tmp_path / "a.nc", BehavioralAssembly).identical(assembly)
+
+
+def test_scalar_assembly(tmp_path):
+    write_netcdf(DataAssembly(0.5), tmp_path / "a.nc")
+    assert read_netcdf(tmp_path / "a.nc", DataAssembly).item() == 0.5
+
+
+def test_same_assembly_gives_same_bytes_later_and_elsewhere(tmp_path):
+    assembly = make_neuroid_assembly(40, 30, n_repetitions=2)
+    first = write_netcdf(assembly, tmp_path / "first.nc")
+    time.sleep(1.1)  # time stamps in HDF5 count seconds
+    (tmp_path / "folder").mkdir()
+    assert write_netcdf(assembly.copy(deep=True), tmp_path / "folder" / "second.nc") == first
+    extra = DataAssembly([1, 2], {"s": ("session", ["a", "b"])}, ["session"])
+    grown = write_netcdf(extra, tmp_path / "first.nc", append=True, group="sessions")
+    time.sleep(1.1)
+    assert write_netcdf(extra, tmp_path / "folder" / "second.nc", append=True, group="sessions") == grown
+
+
+def test_compression(tmp_path):
+    assembly = DataAssembly(np.zeros((1000, 100)), {"n": ("x", np.arange(1000))}, ["x", "y"])
+    write_netcdf(assembly, tmp_path / "small.nc")
+    write_netcdf(assembly, tmp_path / "large.nc", compress=False)
+    assert (tmp_path / "small.nc").stat().st_size < 100_000 < 800_000 < (tmp_path / "large.nc").stat().st_size
+    assert read_netcdf(tmp_path / "large.nc", DataAssembly).identical(read_netcdf(tmp_path / "small.nc", DataAssembly))
+
+
+def test_variable_is_named_data(tmp_path):
+    assembly = make_neuroid_assembly().rename("own name")
+    write_netcdf(assembly, tmp_path / "a.nc")
+    with xr.open_dataset(tmp_path / "a.nc", engine="h5netcdf") as dataset:
+        assert list(dataset.data_vars) == ["data"]
+    assert assembly.name == "own name"
+    assert read_netcdf(tmp_path / "a.nc", NeuroidAssembly).name is None
+
+
+def test_groups(tmp_path):
+    path = tmp_path / "a.nc"
+    write_netcdf(DataAssembly([1.0], {"a": ("event", [1])}, ["event"]), path)
+    write_netcdf(DataAssembly([2.0], {"b": ("session", [1])}, ["session"]), path, append=True, group="sessions")
+    assert list_groups(path) == ["sessions"]
+    assert read_netcdf(path, DataAssembly, group="sessions").values.tolist() == [2.0]
+    assert read_netcdf(path, DataAssembly).values.tolist() == [1.0]
+    with pytest.raises(AssemblyError, match="'sessions'"):
+        read_netcdf(path, DataAssembly, group="session")
+    write_netcdf(DataAssembly([3.0], dims=["x"]), path)
+    assert list_groups(path) == []
+
+
+def test_attrs_that_cannot_be_read_back_are_left_out(tmp_path):
+    attrs = {
+        "stimulus_set": pd.DataFrame({"stimulus_id": ["a"]}),
+        "raw": xr.DataArray([1]),
+        "nothing": None,
+        "identifier": "Made2026",
+        "flag": True,
+        "layers": {"IT": "conv5"},
+        "levels": [1, 2],
+    }
+    assembly = DataAssembly([1.0], dims=["x"], attrs=attrs)
+    write_netcdf(assembly, tmp_path / "a.nc")
+    read = read_netcdf(tmp_path / "a.nc", DataAssembly).attrs
+    assert set(read) == {"identifier", "flag", "layers", "levels"}
+    assert read["flag"] == 1
+    assert read["layers"] == '{"IT": "conv5"}'
+    assert list(read["levels"]) == [1, 2]
+    assert set(assembly.attrs) == set(attrs)
+
+
+def test_every_problem_is_listed_and_nothing_is_written(tmp_path):
+    mixed = np.array([1, "a"], dtype=object)
+    assembly = DataAssembly(np.array([1j, 2j]), {"c": ("x", mixed), "d": ("x", [0, 1])}, ["x"], attrs={"f": object()})
+    with pytest.raises(AssemblyError) as caught:
+        write_netcdf(assembly, tmp_path / "a.nc")
+    assert all(part in str(caught.value) for part in ("c: holds objects of type int, str", "complex128", "attrs['f']"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_text_next_to_empty_text(tmp_path):
+    values = np.array(["", None, "nan", "x"], dtype=object)
+    assembly = DataAssembly([0, 1, 2, 3], {"a": ("x", values), "b": ("x", [0] * 4)}, ["x"])
+    write_netcdf(assembly, tmp_path / "a.nc")
+    read = read_netcdf(tmp_path / "a.nc", DataAssembly)["a"].values
+    assert [value if isinstance(value, str) else None for value in read] == ["", None, "nan", "x"]
+
+
+@pytest.mark.parametrize("keep", [0, 3, 50, 0.3, 0.7, 0.95])
+def test_truncated_file_is_named(tmp_path, keep):
+    path = tmp_path / "assy_Broken.nc"
+    write_netcdf(make_neuroid_assembly(50, 40), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: keep if keep >= 1 or keep == 0 else int(keep * len(whole))])
+    with pytest.raises(CorruptFileError, match=r"assy_Broken\.nc"):
+        read_netcdf(path, NeuroidAssembly)
+    with pytest.raises(CorruptFileError, match=r"assy_Broken\.nc"):
+        list_groups(path)
+
+
+def test_other_formats_are_named(tmp_path):
+    path = tmp_path / "page.nc"
+    path.write_text("<html>404 Not Found</html>")
+    with pytest.raises(CorruptFileError, match=r"page\.nc"):
+        read_netcdf(path, DataAssembly)
+
+
+def test_flipped_bytes_in_compressed_values(tmp_path):
+    path = tmp_path / "a.nc"
+    write_netcdf(DataAssembly(np.random.default_rng(0).random((200, 100)), dims=["x", "y"]), path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 : len(content) // 2 + 64] = b"\x00" * 64
+    path.write_bytes(content)
+    with pytest.raises(CorruptFileError, match=r"a\.nc"):
+        read_netcdf(path, DataAssembly)
+
+
+def test_absent_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="absent"):
+        read_netcdf(tmp_path / "absent.nc", DataAssembly)
+
+
+def test_several_variables(tmp_path):
+    xr.Dataset({"a": ("x", [1]), "b": ("x", [2])}).to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
+    with pytest.raises(AssemblyError, match="2 variables"):
+        read_netcdf(tmp_path / "a.nc", DataAssembly)
+
+
+def test_classic_format(tmp_path):
+    xr.DataArray([1.0, 2.0], coords={"a": ("x", [3, 4])}, dims=["x"], name="v").to_netcdf(
+        tmp_path / "a.nc", engine="scipy", format="NETCDF3_64BIT"
+    )
+    read = read_netcdf(tmp_path / "a.nc", DataAssembly)
+    assert read.sel(a=4).values.tolist() == [2.0]
+    assert read.name == "v"
+    assert list_groups(tmp_path / "a.nc") == []
+
+
+def test_read_assembly_needs_the_file_no_more(tmp_path):
+    path = tmp_path / "a.nc"
+    assembly = make_neuroid_assembly()
+    write_netcdf(assembly, path)
+    read = read_netcdf(path, NeuroidAssembly)
+    path.unlink()
+    np.testing.assert_array_equal(read.values, assembly.values)
+
+
+def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
+    path = tmp_path / "a.nc"
+    sha1 = write_netcdf(make_neuroid_assembly(), path)
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_netcdf.xr.Dataset, "to_netcdf", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_netcdf(DataAssembly([1], dims=["x"]), path, append=True, group="more")
+    assert file_digest(path) == sha1
+    assert [file.name for file in tmp_path.iterdir()] == ["a.nc"]
+
+
+def test_file_written_by_the_published_release():
+    read = read_netcdf(FIXTURES / "assy_written_by_published_2_5_0.nc", NeuronRecordingAssembly)
+    assert read.dims == ("presentation", "neuroid", "time_bin")
+    assert read.dtype == np.float32
+    np.testing.assert_array_equal(read.values, np.arange(48).reshape(6, 4, 2) / 8)
+    assert read["image_id"].values.tolist() == list("abcabc")
+    assert read["shown"].values.tolist() == [True, False, True] * 2
+    assert read["date"].values[5] == np.datetime64("2020-01-06")
+    assert read.sel(region="IT", time_bin_start=90).values[0].tolist() == [[0.625], [0.875]]
+    assert read.attrs == {"stimulus_set_identifier": "Published2020"}
+    assert list_groups(FIXTURES / "assy_written_by_published_2_5_0.nc") == ["sessions"]
