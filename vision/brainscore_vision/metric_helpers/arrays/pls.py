@@ -10,6 +10,9 @@ same stop rule and so the same number of power iterations for every component. T
 - All splits advance together, so that products with ``X`` are matrix products, shared by the splits, and held-out
   scores come out of the same product as training scores.
 
+Where features far outnumber stimuli, ``X`` is replaced by a factor of its Gram matrix ``X X^T``: PLS depends on the
+features only through the inner products of stimuli.
+
 References
 ----------
 Wegelin (2000), A survey of partial least squares methods, with emphasis on the two-block case, section 4.1.
@@ -20,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +37,8 @@ MAX_ITERATIONS = 500
 TOLERANCE = 1e-6  # on the squared change of the unit weight vector
 REFRESH = 1e-4  # recompute M once down-dating has removed all but this part of it: rounding stays below 1e-11
 EXHAUSTED = 1e-12  # relative size of a covariance that is rounding and nothing else
+GRAM_BLOCK_BYTES = 32 * 2**20  # columns of X that are centred at once
+WELL_CONDITIONED = 1e-6  # smallest over largest pivot of a Cholesky factor that is trusted
 COVARIANCE_BYTES = 512 * 2**20  # the covariances of all splits may take this much memory
 
 
@@ -92,14 +98,12 @@ def pls_predict_splits(
         # Stimuli that count more than once, as in a bootstrap, do not fit the scheme of one row for each.
         x, y = np.asarray(source), np.asarray(target)
         return [pls_fit(x[train], y[train], n_components).predict(x[test]) for train, test in pairs]
-    x = _centred(source)
+    x = _matrix(source)
     y = _centred(target)
     for train, _ in pairs:
         _check_components(n_components, len(train), x.shape[1])
-    if _compression_pays(x.shape, y.shape[1], len(pairs), n_components):
-        # Only inner products of stimuli matter: the triangular factor of X^T has the same ones and n columns.
-        triangular: Floats = np.asarray(np.linalg.qr(x.T, mode="r"))
-        x = triangular.T
+    pays = _compression_pays(x.shape, y.shape[1], len(pairs), n_components)
+    x = _factor(_centred_gram(x)) if pays else _centred(x)
     fits = _lockstep(x, y, [train for train, _ in pairs], n_components)
     offset = np.asarray(target, dtype=np.float64).mean(axis=0)
     return [
@@ -310,18 +314,56 @@ def _power_iteration(gram: Floats, start: int) -> Floats:
 
 
 def _compression_pays(shape: tuple[int, int], q: int, n_splits: int, n_components: int) -> bool:
-    """Compare the cost of one QR factorisation with what working on n rather than p columns saves."""
+    """Compare the cost of X X^T with what working on n rather than p columns saves (multiplications for a column)."""
     n, p = shape
-    if p <= n:
+    if p <= 2 * n:
         return False
     too_large = 8 * n_splits * p * q > COVARIANCE_BYTES
-    return too_large or n < 2 * (q + n_components * n_splits)
+    saved = 4 * n * q + 2 * n_splits * q * q + 4 * n_splits * n_components * n
+    return too_large or n * n < saved
+
+
+def _centred_gram(values: NDArray[Any]) -> Floats:
+    """Return X X^T of the column-centred X, block by block of columns, so that X is never copied whole."""
+    n, p = values.shape
+    gram = np.zeros((n, n))
+    width = max(1, GRAM_BLOCK_BYTES // (8 * n))
+    for start in range(0, p, width):
+        block = _centred(values[:, start : start + width])
+        gram += block @ block.T
+    return gram
+
+
+def _factor(gram: Floats) -> Floats:
+    """Return some F of shape (n, n) with F F^T equal to the Gram matrix of centred columns.
+
+    Only inner products of stimuli matter to PLS, so that the rows of F serve as features. The Gram matrix has the
+    null vector of ones; adding a multiple of 1 1^T makes it definite and amounts to one more feature that is the same
+    for all stimuli, which has no covariance with anything. Where other directions are missing too (stimuli that are
+    equal) the eigenvectors give a factor.
+    """
+    n = len(gram)
+    level = float(np.trace(gram)) / n**2
+    try:
+        factor = np.linalg.cholesky(gram + level)
+    except np.linalg.LinAlgError:
+        factor = np.zeros((1, 1))
+    pivots = factor.diagonal()
+    if pivots.min() > WELL_CONDITIONED * pivots.max():
+        return np.asarray(factor - factor.mean(axis=0), dtype=np.float64)
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    return np.asarray(vectors * np.sqrt(np.clip(eigenvalues, 0, None)), dtype=np.float64)
+
+
+def _matrix(values: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim != 2:
+        raise ValueError(f"Expected an array of shape (n_stimuli, n_columns), got shape {array.shape}.")
+    return array
 
 
 def _centred(values: ArrayLike) -> Floats:
-    result = np.array(values, dtype=np.float64)
-    if result.ndim != 2:
-        raise ValueError(f"Expected an array of shape (n_stimuli, n_columns), got shape {result.shape}.")
+    result = np.array(_matrix(values), dtype=np.float64)
     result -= result.mean(axis=0)
     return result
 
