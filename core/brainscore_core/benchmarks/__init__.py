@@ -1,0 +1,23 @@
+"""Offer the benchmark contract and the ways to normalise a score by a ceiling."""
+
+from brainscore_core.benchmarks._benchmark import Benchmark, BenchmarkBase, score_benchmark
+from brainscore_core.benchmarks._normalization import (
+    as_ceiling,
+    ceil_score,
+    ceiled_ratio,
+    explained_variance,
+    explained_variance_ratio,
+)
+from brainscore_core.metrics import Score
+
+__all__ = [
+    "Benchmark",
+    "BenchmarkBase",
+    "Score",
+    "as_ceiling",
+    "ceil_score",
+    "ceiled_ratio",
+    "explained_variance",
+    "explained_variance_ratio",
+    "score_benchmark",
+]

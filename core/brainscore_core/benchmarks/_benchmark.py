@@ -1,0 +1,181 @@
+"""Define what a benchmark is, and the base class that most benchmarks build on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.benchmarks._normalization import as_ceiling
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+
+__all__ = ["Benchmark", "BenchmarkBase", "score_benchmark"]
+
+
+class Benchmark:
+    """One experiment: stimuli, measurements, a metric and a ceiling, ready to be run on a candidate model.
+
+    A benchmark is called with a candidate and returns its `Score`. Subclass `BenchmarkBase` to write one; this class
+    is the contract that callers rely on.
+    """
+
+    def __call__(self, candidate: Any) -> Score:
+        """Run the experiment on a candidate.
+
+        Parameters
+        ----------
+        candidate : model
+            Implements the model interface of the domain, such as ``brainscore_vision.model_interface.BrainModel``.
+
+        Returns
+        -------
+        Score
+            0-d, about 0 (no better than chance) to 1 (at the ceiling), with attributes ``raw`` (before normalisation)
+            and ``ceiling``; where they apply also ``error`` (standard error), ``interval`` (low, high; 95 %),
+            ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``, ``layers`` and ``simulated``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say how to score a candidate: define __call__.")
+
+    @property
+    def identifier(self) -> str:
+        """Unique name, equal to the registry key: ``<AuthorYear>[public].<region>-<metric>``."""
+        raise NotImplementedError(f"{type(self).__name__} has no identifier: define it or derive from BenchmarkBase.")
+
+    @property
+    def version(self) -> Any:
+        """Number that grows with every change of the benchmark that changes scores."""
+        raise NotImplementedError(f"{type(self).__name__} has no version: define it or derive from BenchmarkBase.")
+
+    @property
+    def ceiling(self) -> Score:
+        """Highest raw score that the noise of the measurement allows, above 0."""
+        raise NotImplementedError(f"{type(self).__name__} has no ceiling: define it or derive from BenchmarkBase.")
+
+    @property
+    def bibtex(self) -> str | None:
+        """Reference of the experiment as a BibTeX entry; None if it has none."""
+        raise NotImplementedError(f"{type(self).__name__} has no bibtex: define it or derive from BenchmarkBase.")
+
+    # A plain attribute, because published benchmarks assign it; None: a leaf right below the root.
+    parent: str | None = None
+
+    def preallocate_memory(self, candidate: Any) -> None:
+        """Raise `MemoryError` early if the candidate will not fit; the default does not look.
+
+        Parameters
+        ----------
+        candidate : model
+            The model that is about to be scored.
+        """
+
+
+class BenchmarkBase(Benchmark):
+    """Keep identifier, version, parent and reference, and compute the ceiling once.
+
+    Parameters
+    ----------
+    identifier : str
+        Unique name, equal to the registry key.
+    ceiling_func : callable, Score or number
+        Called without arguments the first time that `ceiling` is read; its result is kept for the life of this
+        object. A number such as the 1 of ``lambda: 1`` becomes a `Score`. A `Score` or number in its place is the
+        ceiling itself.
+    version : int
+        Grows with every change that changes scores.
+    parent : str, optional
+        Node of the hierarchy: ``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``, ``'behavior'``, or a name of your own. None:
+        right below the root.
+    bibtex : str, optional
+        Reference of the experiment.
+    ceiling : Score or number, optional
+        The ceiling itself, in place of ``ceiling_func``.
+
+    Raises
+    ------
+    TypeError
+        If the version is missing, or not exactly one of ``ceiling_func`` and ``ceiling`` is given.
+
+    Examples
+    --------
+    >>> benchmark = BenchmarkBase('Mine2026-accuracy', ceiling_func=lambda: 1, version=1)
+    >>> benchmark.ceiling.item()
+    1.0
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        ceiling_func: Callable[[], Any] | Score | float | None = None,
+        version: Any = None,
+        parent: str | None = None,
+        bibtex: str | None = None,
+        *,
+        ceiling: Score | float | None = None,
+    ) -> None:
+        if version is None:
+            raise TypeError(f"Benchmark {identifier!r} has no version; pass version=1 and raise it when scores change.")
+        if (ceiling_func is None) == (ceiling is None):
+            raise TypeError(
+                f"Benchmark {identifier!r} needs its ceiling exactly once: ceiling_func=lambda: ... (computed when "
+                "first read) or ceiling=Score(...)."
+            )
+        self._identifier = identifier
+        self._version = version
+        self._bibtex = bibtex
+        self.parent = parent
+        given = ceiling if ceiling_func is None else ceiling_func
+        self._ceiling_func: Callable[..., Any] = given if callable(given) else lambda: given
+        self._ceiling: Score | None = None
+
+    @property
+    def identifier(self) -> str:
+        """Unique name, equal to the registry key."""
+        return self._identifier
+
+    @property
+    def version(self) -> Any:
+        """Number that grows with every change that changes scores."""
+        return self._version
+
+    @property
+    def bibtex(self) -> str | None:
+        """Reference of the experiment as a BibTeX entry, or None."""
+        return self._bibtex
+
+    @property
+    def ceiling(self) -> Score:
+        """Highest raw score that the noise allows; computed on the first read and kept with this object.
+
+        Raises
+        ------
+        CeilingError
+            If ``ceiling_func`` returned None, no number, NaN, zero or a negative number.
+        """
+        if self._ceiling is None:
+            self._ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
+        return self._ceiling
+
+
+def score_benchmark(benchmark: Benchmark, candidate: Any) -> Score:
+    """Check the memory, then run the benchmark.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+        What to run.
+    candidate : model
+        Whom to run it on.
+
+    Returns
+    -------
+    Score
+        What ``benchmark(candidate)`` returns.
+
+    Raises
+    ------
+    MemoryError
+        If the benchmark foresees that the candidate will not fit.
+    """
+    benchmark.preallocate_memory(candidate)
+    return benchmark(candidate)

@@ -1,0 +1,73 @@
+"""Check that an assembly has the standard format, and bring a score into its range."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+
+__all__ = ["bound_score", "check_standard_format"]
+
+
+def bound_score(score: Score) -> None:
+    """Clip the values of a score to [0, 1] in place.
+
+    Parameters
+    ----------
+    score : Score
+        Any dimensions. Its attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and
+        ``interval`` those before clipping. NaN stays NaN.
+
+    Examples
+    --------
+    >>> from brainscore_core.metrics import Score
+    >>> score = Score(1.07)
+    >>> bound_score(score)
+    >>> score.item()
+    1.0
+    """
+    score.data = np.clip(np.asarray(score.data), 0, 1)
+
+
+def check_standard_format(assembly: Any, nans_expected: bool = False) -> None:
+    """Raise unless an assembly of neural recordings has what the neural benchmarks rely on.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly
+        Dims at least (presentation, neuroid), with ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid and the
+        attribute ``stimulus_set_identifier``.
+    nans_expected : bool
+        Whether values may be NaN.
+
+    Raises
+    ------
+    AssemblyError
+        With all problems at once.
+    """
+    problems = []
+    if not isinstance(assembly, NeuroidAssembly):
+        problems.append(f"it is a {type(assembly).__name__}, expected a NeuroidAssembly")
+    dims = tuple(getattr(assembly, "dims", ()))
+    missing = [dim for dim in ("presentation", "neuroid") if dim not in dims]
+    if missing:
+        problems.append(f"its dims {dims} lack {missing}")
+    problems += [
+        f"it has no coordinate {name!r}; expected it on dim {dim!r}"
+        for dim, name in (("presentation", "stimulus_id"), ("neuroid", "neuroid_id"))
+        if not hasattr(assembly, name)
+    ]
+    if not nans_expected and dims:
+        n_missing = int(np.isnan(np.asarray(assembly.values, dtype=float)).sum())
+        if n_missing:
+            problems.append(f"{n_missing} of its {assembly.size} values are NaN; drop them or pass nans_expected=True")
+    if not getattr(assembly, "attrs", {}).get("stimulus_set_identifier"):
+        problems.append("it has no attribute 'stimulus_set_identifier'")
+    if problems:
+        raise AssemblyError("The assembly is not in the standard format: " + "; ".join(problems) + ".")

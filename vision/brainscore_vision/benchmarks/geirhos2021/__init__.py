@@ -1,0 +1,41 @@
+"""Register the benchmarks of Geirhos et al. (2021): 17 ways to change an image, two metrics each."""
+
+from brainscore_vision import benchmark_registry
+
+from .benchmark import Geirhos2021Accuracy as Accuracy
+from .benchmark import Geirhos2021ErrorConsistency as ErrorConsistency
+
+benchmark_registry["Geirhos2021colour-error_consistency"] = lambda: ErrorConsistency("colour")
+benchmark_registry["Geirhos2021colour-top1"] = lambda: Accuracy("colour")
+benchmark_registry["Geirhos2021contrast-error_consistency"] = lambda: ErrorConsistency("contrast")
+benchmark_registry["Geirhos2021contrast-top1"] = lambda: Accuracy("contrast")
+benchmark_registry["Geirhos2021cueconflict-error_consistency"] = lambda: ErrorConsistency("cue-conflict")
+benchmark_registry["Geirhos2021cueconflict-top1"] = lambda: Accuracy("cue-conflict")
+benchmark_registry["Geirhos2021edge-error_consistency"] = lambda: ErrorConsistency("edge")
+benchmark_registry["Geirhos2021edge-top1"] = lambda: Accuracy("edge")
+benchmark_registry["Geirhos2021eidolonI-error_consistency"] = lambda: ErrorConsistency("eidolonI")
+benchmark_registry["Geirhos2021eidolonI-top1"] = lambda: Accuracy("eidolonI")
+benchmark_registry["Geirhos2021eidolonII-error_consistency"] = lambda: ErrorConsistency("eidolonII")
+benchmark_registry["Geirhos2021eidolonII-top1"] = lambda: Accuracy("eidolonII")
+benchmark_registry["Geirhos2021eidolonIII-error_consistency"] = lambda: ErrorConsistency("eidolonIII")
+benchmark_registry["Geirhos2021eidolonIII-top1"] = lambda: Accuracy("eidolonIII")
+benchmark_registry["Geirhos2021falsecolour-error_consistency"] = lambda: ErrorConsistency("false-colour")
+benchmark_registry["Geirhos2021falsecolour-top1"] = lambda: Accuracy("false-colour")
+benchmark_registry["Geirhos2021highpass-error_consistency"] = lambda: ErrorConsistency("high-pass")
+benchmark_registry["Geirhos2021highpass-top1"] = lambda: Accuracy("high-pass")
+benchmark_registry["Geirhos2021lowpass-error_consistency"] = lambda: ErrorConsistency("low-pass")
+benchmark_registry["Geirhos2021lowpass-top1"] = lambda: Accuracy("low-pass")
+benchmark_registry["Geirhos2021phasescrambling-error_consistency"] = lambda: ErrorConsistency("phase-scrambling")
+benchmark_registry["Geirhos2021phasescrambling-top1"] = lambda: Accuracy("phase-scrambling")
+benchmark_registry["Geirhos2021powerequalisation-error_consistency"] = lambda: ErrorConsistency("power-equalisation")
+benchmark_registry["Geirhos2021powerequalisation-top1"] = lambda: Accuracy("power-equalisation")
+benchmark_registry["Geirhos2021rotation-error_consistency"] = lambda: ErrorConsistency("rotation")
+benchmark_registry["Geirhos2021rotation-top1"] = lambda: Accuracy("rotation")
+benchmark_registry["Geirhos2021silhouette-error_consistency"] = lambda: ErrorConsistency("silhouette")
+benchmark_registry["Geirhos2021silhouette-top1"] = lambda: Accuracy("silhouette")
+benchmark_registry["Geirhos2021sketch-error_consistency"] = lambda: ErrorConsistency("sketch")
+benchmark_registry["Geirhos2021sketch-top1"] = lambda: Accuracy("sketch")
+benchmark_registry["Geirhos2021stylized-error_consistency"] = lambda: ErrorConsistency("stylized")
+benchmark_registry["Geirhos2021stylized-top1"] = lambda: Accuracy("stylized")
+benchmark_registry["Geirhos2021uniformnoise-error_consistency"] = lambda: ErrorConsistency("uniform-noise")
+benchmark_registry["Geirhos2021uniformnoise-top1"] = lambda: Accuracy("uniform-noise")

@@ -1,0 +1,153 @@
+"""Ask a model to name what changed images show, and compare its answers with those of people.
+
+Geirhos et al. (2021) showed images that were changed in 17 ways to people, who chose among 16 categories.
+``error_consistency`` asks whether a model errs on the same images as people do, beyond what equal accuracy explains
+(Geirhos, Meding and Wichmann 2020, doi:10.48550/arXiv.2006.16736); its ceiling is the agreement between people.
+``top1`` is the share of correct answers.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from brainscore_vision import load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers import bound_score
+from brainscore_vision.benchmark_helpers.screen import place_on_screen
+from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.metrics import Score
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.utils import LazyLoad
+
+BIBTEX = """@inproceedings{geirhos2021partial,
+  title={Partial success in closing the gap between human and machine vision},
+  author={Geirhos, Robert and Narayanappa, Kantharaju and Mitzkus, Benjamin and Thieringer, Tizian and Bethge, Matthias
+    and Wichmann, Felix A and Brendel, Wieland},
+  booktitle={Advances in Neural Information Processing Systems},
+  volume={34}, pages={23885--23899}, year={2021}, url={https://openreview.net/forum?id=QkljT4mrfs}
+}"""
+
+VISUAL_DEGREES = 3
+
+# Left out as in the analysis of the paper (toolbox modelvshuman): the unchanged images of each set, and levels at which
+# people answer less than a fifth correctly.
+EXCLUDED_CONDITIONS = {
+    "colour": ["cr"],
+    "contrast": ["c100", "c03", "c01"],
+    "eidolonI": ["1-10-10", "64-10-10", "128-10-10"],
+    "eidolonII": ["1-3-10", "32-3-10", "64-3-10", "128-3-10"],
+    "eidolonIII": ["1-0-10", "16-0-10", "32-0-10", "64-0-10", "128-0-10"],
+    "false-colour": ["False-Colour"],
+    "high-pass": [np.inf, 0.55, 0.45, 0.4],
+    "low-pass": [0, 15, 40],
+    "phase-scrambling": [0, 150, 180],
+    "power-equalisation": [0],
+    "rotation": [0],
+    "uniform-noise": [0.0, 0.6, 0.9],
+}
+
+
+class Geirhos2021ErrorConsistency(BenchmarkBase):
+    """Agreement with people in which images are named wrongly, as a share of the agreement between people.
+
+    Parameters
+    ----------
+    condition : str
+        How images were changed, such as ``'silhouette'``.
+    dataset : str, optional
+        Identifier of the human choices; None: ``Geirhos2021_<condition>``.
+    visual_degrees : float
+        Width of the images in the experiment.
+    """
+
+    def __init__(self, condition: str, *, dataset: str | None = None, visual_degrees: float = VISUAL_DEGREES) -> None:
+        self._metric = load_metric("error_consistency")
+        self._assembly = LazyLoad(lambda: load_choices(condition, dataset or f"Geirhos2021_{condition}"))
+        self._visual_degrees = visual_degrees
+        super().__init__(
+            identifier=f"Geirhos2021{condition.replace('-', '')}-error_consistency",
+            version=1,
+            ceiling_func=lambda: self._metric.ceiling(self._assembly),
+            parent="Geirhos2021",
+            bibtex=BIBTEX,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Return the kappa between candidate and people, divided by the one between people, clipped to [0, 1]."""
+        candidate.start_task(BrainModel.Task.label, choice_labels(self._assembly["truth"].values))
+        stimulus_set = place_on_screen(
+            self._assembly.stimulus_set,
+            target_visual_degrees=candidate.visual_degrees(),
+            source_visual_degrees=self._visual_degrees,
+        )
+        choices = candidate.look_at(stimulus_set, number_of_trials=1)
+        score = ceil_score(self._metric(choices, self._assembly), self.ceiling)
+        bound_score(score)
+        score.attrs.update(n_stimuli=len(stimulus_set), n_trials=int(self._assembly.sizes["presentation"]))
+        return score
+
+
+class Geirhos2021Accuracy(BenchmarkBase):
+    """Share of images that are named correctly; the images fill the model's field of view.
+
+    Parameters
+    ----------
+    condition : str
+        How images were changed, such as ``'silhouette'``.
+    stimuli : str, optional
+        Identifier of the images; None: ``Geirhos2021_<condition>``.
+    """
+
+    def __init__(self, condition: str, *, stimuli: str | None = None) -> None:
+        self._metric = load_metric("accuracy")
+        self._stimulus_set = LazyLoad(
+            lambda: without_excluded(load_stimulus_set(stimuli or f"Geirhos2021_{condition}"), condition)
+        )
+        super().__init__(
+            identifier=f"Geirhos2021{condition.replace('-', '')}-top1",
+            version=1,
+            ceiling_func=lambda: Score(1.0),
+            parent="Geirhos2021-top1",
+            bibtex=BIBTEX,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Return the accuracy of the candidate."""
+        truth = self._stimulus_set["truth"].to_numpy()
+        candidate.start_task(BrainModel.Task.label, choice_labels(truth))
+        choices = candidate.look_at(self._stimulus_set.content, number_of_trials=1)
+        score = ceil_score(self._metric(choices, truth), self.ceiling)
+        score.attrs.update(n_stimuli=len(truth), n_trials=len(truth))
+        return score
+
+
+def choice_labels(truth: Any) -> list[str]:
+    """Return the categories to choose from, sorted."""
+    return sorted({str(label) for label in truth})
+
+
+def load_choices(condition: str, dataset: str) -> Any:
+    """Load the human choices of a way of changing images, without the levels that the paper leaves out."""
+    assembly = load_dataset(dataset)
+    if condition not in EXCLUDED_CONDITIONS:
+        return assembly
+    stimulus_set = without_excluded(assembly.stimulus_set, condition)
+    shown = np.isin(assembly["stimulus_id"].values, stimulus_set["stimulus_id"].to_numpy())
+    kept = assembly[{"presentation": np.flatnonzero(shown)}]
+    kept.attrs["stimulus_set"] = stimulus_set
+    return kept
+
+
+def without_excluded(stimulus_set: Any, condition: str) -> Any:
+    """Return the stimuli of the levels that the paper analyses."""
+    excluded = {_level(level) for level in EXCLUDED_CONDITIONS.get(condition, [])}
+    if not excluded:
+        return stimulus_set
+    return stimulus_set[[_level(level) not in excluded for level in stimulus_set["condition"]]]
+
+
+def _level(value: object) -> object:
+    """Make levels comparable: 0, '0' and 0.0 are one level, whichever type the csv file gave them."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return str(value)

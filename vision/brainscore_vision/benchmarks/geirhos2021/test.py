@@ -1,0 +1,77 @@
+"""Check the registrations and the excluded levels; the real run is in `vision/tests/integration/test_geirhos.py`."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision import load_benchmark, stimulus_set_registry
+from brainscore_vision.model_interface import BrainModel
+
+CONDITIONS = [
+    "colour", "contrast", "cueconflict", "edge", "eidolonI", "eidolonII", "eidolonIII", "falsecolour", "highpass",
+    "lowpass", "phasescrambling", "powerequalisation", "rotation", "silhouette", "sketch", "stylized", "uniformnoise",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize(("metric", "parent"), [("error_consistency", "Geirhos2021"), ("top1", "Geirhos2021-top1")])
+def test_key_is_the_identifier_and_loading_fetches_nothing(condition, metric, parent):
+    benchmark = load_benchmark(f"Geirhos2021{condition}-{metric}")
+    assert benchmark.identifier == f"Geirhos2021{condition}-{metric}"
+    assert benchmark.parent == parent
+
+
+def test_there_are_34():
+    tree = ast.parse((Path(__file__).parent / "__init__.py").read_text())
+    assert sum(isinstance(node, ast.Assign) for node in tree.body) == 34
+
+
+def stimuli(tmp_path, conditions):
+    stimulus_set = StimulusSet(
+        {
+            "stimulus_id": [str(i) for i in range(len(conditions))],
+            "condition": conditions,
+            "truth": ["dog", "cat"] * (len(conditions) // 2),
+        }
+    )
+    stimulus_set.identifier = "levels"
+    stimulus_set.stimulus_paths = {str(i): tmp_path / f"{i}.png" for i in range(len(conditions))}
+    return stimulus_set
+
+
+class AlwaysCat(BrainModel):
+    identifier = "always-cat"
+
+    def visual_degrees(self):
+        return 8
+
+    def start_task(self, task, fitting_stimuli):
+        self.task, self.labels = task, fitting_stimuli
+
+    def look_at(self, stimuli, number_of_trials=1):
+        from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+
+        ids = stimuli["stimulus_id"].to_numpy()
+        return BehavioralAssembly(
+            [["cat"] * len(ids)],
+            coords={"stimulus_id": ("presentation", ids), "truth": ("presentation", stimuli["truth"].to_numpy())},
+            dims=["choice", "presentation"],
+        )
+
+
+@pytest.mark.parametrize(
+    "conditions", [[np.inf, 0.7, 0.55, 1.0], ["inf", "0.7", "0.55", "1.0"]], ids=["numbers", "text"]
+)
+def test_left_out_levels_are_not_shown(tmp_path, conditions):
+    stimulus_set_registry["Geirhos2021_high-pass"] = lambda: stimuli(tmp_path, conditions)
+    try:
+        model = AlwaysCat()
+        score = load_benchmark("Geirhos2021highpass-top1")(model)
+    finally:
+        del stimulus_set_registry["Geirhos2021_high-pass"]
+    assert score.attrs["n_stimuli"] == 2
+    assert float(score) == 1.0  # both that remain (0.7 and 1.0) are at odd places, hence cats
+    assert (model.task, model.labels) == ("label", ["cat"])

@@ -1,0 +1,120 @@
+"""Cut patches from the photographs that scikit-learn and scikit-image install."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from brainscore_core.errors import MissingStimulusError
+
+__all__ = ["PATCH_PX", "PHOTOGRAPHS", "Patch", "cut_patches", "load_photograph", "luminance", "photograph_paths"]
+
+# Every photograph (no drawing, no microscopy) of these two packages that is large enough for 50 patches.
+PHOTOGRAPHS = {
+    "astronaut": ("skimage", "data/astronaut.png"),
+    "brick": ("skimage", "data/brick.png"),
+    "camera": ("skimage", "data/camera.png"),
+    "china": ("sklearn", "datasets/images/china.jpg"),
+    "coffee": ("skimage", "data/coffee.png"),
+    "flower": ("sklearn", "datasets/images/flower.jpg"),
+    "grass": ("skimage", "data/grass.png"),
+    "gravel": ("skimage", "data/gravel.png"),
+    "motorcycle": ("skimage", "data/motorcycle_left.png"),
+    "rocket": ("skimage", "data/rocket.jpg"),
+}
+PATCH_PX = 64
+PATCHES_PER_PHOTOGRAPH = 50
+
+# ITU-R Recommendation BT.601-7, section 2.5.1.
+_LUMA_WEIGHTS = np.array([0.299, 0.587, 0.114])
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One square cut from a photograph.
+
+    Attributes
+    ----------
+    photograph : str
+        Key of `PHOTOGRAPHS`.
+    row_px, column_px : int
+        Upper left corner in the photograph.
+    pixels : uint8 array of shape (PATCH_PX, PATCH_PX, 3)
+        RGB.
+    """
+
+    photograph: str
+    row_px: int
+    column_px: int
+    pixels: np.ndarray
+
+
+def photograph_paths() -> dict[str, Path]:
+    """Find the photographs without importing the packages that bring them.
+
+    Returns
+    -------
+    dict of str to Path
+        Existing files by name.
+
+    Raises
+    ------
+    MissingStimulusError
+        If a package or a file of it is absent.
+    """
+    paths = {}
+    for name, (package, relative) in PHOTOGRAPHS.items():
+        spec = find_spec(package)
+        folders = spec.submodule_search_locations if spec else None
+        path = Path(next(iter(folders))) / relative if folders else None
+        if path is None or not path.is_file():
+            distribution = {"skimage": "scikit-image", "sklearn": "scikit-learn"}[package]
+            raise MissingStimulusError(
+                f"The photograph {name!r} ({package}/{relative}) is not installed; the stimuli of SimulatedCortex2026 "
+                f"are cut from it. Install the package that holds it: pip install '{distribution}>=0.25'."
+            )
+        paths[name] = path
+    return paths
+
+
+def load_photograph(path: Path) -> np.ndarray:
+    """Return a photograph as a uint8 array of shape (height, width, 3)."""
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def luminance(pixels: np.ndarray) -> np.ndarray:
+    """Return the luminance of RGB pixels: (..., 3) values of 0 to 255 -> (...) values of 0 to 1."""
+    return pixels @ _LUMA_WEIGHTS / 255
+
+
+def cut_patches(photograph: str, pixels: np.ndarray, count: int = PATCHES_PER_PHOTOGRAPH) -> list[Patch]:
+    """Cut the tiles of highest contrast from the centred lattice of tiles that fit into a photograph.
+
+    Tiles do not overlap. Tiles of low contrast (sky, backdrop) go first, because they drive no population.
+
+    Parameters
+    ----------
+    photograph : str
+        Name to give to the patches.
+    pixels : uint8 array of shape (height, width, 3)
+        The photograph.
+    count : int
+        How many to keep.
+
+    Returns
+    -------
+    list of Patch
+        In reading order.
+    """
+    n_rows, n_columns = (length // PATCH_PX for length in pixels.shape[:2])
+    top, left = ((length % PATCH_PX) // 2 for length in pixels.shape[:2])
+    corners = [(top + row * PATCH_PX, left + column * PATCH_PX) for row in range(n_rows) for column in range(n_columns)]
+    tiles = [pixels[row : row + PATCH_PX, column : column + PATCH_PX] for row, column in corners]
+    contrast = np.array([luminance(tile).std() for tile in tiles])
+    kept = np.sort(np.argsort(-contrast, kind="stable")[:count])
+    return [Patch(photograph, *corners[index], tiles[index]) for index in kept]

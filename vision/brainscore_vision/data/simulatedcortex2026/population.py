@@ -1,0 +1,326 @@
+"""Compute the responses of two simulated populations of neurons to image patches, as pure functions on arrays.
+
+Image -> Gabor quadrature energy -> divisive normalisation gives the V1-like population; random sparse subunits on the
+normalised maps -> threshold -> spatial pooling -> normalisation -> sparse mixture -> threshold gives the deeper,
+IT-like one. Spike counts are Poisson. Nothing here is fitted to recordings, and no parameter is chosen by the score of
+any model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = [
+    "PopulationParameters",
+    "expected_counts",
+    "gabor_pair",
+    "it_drive",
+    "normalized_amplitude",
+    "poisson_counts",
+    "quadrature_energy",
+    "v1_drive",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationParameters:
+    """Every number of the simulation.
+
+    Attributes
+    ----------
+    n_orientations : int
+        Preferred orientations, evenly spaced over 180 degrees.
+    frequencies : tuple of float
+        Preferred spatial frequencies in cycles per patch width.
+    bandwidth : float
+        Standard deviation of the Gabor envelope in cycles of its carrier; 0.5 gives about 1.3 octaves.
+    grid : int
+        Receptive-field centres lie on a ``grid x grid`` lattice.
+    exponent : float
+        Exponent ``n`` of the divisive normalisation, on amplitudes.
+    semi_saturation : float
+        ``sigma`` of the divisive normalisation, in units of the amplitude of a typical patch.
+    pool_width : float
+        Standard deviation of the spatial pools in patch widths.
+    v1_per_type : int
+        V1 neuroids for each pair of orientation and frequency.
+    it_neuroids, it_subunits, it_inputs : int
+        IT neuroids; second-stage features; how many inputs a subunit and a neuroid each draw.
+    it_subunit_threshold : float
+        Threshold of a subunit in standard deviations of its drive over positions and stimuli.
+    it_threshold : float
+        Threshold of an IT neuroid in standard deviations of its drive over the stimuli.
+    spontaneous_count, evoked_count : float
+        Expected spikes in the window without drive; their mean increase over the stimuli.
+    repetitions : int
+        Showings of each stimulus.
+    seed : int
+        Seeds the wiring and the spikes.
+    """
+
+    n_orientations: int = 12
+    frequencies: tuple[float, ...] = (3.0, 6.0, 12.0)
+    bandwidth: float = 0.5
+    grid: int = 8
+    exponent: float = 1.0
+    semi_saturation: float = 0.3
+    pool_width: float = 0.15
+    v1_per_type: int = 2
+    it_neuroids: int = 96
+    it_subunits: int = 10
+    it_inputs: int = 4
+    it_subunit_threshold: float = 0.5
+    it_threshold: float = -2.0
+    spontaneous_count: float = 1.0
+    evoked_count: float = 4.0
+    repetitions: int = 20
+    seed: int = 2026
+
+
+def gabor_pair(
+    size_px: int, *, orientation: float, frequency: float, centre: tuple[float, float], bandwidth: float
+) -> np.ndarray:
+    r"""Return an even and an odd Gabor filter of unit norm and zero mean.
+
+    .. math:: g(p) = \exp(-|p - c|^2 / 2 s^2) \cos(2 \pi f \, u + \phi), \quad s = b / f, \quad \phi \in \{0, \pi/2\}
+
+    Parameters
+    ----------
+    size_px : int
+        Width of the square patch in pixels.
+    orientation : float
+        Direction in which the carrier modulates, radians.
+    frequency : float
+        ``f``, cycles per patch width.
+    centre : (float, float)
+        ``c`` as (row, column) in patch widths, 0 to 1.
+    bandwidth : float
+        ``b``, envelope standard deviation in cycles.
+
+    Returns
+    -------
+    array of shape (2, size_px, size_px)
+        Even, odd.
+
+    References
+    ----------
+    Daugman (1985), Journal of the Optical Society of America A 2(7), doi:10.1364/JOSAA.2.001160.
+    """
+    axis = (np.arange(size_px) + 0.5) / size_px
+    rows, columns = axis[:, None] - centre[0], axis[None, :] - centre[1]
+    envelope = np.exp(-(rows**2 + columns**2) * frequency**2 / (2 * bandwidth**2))
+    phase = 2 * np.pi * frequency * (columns * np.cos(orientation) + rows * np.sin(orientation))
+    filters = np.stack([envelope * np.cos(phase), envelope * np.sin(phase)])
+    # A filter that answers to mean luminance would break the invariance of the pair.
+    filters -= envelope * filters.sum(axis=(1, 2), keepdims=True) / envelope.sum()
+    return filters / np.linalg.norm(filters, axis=(1, 2), keepdims=True)
+
+
+def quadrature_energy(images: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
+    r"""Return the energy of every quadrature pair, :math:`E = (g_{even} \cdot I)^2 + (g_{odd} \cdot I)^2`.
+
+    Parameters
+    ----------
+    images : array of shape (n_images, size, size)
+        Luminance, 0 to 1.
+    parameters : PopulationParameters
+        Orientations, frequencies and lattice.
+
+    Returns
+    -------
+    array of shape (n_images, n_orientations, n_frequencies, grid, grid)
+        At least 0. Weighted by the squared frequency, because the amplitude of natural images falls with frequency
+        and cells of all frequencies respond alike (Field 1987).
+
+    References
+    ----------
+    Adelson and Bergen (1985), Journal of the Optical Society of America A 2(2), doi:10.1364/JOSAA.2.000284.
+    Field (1987), Journal of the Optical Society of America A 4(12), doi:10.1364/JOSAA.4.002379.
+    """
+    n_images, size_px = images.shape[0], images.shape[-1]
+    flat = images.reshape(n_images, -1)
+    lattice = (np.arange(parameters.grid) + 0.5) / parameters.grid
+    shape = (n_images, parameters.n_orientations, len(parameters.frequencies), parameters.grid, parameters.grid)
+    energy = np.empty(shape)
+    for i in range(parameters.n_orientations):
+        for j, frequency in enumerate(parameters.frequencies):
+            pairs = np.stack(
+                [
+                    gabor_pair(
+                        size_px,
+                        orientation=np.pi * i / parameters.n_orientations,
+                        frequency=frequency,
+                        centre=(row, column),
+                        bandwidth=parameters.bandwidth,
+                    )
+                    for row in lattice
+                    for column in lattice
+                ]
+            )
+            responses = flat @ pairs.reshape(-1, size_px**2).T
+            pair_energy = (responses.reshape(n_images, -1, 2) ** 2).sum(axis=-1)
+            energy[:, i, j] = frequency**2 * pair_energy.reshape(n_images, parameters.grid, parameters.grid)
+    return energy
+
+
+def normalized_amplitude(energy: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
+    r"""Divide amplitudes by their local average over orientations and frequencies.
+
+    .. math:: R_i = \frac{A_i^n}{\sigma^n + \langle A_j^n \rangle_j}, \quad A = \sqrt{E}
+
+    Parameters
+    ----------
+    energy : array of shape (n_images, n_orientations, n_frequencies, ...)
+        Quadrature energies in units of a typical energy; trailing axes are positions.
+    parameters : PopulationParameters
+        ``exponent`` is :math:`n`, ``semi_saturation`` :math:`\sigma`.
+
+    Returns
+    -------
+    array of the same shape
+        0 (no contrast) to less than the number of orientations times frequencies.
+
+    References
+    ----------
+    Heeger (1992), Visual Neuroscience 9(2), doi:10.1017/S0952523800009640. Carandini and Heeger (2012), Nature Reviews
+    Neuroscience 13, equation 10, doi:10.1038/nrn3136.
+    """
+    amplitude = energy ** (parameters.exponent / 2)
+    pool = amplitude.mean(axis=(1, 2), keepdims=True)
+    return amplitude / (parameters.semi_saturation**parameters.exponent + pool)
+
+
+def v1_drive(energy: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
+    """Return the drive of the V1-like population: complex cells of one hypercolumn at the centre of the patch.
+
+    All cells pool energy with the same Gaussian window, as cells of one column share their place in the visual field;
+    they differ in orientation and spatial frequency.
+
+    Parameters
+    ----------
+    energy : array of shape (n_images, n_orientations, n_frequencies, grid, grid)
+        See `quadrature_energy`, in units of a typical energy.
+    parameters : PopulationParameters
+        ``pool_width`` is the standard deviation of the window.
+
+    Returns
+    -------
+    array of shape (n_images, n_orientations * n_frequencies * v1_per_type)
+        At least 0; cells of one type are adjacent.
+    """
+    distance = (np.arange(parameters.grid) + 0.5) / parameters.grid - 0.5
+    window = np.exp(-(distance**2) / (2 * parameters.pool_width**2))
+    window /= window.sum()
+    pooled = np.einsum("nofyx,y,x->nof", energy, window, window)
+    drive = normalized_amplitude(pooled, parameters).reshape(len(energy), -1)
+    return np.repeat(drive, parameters.v1_per_type, axis=1)
+
+
+def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.random.Generator) -> np.ndarray:
+    r"""Return the drive of the deeper population: tolerant of position, selective for combinations.
+
+    Each subunit adds :math:`k` randomly chosen inputs from a 3 x 3 neighbourhood of the normalised maps with random
+    signs, is thresholded at every place, and averaged over all places; features are divided by their mean over
+    subunits. Each neuroid adds :math:`k` features with random weights and is thresholded again.
+
+    Parameters
+    ----------
+    energy : array of shape (n_images, n_orientations, n_frequencies, grid, grid)
+        See `quadrature_energy`, in units of a typical energy.
+    parameters : PopulationParameters
+        The ``it_*`` numbers.
+    rng : numpy.random.Generator
+        Draws the wiring.
+
+    Returns
+    -------
+    array of shape (n_images, it_neuroids)
+        At least 0.
+
+    References
+    ----------
+    The cascade follows Riesenhuber and Poggio (1999), Nature Neuroscience 2, doi:10.1038/14819.
+    """
+    maps = normalized_amplitude(energy, parameters)
+    maps = maps - maps.mean(axis=(0, 3, 4), keepdims=True)
+    patches = np.lib.stride_tricks.sliding_window_view(maps, (3, 3), axis=(3, 4))
+    n_inputs = parameters.it_inputs
+    kinds = (parameters.n_orientations, len(parameters.frequencies), 3, 3)
+    features = np.empty((len(maps), parameters.it_subunits))
+    for unit in range(parameters.it_subunits):
+        chosen = np.unravel_index(rng.choice(np.prod(kinds), n_inputs, replace=False), kinds)
+        weights = rng.standard_normal(n_inputs)
+        drive = sum(
+            weight * patches[:, i, j, :, :, row, column]
+            for weight, i, j, row, column in zip(weights, *chosen, strict=True)
+        )
+        threshold = parameters.it_subunit_threshold * drive.std()
+        features[:, unit] = np.maximum(drive - threshold, 0).mean(axis=(1, 2)) / drive.std()
+    features /= parameters.semi_saturation * features.mean() + features.mean(axis=1, keepdims=True)
+    weights = np.zeros((parameters.it_subunits, parameters.it_neuroids))
+    for neuroid in range(parameters.it_neuroids):
+        weights[rng.choice(parameters.it_subunits, n_inputs, replace=False), neuroid] = rng.standard_normal(n_inputs)
+    drive = features @ weights
+    standardized = (drive - drive.mean(axis=0)) / drive.std(axis=0)
+    return np.maximum(standardized - parameters.it_threshold, 0)
+
+
+def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.ndarray:
+    """Scale a drive to expected spike counts: spontaneous count plus a gain that makes the mean evoked count equal.
+
+    Parameters
+    ----------
+    drive : array of shape (n_images, n_neuroids)
+        At least 0, not all 0.
+    parameters : PopulationParameters
+        ``spontaneous_count`` and ``evoked_count``.
+
+    Returns
+    -------
+    array of the same shape
+        Expected spikes in the counting window; mean over images ``spontaneous_count + evoked_count``.
+    """
+    return parameters.spontaneous_count + parameters.evoked_count * drive / drive.mean(axis=0)
+
+
+def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw independent Poisson counts by inverting the distribution function.
+
+    Unlike a rejection method this uses exactly one random number for a count, so that a difference in the last digit
+    of one expected count (another BLAS) cannot shift all draws that follow.
+
+    Parameters
+    ----------
+    expected : array of any shape
+        Expected counts, at least 0 and below about 700.
+    repetitions : int
+        How many draws.
+    rng : numpy.random.Generator
+        Source of the uniform numbers.
+
+    Returns
+    -------
+    float array of shape (repetitions, *expected.shape)
+        Whole numbers.
+
+    References
+    ----------
+    Devroye (1986), Non-Uniform Random Variate Generation, section X.3.3, doi:10.1007/978-1-4613-8643-8.
+    """
+    uniform = rng.random((repetitions, *expected.shape))
+    probability = np.broadcast_to(np.exp(-expected), uniform.shape).copy()
+    cumulative = probability.copy()
+    counts = np.zeros(uniform.shape)
+    k = 0
+    # Where the sum has stopped growing short of a uniform number next to 1, no further count can be reached.
+    open_cells = uniform > cumulative
+    while open_cells.any():
+        k += 1
+        probability *= expected / k
+        grown = cumulative + probability
+        counts[open_cells] = k
+        open_cells &= (uniform > grown) & ((grown > cumulative) | (k <= expected))
+        cumulative = grown
+    return counts

@@ -1,0 +1,189 @@
+"""Check the simulation against hand-computed properties of its parts, and the data set it makes."""
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.config import settings
+from brainscore_core.errors import MissingStimulusError
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.benchmark_helpers import check_standard_format
+
+dataset = importlib.import_module("brainscore_vision.data.simulatedcortex2026.dataset")
+patches = importlib.import_module("brainscore_vision.data.simulatedcortex2026.patches")
+population = importlib.import_module("brainscore_vision.data.simulatedcortex2026.population")
+
+SMALL = population.PopulationParameters(n_orientations=4, frequencies=(4.0, 8.0), repetitions=3, it_neuroids=5)
+
+
+def grating(orientation, frequency, phase=0.0, contrast=1.0, size=32):
+    axis = (np.arange(size) + 0.5) / size
+    along = axis[None, :] * np.cos(orientation) + axis[:, None] * np.sin(orientation)
+    return 0.5 + 0.5 * contrast * np.cos(2 * np.pi * frequency * along + phase)
+
+
+class TestPopulation:
+    def test_filters_have_unit_norm_and_ignore_mean_luminance(self):
+        pair = population.gabor_pair(32, orientation=0.4, frequency=5, centre=(0.3, 0.6), bandwidth=0.5)
+        np.testing.assert_allclose(np.linalg.norm(pair, axis=(1, 2)), 1)
+        np.testing.assert_allclose(pair.sum(axis=(1, 2)), 0, atol=1e-12)
+
+    def test_pair_is_in_quadrature(self):
+        even, odd = population.gabor_pair(64, orientation=0, frequency=8, centre=(0.5, 0.5), bandwidth=0.5)
+        assert abs((even * odd).sum()) < 1e-12
+        np.testing.assert_allclose(even, even[::-1, ::-1], atol=1e-12)
+        np.testing.assert_allclose(odd, -odd[::-1, ::-1], atol=1e-12)
+
+    def test_energy_does_not_depend_on_phase_but_on_squared_contrast(self):
+        images = np.stack([grating(0, 8, phase) for phase in (0, 1, 2, 4)] + [grating(0, 8, 0, contrast=0.5)])
+        energy = population.quadrature_energy(images, SMALL)[:, 0, 1, 4, 4]
+        np.testing.assert_allclose(energy[:4], energy[0], rtol=0.02)
+        assert energy[4] / energy[0] == pytest.approx(0.25)
+
+    @pytest.mark.parametrize("preferred", range(4))
+    @pytest.mark.parametrize("frequency", [0, 1])
+    def test_each_cell_prefers_its_grating(self, preferred, frequency):
+        images = np.stack([grating(np.pi * i / 4, f, phase=0.3) for i in range(4) for f in SMALL.frequencies])
+        energy = population.quadrature_energy(images, SMALL)[:, preferred, frequency, 4, 4]
+        assert energy.argmax() == 2 * preferred + frequency
+
+    def test_blank_images_drive_nothing(self):
+        energy = population.quadrature_energy(np.full((1, 32, 32), 0.7), SMALL)
+        np.testing.assert_allclose(energy, 0, atol=1e-20)
+        np.testing.assert_array_equal(population.normalized_amplitude(np.zeros((1, 4, 2)), SMALL), 0)
+
+    def test_normalisation_by_hand(self):
+        energy = np.array([[[4.0, 16.0]]])  # amplitudes 2 and 4, pool 3
+        normalized = population.normalized_amplitude(energy, replace(SMALL, semi_saturation=1.0))
+        np.testing.assert_allclose(normalized, [[[2 / 4, 4 / 4]]])
+        squared = population.normalized_amplitude(energy, replace(SMALL, semi_saturation=1.0, exponent=2.0))
+        np.testing.assert_allclose(squared, [[[4 / 11, 16 / 11]]])
+
+    def test_responses_saturate_with_contrast_and_a_mask_suppresses(self):
+        alone, doubled, masked = np.zeros((3, 1, 4, 2))
+        alone[:, 0, 0], doubled[:, 0, 0], masked[:, 0, 0] = 4.0, 16.0, 4.0
+        masked[:, 2, 0] = 64.0
+        responses = [population.normalized_amplitude(energy, SMALL)[0, 0, 0] for energy in (alone, doubled, masked)]
+        assert responses[0] < responses[1] < 2 * responses[0]  # twice the contrast, less than twice the response
+        assert responses[2] < responses[0] / 2  # Heeger (1992): cross-orientation suppression
+
+    def test_drives(self):
+        images = np.stack([grating(np.pi * i / 5, 3 + i, phase=i) for i in range(5)])
+        energy = population.quadrature_energy(images, SMALL)
+        v1 = population.v1_drive(energy, SMALL)
+        it = population.it_drive(energy, SMALL, np.random.default_rng(0))
+        assert v1.shape == (5, 4 * 2 * SMALL.v1_per_type)
+        assert it.shape == (5, 5)
+        assert (v1 >= 0).all()
+        assert (it >= 0).all()
+        np.testing.assert_array_equal(it, population.it_drive(energy, SMALL, np.random.default_rng(0)))
+        expected = population.expected_counts(v1, SMALL)
+        np.testing.assert_allclose(expected.mean(axis=0), SMALL.spontaneous_count + SMALL.evoked_count)
+
+    @pytest.mark.parametrize("rate", [0.0, 0.3, 5.0, 40.0])
+    def test_counts_are_poisson(self, rate):
+        from scipy.stats import poisson
+
+        counts = population.poisson_counts(np.full(20_000, rate), 2, np.random.default_rng(1)).ravel()
+        # The same uniform numbers through SciPy's quantile function: an exact oracle.
+        uniform = np.random.default_rng(1).random((2, 20_000)).ravel()
+        np.testing.assert_array_equal(counts, poisson.ppf(uniform, rate) if rate else 0)
+
+    def test_a_small_change_of_one_rate_changes_no_other_count(self):
+        rates = np.full((50, 4), 6.0)
+        changed = rates.copy()
+        changed[3, 2] += 1e-9
+        before, after = (population.poisson_counts(each, 5, np.random.default_rng(0)) for each in (rates, changed))
+        np.testing.assert_array_equal(before, after)
+
+
+class TestPatches:
+    def test_patches_are_what_stands_in_the_photograph_and_do_not_overlap(self):
+        path = patches.photograph_paths()["chelsea" if "chelsea" in patches.PHOTOGRAPHS else "coffee"]
+        with Image.open(path) as image:
+            photograph = np.asarray(image.convert("RGB"))
+        covered = np.zeros(photograph.shape[:2], dtype=int)
+        cut = patches.cut_patches("p", photograph)
+        for patch in cut:
+            window = (slice(patch.row_px, patch.row_px + 64), slice(patch.column_px, patch.column_px + 64))
+            np.testing.assert_array_equal(patch.pixels, photograph[window])
+            covered[window] += 1
+        assert len(cut) == 50
+        assert covered.max() == 1
+
+    def test_flat_tiles_go_first(self):
+        pixels = np.zeros((64, 192, 3), dtype=np.uint8)
+        pixels[:32, 64:128] = 255  # only the middle tile has contrast
+        (kept,) = patches.cut_patches("p", pixels, count=1)
+        assert (kept.row_px, kept.column_px) == (0, 64)
+
+    def test_missing_photograph_says_what_to_install(self, monkeypatch):
+        monkeypatch.setitem(patches.PHOTOGRAPHS, "astronaut", ("skimage", "data/not-there.png"))
+        with pytest.raises(MissingStimulusError, match="pip install 'scikit-image"):
+            patches.photograph_paths()
+
+
+class TestDataset:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def home(cls, tmp_path_factory):
+        return tmp_path_factory.mktemp("shared-home")
+
+    @pytest.fixture(autouse=True)
+    def shared_home(self, home, monkeypatch):
+        # Simulated once for this class; that it is read back equal is itself a test.
+        monkeypatch.setenv("BRAINSCORE_HOME", str(home))
+
+    def test_stimuli(self):
+        stimuli = load_stimulus_set("SimulatedCortex2026")
+        assert stimuli.identifier == "SimulatedCortex2026"
+        assert len(stimuli) == 500
+        assert stimuli["stimulus_id"].is_unique
+        assert (stimuli["object_name"].value_counts() == 50).all()
+        with Image.open(stimuli.get_stimulus(stimuli["stimulus_id"][0])) as image:
+            assert image.size == (64, 64)
+
+    def test_recordings(self):
+        assembly = load_dataset("SimulatedCortex2026")
+        check_standard_format(assembly)
+        assert dict(assembly.sizes) == {"presentation": 500 * 20, "neuroid": 72 + 96, "time_bin": 1}
+        assert assembly.attrs["simulated"] is True
+        assert all(name.startswith("simulated-") for name in assembly["neuroid_id"].values)
+        np.testing.assert_array_equal(assembly.values, np.round(assembly.values))
+
+    def test_truth_is_the_mean_of_the_spikes(self):
+        assembly, truth = load_dataset("SimulatedCortex2026"), load_dataset("SimulatedCortex2026.truth")
+        counts = assembly.values.reshape(20, 500, -1)
+        expected = truth.values[..., 0]
+        # Standard score of the mean of 20 Poisson counts: standard normal over 84,000 cells.
+        z = (counts.mean(axis=0) - expected) / np.sqrt(expected / 20)
+        assert z.mean() == pytest.approx(0, abs=0.02)
+        assert z.std() == pytest.approx(1, abs=0.02)
+        fano = counts.var(axis=0, ddof=1).mean() / expected.mean()
+        assert fano == pytest.approx(1, abs=0.02)
+
+    def test_made_again_it_is_identical(self, tmp_path, monkeypatch):
+        first = load_dataset("SimulatedCortex2026")
+        monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path))
+        second = load_dataset("SimulatedCortex2026")
+        np.testing.assert_array_equal(first.values, second.values)
+        assert first["stimulus_id"].values.tolist() == second["stimulus_id"].values.tolist()
+
+    def test_damaged_caches_are_repaired(self):
+        first = load_dataset("SimulatedCortex2026")
+        Path(first.stimulus_set.get_stimulus(first["stimulus_id"].values[0])).unlink()
+        (archive,) = settings().cache_home.rglob("*.npz")
+        archive.write_bytes(archive.read_bytes()[:1000])
+        second = load_dataset("SimulatedCortex2026")
+        np.testing.assert_array_equal(first.values, second.values)
+        assert Path(second.stimulus_set.get_stimulus(second["stimulus_id"].values[0])).is_file()
+
+    def test_other_parameters_get_other_data(self, monkeypatch):
+        paths = patches.photograph_paths()
+        before = dataset._key(paths)  # noqa: SLF001 - a wrong hit is the worst fault a cache can have
+        monkeypatch.setattr(dataset, "PARAMETERS", replace(dataset.PARAMETERS, seed=1))
+        assert dataset._key(paths) != before  # noqa: SLF001

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+
+
+def features(ids, values=None):
+    n = len(ids)
+    return NeuroidAssembly(
+        np.arange(2.0 * n).reshape(n, 2) if values is None else values,
+        coords={
+            "stimulus_id": ("presentation", ids),
+            "number": ("presentation", range(n)),
+            "neuroid_id": ("neuroid", ["p", "q"]),
+            "region": ("neuroid", ["V1", "V1"]),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+def shown(ids, identifier="set"):
+    stimulus_set = StimulusSet({"stimulus_id": ids})
+    stimulus_set.identifier = identifier
+    stimulus_set.stimulus_paths = {each: f"{each}.png" for each in ids}
+    return stimulus_set
+
+
+def test_answers_in_the_order_of_the_stimuli():
+    model = PrecomputedFeatures(features(["a", "b", "c"]), visual_degrees=8)
+    model.start_recording("V1", time_bins=[(70, 170)])
+    answer = model.look_at(shown(["c", "a"]), number_of_trials=3)
+    assert answer["stimulus_id"].values.tolist() == ["c", "a"]
+    np.testing.assert_array_equal(answer.values, [[4, 5], [0, 1]])
+    assert model.visual_degrees() == 8
+
+
+def test_first_of_several_presentations_wins():
+    answer = PrecomputedFeatures(features(["a", "b", "a"]), 8).look_at(shown(["a"]))
+    np.testing.assert_array_equal(answer.values, [[0, 1]])
+
+
+def test_missing_stimuli_are_named():
+    with pytest.raises(AssemblyError, match=r"1 of 2 stimuli.*'z'"):
+        PrecomputedFeatures(features(["a"]), 8).look_at(shown(["a", "z"]))
+
+
+def test_features_by_stimulus_set_also_after_placing_on_screen():
+    model = PrecomputedFeatures({"one": features(["a"]), "two": features(["a"], np.array([[7.0, 8.0]]))}, 8)
+    np.testing.assert_array_equal(model.look_at(shown(["a"], "two")).values, [[7, 8]])
+    np.testing.assert_array_equal(model.look_at(shown(["a"], "two--target=8.00--source=4.00")).values, [[7, 8]])
+    with pytest.raises(AssemblyError, match=r"'three'.*'one', 'two'"):
+        model.look_at(shown(["a"], "three"))
+
+
+def test_identifier_tells_features_apart():
+    # The published identifier hashed the shortened repr, which is equal for different large arrays.
+    many = [str(i) for i in range(2000)]
+    values = np.zeros((2000, 2))
+    other = values.copy()
+    other[1000, 1] = 1
+    assert (
+        PrecomputedFeatures(features(many, values), 8).identifier
+        == PrecomputedFeatures(features(many, values.copy()), 8).identifier
+    )
+    assert (
+        PrecomputedFeatures(features(many, values), 8).identifier
+        != PrecomputedFeatures(features(many, other), 8).identifier
+    )

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision import benchmark_registry
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
+from brainscore_vision.benchmark_helpers.test_helper import (
+    NumberOfTrialsTests,
+    PrecomputedTests,
+    StandardizedTests,
+    VisualDegreesTests,
+)
+
+IDS = ["a", "b", "c", "d"]
+
+
+def agreement(source, target):
+    """Share of equal values, with values for each split and neuroid."""
+    equal = np.tile((source.values == target.values).mean(axis=0), (10, 1))
+    score = Score(equal.mean())
+    score.attrs["raw"] = Score(
+        equal,
+        coords={"split": ("split", range(10)), "neuroid_id": ("neuroid", ["p", "q"]), "x": ("neuroid", [0, 1])},
+        dims=["split", "neuroid"],
+    )
+    return score
+
+
+@pytest.fixture
+def recordings(tmp_path):
+    paths = {}
+    for each in IDS:
+        paths[each] = tmp_path / f"{each}.png"
+        Image.new("RGB", (10, 10), (255, 0, 0)).save(paths[each])
+    stimuli = StimulusSet({"stimulus_id": IDS, "object_name": ["x", "x", "y", "y"]})
+    stimuli.stimulus_paths = paths
+    stimuli.identifier = "four"
+    return NeuroidAssembly(
+        np.arange(8.0).reshape(4, 2),
+        coords={
+            "stimulus_id": ("presentation", IDS),
+            "object_name": ("presentation", ["x", "x", "y", "y"]),
+            "neuroid_id": ("neuroid", ["p", "q"]),
+            "region": ("neuroid", ["V1", "V1"]),
+        },
+        dims=["presentation", "neuroid"],
+        attrs={"stimulus_set": stimuli, "stimulus_set_identifier": "four"},
+    )
+
+
+@pytest.fixture
+def identifier(recordings):
+    def make(trials=5):
+        return NeuralBenchmark(
+            identifier="Helped2026.V1-agreement",
+            version=1,
+            assembly=recordings,
+            similarity_metric=agreement,
+            visual_degrees=4,
+            number_of_trials=trials,
+            ceiling_func=lambda: Score(0.8),
+            parent="V1",
+            bibtex="",
+        )
+
+    benchmark_registry["Helped2026.V1-agreement"] = make
+    benchmark_registry["Helped2026.V1-once"] = lambda: make(trials=1)
+    yield "Helped2026.V1-agreement"
+    del benchmark_registry["Helped2026.V1-agreement"], benchmark_registry["Helped2026.V1-once"]
+
+
+def test_ceiling(identifier):
+    StandardizedTests().ceilings_test(identifier, pytest.approx(0.8))
+    with pytest.raises(AssertionError, match=r"ceiling of 'Helped2026"):
+        StandardizedTests().ceilings_test(identifier, pytest.approx(0.7))
+
+
+@pytest.mark.parametrize("name", ["self_regression_test", "self_rdm_test"])
+def test_self(identifier, name):
+    check = getattr(StandardizedTests(), name)
+    check(identifier, visual_degrees=4, expected=pytest.approx(1))
+    with pytest.raises(AssertionError, match="against themselves"):
+        check(identifier, visual_degrees=4, expected=pytest.approx(0.5))
+
+
+def test_trials(identifier):
+    NumberOfTrialsTests().repetitions_test(identifier)
+    with pytest.raises(AssertionError, match="1 time"):
+        NumberOfTrialsTests().repetitions_test("Helped2026.V1-once")
+
+
+def test_amount_of_gray(identifier):
+    # 10 px at 4 degrees on a screen of 8 degrees: 20 x 20 px, 300 of 400 are gray; divided by 3 channels.
+    VisualDegreesTests().amount_gray_test(identifier, 8, "a", pytest.approx(300 / 1200))
+    with pytest.raises(AssertionError, match="share of gray"):
+        VisualDegreesTests().amount_gray_test(identifier, 4, "a", pytest.approx(0.25))
+
+
+@pytest.mark.parametrize(("changed", "expected"), [(0, 1.0), (1, 7 / 8)])
+def test_stored_features(identifier, recordings, tmp_path, changed, expected):
+    order = [2, 0, 3, 1]  # stored in another order than shown
+    values = recordings.values[order].copy()
+    values[0, 0] += changed
+    features = NeuroidAssembly(
+        values,
+        coords={
+            "stimulus_path": ("presentation", [f"/elsewhere/{IDS[i]}.png" for i in order]),
+            "number": ("presentation", order),
+            "neuroid_id": ("neuroid", ["p", "q"]),
+            "layer": ("neuroid", ["conv", "conv"]),
+        },
+        dims=["presentation", "neuroid"],
+    )
+    path = tmp_path / "features.nc"
+    write_netcdf(features, path)
+    PrecomputedTests().run_test(identifier, path, pytest.approx(expected))
