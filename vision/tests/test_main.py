@@ -100,6 +100,8 @@ def test_ctrl_c_leaves_nothing_half_written(own_homes):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A parent that runs in the background may have SIGINT ignored, which children inherit.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr.readline().startswith("Scoring ")
     time.sleep(1)  # somewhere in the middle; the assertions hold wherever it is

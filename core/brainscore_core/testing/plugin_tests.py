@@ -66,7 +66,8 @@ def run_plugin_tests(library: str, name: str, arguments: Sequence[str] = ()) -> 
     name : str
         See `plugins_named`.
     arguments : sequence of str
-        More arguments for pytest, such as ``['-k', 'ceiling']``.
+        More arguments for pytest, such as ``['-k', 'ceiling']``. Tests marked ``slow`` are left out unless there is
+        another ``-m`` here.
 
     Returns
     -------
@@ -88,6 +89,8 @@ def run_plugin_tests(library: str, name: str, arguments: Sequence[str] = ()) -> 
     if settings().install_dependencies != "no":
         for plugin in plugins:
             install_requirements(plugin.name, plugin.directory)
-    command = [sys.executable, "-m", "pytest", "--import-mode=importlib", "-ra", *map(str, files), *arguments]
+    # On a person's machine the tests with private data run too; a later `-m` among the arguments overrules this one.
+    options = ["--import-mode=importlib", "-ra", "-m", "not slow"]
+    command = [sys.executable, "-m", "pytest", *options, *map(str, files), *arguments]
     status = subprocess.run(command, check=False).returncode  # noqa: S603 - our interpreter, files found above
     return 1 if status == _NO_TESTS_COLLECTED else status
