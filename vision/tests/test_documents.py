@@ -8,7 +8,7 @@ import pytest
 import brainscore_vision
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*(ROOT / folder / "README.md" for folder in (".", "core", "vision")), *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGE = "page_of_the_documentation"
 WITH_SNIPPETS = [page for page in PAGES if SNIPPET.search(page.read_text())]
