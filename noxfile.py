@@ -71,7 +71,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(python=False)
 def types(session: nox.Session) -> None:
     """Check the types of the library with mypy, strictly."""
-    python = workspace(session, "types")
+    python = workspace(session, "test", "types")  # the pytest plugin that ships with the library is checked too
     session.run(python, "-m", "mypy", *session.posargs, external=True)
 
 
