@@ -1,34 +1,17 @@
-"""Offer the command line ``python -m brainscore_vision``.
-
-Exit codes: 0 done; 1 the model or benchmark failed; 2 wrong usage or an unknown name; 3 data, weights or requirements
-cannot be had; 130 interrupted.
-"""
+"""Offer the command line ``python -m brainscore_vision``; exit codes: see `brainscore_core.command_line`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from brainscore_core.errors import (
-    BrainScoreError,
-    ChecksumError,
-    ConfigurationError,
-    CorruptFileError,
-    DownloadError,
-    MissingStimulusError,
-    RequirementsError,
-    UnknownIdentifierError,
-)
+from brainscore_core import command_line
 from brainscore_vision import __version__
 
 __all__ = ["main"]
 
-FAILED, WRONG_USAGE, NOT_AVAILABLE, INTERRUPTED = 1, 2, 3, 130
-_USAGE_ERRORS = (UnknownIdentifierError, ConfigurationError)
-_AVAILABILITY_ERRORS = (ChecksumError, CorruptFileError, DownloadError, MissingStimulusError, RequirementsError)
 _KINDS = ("models", "benchmarks", "metrics", "data", "stimulus_sets")
 
 
@@ -40,43 +23,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         Command line without the program; None means that of this process.
     """
-    options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.command
-    try:
-        return command(options)
-    except KeyboardInterrupt:
-        _say("Interrupted. Nothing half-written is left; run the same command again to continue.")
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe (`| head`) has gone: nothing more to say. Keep the interpreter from flushing at exit.
-        sys.stderr.close()
-        return 0
-    except Exception as error:  # noqa: BLE001 - the outermost frame: people get one message, not a traceback
-        return _explain(error, show_traceback=options.traceback)
-
-
-def _explain(error: Exception, *, show_traceback: bool) -> int:
-    if show_traceback:
-        traceback.print_exception(error)
-    if isinstance(error, BrainScoreError):
-        _say(f"Error: {error}")
-    else:
-        hint = "" if show_traceback else " Add --traceback to see where."
-        _say(f"Error: {type(error).__name__}: {error}.{hint}")
-    if isinstance(error, _USAGE_ERRORS):
-        return WRONG_USAGE
-    return NOT_AVAILABLE if isinstance(error, _AVAILABILITY_ERRORS) else FAILED
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)  # noqa: T201 - a command line talks
+    return command_line.run(_parser(), arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="brainscore_vision",
         description="Score how brain-like vision models are.",
-        epilog="Exit codes: 0 done, 1 failed, 2 wrong usage or unknown name, 3 data or weights not available.",
+        epilog=command_line.EXIT_CODES,
     )
     parser.add_argument("--version", action="version", version=f"brainscore_vision {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -114,8 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     testing.add_argument("pytest_arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
     testing.set_defaults(command=_test_plugin)
 
-    for command in (score, listing, testing):
-        command.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
+    command_line.add_traceback(score, listing, testing)
     return parser
 
 
@@ -127,7 +80,7 @@ def _score(options: argparse.Namespace) -> int:
     if settings().install_dependencies == "newenv" and not prepared:
         scoring.score(options.model_identifier, options.benchmark_identifier)
         return 0
-    _say(f"Scoring {options.model_identifier} on {options.benchmark_identifier} ...")
+    command_line.say(f"Scoring {options.model_identifier} on {options.benchmark_identifier} ...")
     _, record, path = scoring.score_and_record(options.model_identifier, options.benchmark_identifier, options.record)
     print(scoring.format_record(record, path))  # noqa: T201 - the result
     return 0
