@@ -48,6 +48,13 @@ def test_plugin(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def validate(session: nox.Session) -> None:
+    """Check data against the data standard: `nox -s validate -- PATH_OR_PLUGIN`."""
+    python = workspace(session)
+    session.run(python, "-m", "brainscore_core", "validate", *session.posargs, external=True)
+
+
+@nox.session(python=False)
 def tests(session: nox.Session) -> None:
     """Run the tests of both packages and of the plugins: `nox -s tests [-- pytest arguments]`."""
     python = workspace(session, "test")

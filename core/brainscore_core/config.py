@@ -39,7 +39,11 @@ class Settings:
     s3_weight_folder : str
         ``BRAINSCORE_S3_WEIGHT_FOLDER``, default ``models``.
     offline : bool
-        ``BRAINSCORE_OFFLINE`` is ``1``: never touch the network, use what is cached.
+        ``BRAINSCORE_OFFLINE`` is ``1``: never touch the network, use what is cached and what the mirror holds.
+    mirror : Path, optional
+        ``BRAINSCORE_MIRROR``: a folder that holds copies of files in S3 as ``<bucket>/<key>``. It is asked before S3;
+        digests are verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
+        None: there is no such folder.
     """
 
     home: Path
@@ -49,6 +53,7 @@ class Settings:
     caching_disabled: bool
     s3_weight_folder: str
     offline: bool
+    mirror: Path | None = None
 
 
 def settings() -> Settings:
@@ -61,6 +66,7 @@ def settings() -> Settings:
     """
     environment = os.environ
     home = environment.get("BRAINSCORE_HOME")
+    mirror = environment.get("BRAINSCORE_MIRROR")
     mode = environment.get("BS_INSTALL_DEPENDENCIES", "yes")
     if mode not in get_args(InstallMode):
         raise ConfigurationError(
@@ -74,6 +80,7 @@ def settings() -> Settings:
         caching_disabled=environment.get("RESULTCACHING_DISABLE") == "1",
         s3_weight_folder=environment.get("BRAINSCORE_S3_WEIGHT_FOLDER", "models"),
         offline=environment.get("BRAINSCORE_OFFLINE") == "1",
+        mirror=_path(mirror) if mirror else None,
     )
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "LayerNotFoundError",
     "MissingStimulusError",
     "PluginError",
+    "PrivateDataError",
     "RequirementsError",
     "StimulusError",
     "UnknownIdentifierError",
@@ -79,6 +80,10 @@ class DownloadError(BrainScoreError, OSError):
 
 class UploadError(BrainScoreError, OSError):
     """A file cannot be stored at a remote place."""
+
+
+class PrivateDataError(DownloadError):
+    """A file is private, and there are no credentials here that give access to it."""
 
 
 class CorruptFileError(BrainScoreError, OSError):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core import command_line
-from brainscore_vision import __version__
+from brainscore_vision import __version__, catalogue
 
 __all__ = ["main"]
 
@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     testing.add_argument("pytest_arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
     testing.set_defaults(command=_test_plugin)
 
+    catalogue.add_commands(commands)
     command_line.add_traceback(score, listing, testing)
     return parser
 

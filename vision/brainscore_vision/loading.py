@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
+from brainscore_core.supported_data_standards.brainio.access import naming_public_variant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +54,7 @@ def load_dataset(identifier: str) -> DataAssembly | Any:
     PluginError
         The plugin cannot be imported.
     """
-    return import_plugin(_LIBRARY, "data", identifier)()
+    return _load("data", identifier)
 
 
 def load_stimulus_set(identifier: str) -> StimulusSet:
@@ -76,7 +77,7 @@ def load_stimulus_set(identifier: str) -> StimulusSet:
     PluginError
         The plugin cannot be imported.
     """
-    return cast("StimulusSet", import_plugin(_LIBRARY, "stimulus_set", identifier)())
+    return cast("StimulusSet", _load("stimulus_set", identifier))
 
 
 def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:
@@ -101,7 +102,7 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:
     PluginError
         The plugin cannot be imported.
     """
-    return cast("Metric", import_plugin(_LIBRARY, "metric", identifier)(*args, **kwargs))
+    return cast("Metric", _load("metric", identifier, *args, **kwargs))
 
 
 def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:
@@ -126,7 +127,7 @@ def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:
     PluginError
         The plugin cannot be imported.
     """
-    return cast("Ceiling", import_plugin(_LIBRARY, "metric", identifier)(*args, **kwargs))
+    return cast("Ceiling", _load("metric", identifier, *args, **kwargs))
 
 
 def load_benchmark(identifier: str) -> Benchmark:
@@ -149,7 +150,7 @@ def load_benchmark(identifier: str) -> Benchmark:
     PluginError
         The plugin cannot be imported.
     """
-    return cast("Benchmark", import_plugin(_LIBRARY, "benchmark", identifier)())
+    return cast("Benchmark", _load("benchmark", identifier))
 
 
 def load_model(identifier: str) -> BrainModel:
@@ -172,7 +173,12 @@ def load_model(identifier: str) -> BrainModel:
     PluginError
         The plugin cannot be imported.
     """
-    return cast("BrainModel", import_plugin(_LIBRARY, "model", identifier)())
+    return cast("BrainModel", _load("model", identifier))
+
+
+def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:
+    with naming_public_variant(identifier, lambda: known_identifiers(kind)):
+        return import_plugin(_LIBRARY, kind, identifier)(*args, **kwargs)
 
 
 def find_plugin_directory(kind: str, identifier: str) -> Path:

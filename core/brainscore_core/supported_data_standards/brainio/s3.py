@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from brainscore_core.caching import file_digest
 from brainscore_core.config import settings
-from brainscore_core.errors import StimulusError
+from brainscore_core.errors import ConfigurationError, StimulusError
+from brainscore_core.supported_data_standards.brainio._hdf5 import check_self_contained
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
     fetch,
+    fetch_all,
     get_local_data_path,
     split_bucket,
     unzip,
@@ -30,10 +33,13 @@ __all__ = [
     "load_folder_from_s3",
     "load_stimulus_set_from_s3",
     "load_weight_file",
+    "locate",
     "sha1_hash",
 ]
 
 Artefact = TypeVar("Artefact", bound="DataAssembly")
+
+_SHA1 = re.compile("[0-9a-fA-F]{40}")
 
 
 def get_path(
@@ -74,12 +80,37 @@ def get_path(
     ChecksumError, DownloadError
         See `fetch.fetch`.
     """
+    source, target = locate(identifier, file_type, bucket, version_id, sha1, filename_prefix, folder_name)
+    return fetch(source, target)
+
+
+def locate(
+    identifier: str,
+    file_type: str,
+    bucket: str,
+    version_id: str | None,
+    sha1: str | None,
+    filename_prefix: str | None = None,
+    folder_name: str | None = None,
+) -> tuple[S3Object, Path]:
+    """Return what `get_path` fetches and where it puts it. Parameters are the same; nothing is downloaded.
+
+    Raises
+    ------
+    ConfigurationError
+        If ``sha1`` is no SHA-1 digest.
+    """
+    if sha1 and not _SHA1.fullmatch(sha1):
+        raise ConfigurationError(
+            f"{sha1!r} given for {identifier!r} is no SHA-1 digest; expected 40 hexadecimal digits. Copy it from what "
+            "packaging returned."
+        )
     if filename_prefix is None:
         filename_prefix = "stimulus_" if file_type in {"csv", "zip"} else "assy_"
     filename = f"{filename_prefix}{identifier.replace('.', '_')}.{file_type}"
     bucket_name, key = split_bucket(bucket, f"{folder_name}/{filename}" if folder_name else filename)
     folder = sha1.lower() if sha1 else f"{bucket_name}/{key}/{version_id or 'newest'}"
-    return fetch(
+    return (
         S3Object(bucket=bucket_name, key=key, version_id=version_id, sha1=sha1),
         get_local_data_path() / folder / filename,
     )
@@ -119,10 +150,13 @@ def load_assembly_from_s3(
     ------
     ChecksumError, DownloadError
         See `fetch.fetch`.
+    CorruptFileError
+        If the file is damaged or refers to other files.
     """
     from brainscore_core.supported_data_standards.brainio import assemblies  # xarray is slow to import
 
     path = get_path(identifier, "nc", bucket, version_id, sha1)
+    check_self_contained(path)
     if stimulus_set_loader is None:
         assembly = assemblies.AssemblyLoader(cls=cls, file_path=path).load()
     else:
@@ -171,8 +205,12 @@ def load_stimulus_set_from_s3(
     StimulusError
         If table and archive do not list the same files; `MissingStimulusError` if the archive lacks one.
     """
-    csv_path = get_path(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix)
-    zip_path = get_path(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix)
+    csv_path, zip_path = fetch_all(
+        [
+            locate(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix),
+            locate(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix),
+        ]
+    )
     directory = unzip(zip_path)
     stimulus_set = StimulusSet.from_files(csv_path, directory)
     _check_same_files(stimulus_set, csv_path, directory)
@@ -284,7 +322,7 @@ def load_folder_from_s3(
     filename_version_sha: Iterable[tuple[str, str | None, str | None]],
     save_directory: str | Path,
 ) -> None:
-    """Download files of one folder.
+    """Download files of one folder, several at once.
 
     Parameters
     ----------
@@ -302,14 +340,12 @@ def load_folder_from_s3(
     ChecksumError, DownloadError
         See `fetch.fetch`.
     """
+    wanted = []
     for filename, version_id, sha1 in filename_version_sha:
-        load_file_from_s3(
-            bucket=bucket,
-            path=f"{folder_path}/{filename}",
-            local_filepath=Path(save_directory) / filename,
-            sha1=sha1,
-            version_id=version_id,
-        )
+        bucket_name, key = split_bucket(bucket, f"{folder_path}/{filename}")
+        source = S3Object(bucket=bucket_name, key=key, version_id=version_id, sha1=sha1)
+        wanted.append((source, Path(save_directory) / filename))
+    fetch_all(wanted)
 
 
 def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import logging
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -12,6 +14,8 @@ import pandas as pd
 from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, nearest
 
 __all__ = ["StimulusSet", "StimulusSetLoader"]
+
+logger = logging.getLogger(__name__)
 
 # How many wrong entries an error message spells out.
 _EXAMPLES = 10
@@ -220,7 +224,8 @@ class StimulusSetLoader:
     csv_path : path-like
         Table with the columns ``stimulus_id`` (or ``image_id`` in older files) and ``filename``. In a table whose
         header is quoted, as packaging writes it, quoted values are text (``"007"`` stays ``'007'``); in any other
-        table pandas infers the types, so that older integer identifiers stay integers.
+        table pandas infers the types, so that older integer identifiers stay integers. Text that a spreadsheet
+        program would evaluate (``=1+1``) is only text. A million rows of five columns take a few seconds.
     stimuli_directory : path-like
         Folder that the file names are relative to.
     """
@@ -236,7 +241,8 @@ class StimulusSetLoader:
         Raises
         ------
         StimulusError
-            If the table has no identifiers or no file names.
+            If the table has no identifiers or no file names, names files outside of the folder, or is damaged (a NUL
+            byte, not UTF-8, rows of different lengths, the header of an essential column twice).
         MissingStimulusError
             A `FileNotFoundError`: names the files that are listed but absent.
         """
@@ -250,6 +256,12 @@ class StimulusSetLoader:
             )
         directory = Path(self.stimuli_directory)
         filenames = stimulus_set["filename"].astype(str)
+        outside = [name for name in filenames if name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name)]
+        if outside:
+            raise StimulusError(
+                f"{self.csv_path} lists files outside of its folder ({', '.join(map(repr, outside[:_EXAMPLES]))}); "
+                "expected plain names of files, or paths relative to that folder."
+            )
         stimulus_set.stimulus_paths = {
             stimulus_id: directory / filename
             for stimulus_id, filename in zip(stimulus_set["stimulus_id"].tolist(), filenames, strict=True)
@@ -278,17 +290,48 @@ class StimulusSetLoader:
 
 
 def _read_table(path: Path) -> pd.DataFrame:
-    with path.open(encoding="utf-8", newline="") as stream:
-        is_typed = stream.read(1) == '"'
+    text = _read_text(path)
+    header = _header(path, text)
     options: dict[str, Any] = {}
     if _pandas_version() < (3, 1):
         options["float_precision"] = "round_trip"  # numbers come back as they were written; later versions always do
-    if is_typed:
-        options["dtype"] = dict.fromkeys(_quoted_columns(path), str)
+    if text[:1] == '"':
+        options["dtype"] = dict.fromkeys(_quoted_columns(text), str)
         # In such a table only an empty field is a missing value; 'NA' or 'None' are words.
         options |= {"keep_default_na": False, "na_values": [""]}
-    table: pd.DataFrame = pd.read_csv(path, **options)
+    try:
+        table: pd.DataFrame = pd.read_csv(io.StringIO(text), **options)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise StimulusError(f"{path} is no table of comma-separated values: {error}.") from error
+    if len(table.columns) != len(header) or not isinstance(table.index, pd.RangeIndex):
+        raise StimulusError(f"The rows of {path} have more fields than its header, {header}.")
     return table
+
+
+def _read_text(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:  # spreadsheet programs begin with a mark (BOM)
+            text = stream.read()
+    except UnicodeDecodeError as error:
+        raise StimulusError(f"{path} is damaged or not text in UTF-8: {error}. Fetch or write it again.") from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise StimulusError(f"{path} is damaged: line {line} holds a NUL byte. Fetch or write it again.")
+    return text
+
+
+def _header(path: Path, text: str) -> list[str]:
+    names = [_unquoted(field) for field in next(_csv_records(text), [])]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice & {"stimulus_id", "image_id", "filename"}:
+        raise StimulusError(f"{path} has a column twice ({', '.join(sorted(twice))}); which one counts is not clear.")
+    if twice:
+        logger.warning("%s has columns twice; pandas numbers them ('name', 'name.1'): %s", path, sorted(twice))
+    return names
+
+
+def _unquoted(field: str) -> str:
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field
 
 
 def _pandas_version() -> tuple[int, int]:
@@ -296,11 +339,10 @@ def _pandas_version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _quoted_columns(path: Path) -> list[str]:
+def _quoted_columns(text: str) -> list[str]:
     """Return the columns in which at least one value is in quotes (empty ones do not count)."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        records = _csv_records(stream.read())
-    header = [field[1:-1].replace('""', '"') for field in next(records)]
+    records = _csv_records(text)
+    header = [_unquoted(field) for field in next(records)]
     quoted = {index for record in records for index, field in enumerate(record) if field[:1] == '"' and field != '""'}
     return [column for index, column in enumerate(header) if index in quoted]
 

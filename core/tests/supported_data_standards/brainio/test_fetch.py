@@ -3,101 +3,32 @@
 import hashlib
 import os
 import signal
-import stat
 import subprocess
 import sys
 import textwrap
-import threading
 import time
-import zipfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from brainscore_core.errors import AssemblyError, ChecksumError, CorruptFileError, DownloadError
+from brainscore_core.config import settings as current_settings
+from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError
+from brainscore_core.supported_data_standards.brainio import _transfer
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
+from brainscore_core.supported_data_standards.brainio.access import naming_public_variant, public_variant
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
     fetch,
+    fetch_all,
     get_assembly,
     get_local_data_path,
     get_stimulus_set,
     resolve_assembly_class,
     split_bucket,
-    unzip,
 )
 
 CONTENT = b"responses of neurons " * 100
 SHA1 = hashlib.sha1(CONTENT, usedforsecurity=False).hexdigest()
-
-
-class FaultyS3(ThreadingHTTPServer):
-    """Answers like S3 for one object; ``faults`` are answers to the next downloads, ``requests`` what was asked."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), FaultyHandler)
-        self.content, self.faults, self.requests = CONTENT, [], []
-        self.refuses = lambda handler: None
-        self.url = f"http://127.0.0.1:{self.server_port}"
-
-    def downloads(self):
-        return [path for method, path, _ in self.requests if method == "GET"]
-
-
-class FaultyHandler(BaseHTTPRequestHandler):
-    def do_HEAD(self):
-        self.server.requests.append(("HEAD", self.path, self.headers.get("Authorization")))
-        status = self.server.refuses(self)
-        self.answer(status or 200, b"" if status else self.server.content, send_body=False)
-
-    def do_GET(self):
-        self.server.requests.append(("GET", self.path, self.headers.get("Authorization")))
-        fault = self.server.faults.pop(0) if self.server.faults else None
-        if fault is None:
-            self.answer(200, self.server.content)
-        elif fault == "cut":
-            self.answer(200, self.server.content, cut=True)
-        elif fault == "hang":
-            self.answer(200, self.server.content, cut=True, hang_s=30)
-        elif isinstance(fault, bytes):
-            self.answer(200, fault)
-        else:
-            self.answer(fault, b"")
-
-    def answer(self, status, body, *, send_body=True, cut=False, hang_s=0):
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", '"x"')
-        self.end_headers()
-        if send_body:
-            self.wfile.write(body[: len(body) // 2] if cut else body)
-            self.wfile.flush()
-        time.sleep(hang_s)
-        if cut:
-            self.connection.close()
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def no_credentials(monkeypatch, tmp_path):
-    for name in (
-        "AWS_ACCESS_KEY_ID",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_PROFILE",
-        "AWS_ENDPOINT_URL_S3",
-    ):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 @pytest.fixture
@@ -106,21 +37,13 @@ def credentials(no_credentials, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
 
 
-@pytest.fixture
-def server(no_credentials, monkeypatch):
-    with FaultyS3() as running:
-        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
-        yield running
-        running.shutdown()
-
-
 SOURCE = S3Object(bucket="bucket", key="folder/assy.nc", sha1=SHA1)
 UNVERIFIED = S3Object(bucket="bucket", key="folder/assy.nc")
 
 
 def visible(folder):
-    return sorted(path.name for path in Path(folder).iterdir() if not path.name.endswith((".lock", ".json")))
+    hidden = (".lock", ".json", ".part", ".part.list")
+    return sorted(path.name for path in Path(folder).iterdir() if not path.name.endswith(hidden))
 
 
 # --- fetching ---------------------------------------------------------------------------------------------------------
@@ -160,7 +83,7 @@ def test_passing_faults_are_retried(server, tmp_path, fault):
 
 @pytest.mark.parametrize("fault", [500, "cut"])
 def test_lasting_faults_leave_nothing(server, tmp_path, monkeypatch, fault):
-    monkeypatch.setattr(fetching, "_ATTEMPTS", 2)
+    monkeypatch.setattr(_transfer, "_ATTEMPTS", 2)
     server.faults = [fault] * 50
     with pytest.raises(DownloadError, match=r"s3://bucket/folder/assy\.nc|bucket 'bucket', key 'folder/assy\.nc'"):
         fetch(SOURCE, tmp_path / "assy.nc")
@@ -170,7 +93,7 @@ def test_lasting_faults_leave_nothing(server, tmp_path, monkeypatch, fault):
 
 
 def test_unreachable_server(no_credentials, monkeypatch, tmp_path):
-    monkeypatch.setattr(fetching, "_ATTEMPTS", 1)
+    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(DownloadError, match="Check the connection"):
         fetch(SOURCE, tmp_path / "assy.nc")
@@ -324,10 +247,236 @@ def test_unknown_profile_is_explained(server, tmp_path, monkeypatch):
 def test_progress_is_shown_for_large_files_only(server, tmp_path, monkeypatch, capsys):
     fetch(SOURCE, tmp_path / "small.nc")
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(fetching, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
+    monkeypatch.setattr(_transfer, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
     fetch(SOURCE, tmp_path / "large.nc")
     assert "bucket/folder/assy.nc: 100%" in capsys.readouterr().err
 
+
+# --- continuing -------------------------------------------------------------------------------------------------------
+
+LARGE = os.urandom(1_000_000)
+LARGE_SOURCE = S3Object(bucket="b", key="large", sha1=hashlib.sha1(LARGE, usedforsecurity=False).hexdigest())
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    monkeypatch.setattr(_transfer, "_PART_BYTES", 100_000)
+
+
+def test_parts_come_at_once(server, tmp_path, small_parts):
+    server.content = LARGE
+    assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
+    assert sorted(server.ranges) == sorted(f"bytes={n}-{n + 99_999}" for n in range(0, 1_000_000, 100_000))
+
+
+def test_cut_connection_continues_where_it_broke(server, tmp_path):
+    server.content, server.faults = LARGE, ["cut"]
+    assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
+    first, second = server.ranges
+    assert first is None
+    begin = int(second.removeprefix("bytes=").removesuffix("-999999"))
+    assert 500_000 - 2**16 <= begin <= 500_000
+
+
+def test_next_process_fetches_only_what_is_missing(server, tmp_path, small_parts, monkeypatch):
+    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
+    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    server.content, server.faults = LARGE, [None, None, None, "cut"]
+    with pytest.raises(DownloadError, match="what has arrived is kept"):
+        fetch(LARGE_SOURCE, tmp_path / "large")
+    assert not (tmp_path / "large").exists()
+    assert len(server.ranges) == 4
+    assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
+    assert server.ranges[4:] == [f"bytes={n}-{n + 99_999}" for n in range(300_000, 1_000_000, 100_000)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".large.fetched.json", "large", "large.lock"]
+
+
+def test_damaged_leftover_is_replaced(server, tmp_path, small_parts, monkeypatch):
+    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
+    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    server.content, server.faults = LARGE, [None, "cut"]
+    with pytest.raises(DownloadError):
+        fetch(LARGE_SOURCE, tmp_path / "large")
+    with (tmp_path / ".large.part").open("r+b") as stream:
+        stream.write(bytes(1000))  # as after a power failure
+    assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
+
+
+def test_leftover_of_another_object_is_not_continued(server, tmp_path, small_parts, monkeypatch):
+    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
+    server.content, server.faults = LARGE[::-1], [None, "cut", "cut", "cut", "cut", "cut", "cut", "cut", "cut", "cut"]
+    other = S3Object(bucket="b", key="large", sha1=hashlib.sha1(LARGE[::-1], usedforsecurity=False).hexdigest())
+    with pytest.raises(DownloadError):
+        fetch(other, tmp_path / "large")
+    server.content, server.faults = LARGE, []
+    server.ranges.clear()
+    assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
+    assert len(server.ranges) == 10
+
+
+def test_leftover_without_digest_is_not_continued(server, tmp_path, small_parts, monkeypatch):
+    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
+    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    server.content, server.faults = LARGE, [None, "cut"]
+    source = S3Object(bucket="b", key="large")
+    with pytest.raises(DownloadError):
+        fetch(source, tmp_path / "large")
+    server.ranges.clear()
+    assert fetch(source, tmp_path / "large").read_bytes() == LARGE
+    assert len(server.ranges) == 10
+
+
+def test_object_replaced_during_its_download(server, tmp_path, small_parts, monkeypatch):
+    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    server.content = b"old" * 100_000
+    answer = server.RequestHandlerClass
+    seen = []
+
+    class Replacing(answer):
+        def do_GET(self):  # noqa: N802 - the name that the base class calls
+            seen.append(self.path)
+            if len(seen) == 2:
+                server.content = b"new" * 100_000
+            super().do_GET()
+
+    server.RequestHandlerClass = Replacing
+    assert fetch(S3Object(bucket="b", key="k"), tmp_path / "k").read_bytes() == b"new" * 100_000
+
+
+def test_server_without_ranges(server, tmp_path, small_parts):
+    server.understands_ranges = False
+    assert fetch(SOURCE, tmp_path / "small").read_bytes() == CONTENT
+    server.content = LARGE
+    with pytest.raises(DownloadError, match="BRAINSCORE_MIRROR"):
+        fetch(LARGE_SOURCE, tmp_path / "large")
+    assert not (tmp_path / "large").exists()
+
+
+def test_slow_server(server, tmp_path):
+    server.bytes_per_s = 4 * len(CONTENT)
+    assert fetch(SOURCE, tmp_path / "assy.nc").read_bytes() == CONTENT
+    assert len(server.downloads()) == 1
+
+
+def test_silent_server(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(_transfer, "_READ_TIMEOUT_S", 0.3)
+    server.content, server.faults = LARGE, ["hang"]
+    assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
+    assert len(server.ranges) == 2
+
+
+def test_empty_file(server, tmp_path):
+    server.content = b""
+    assert fetch(S3Object(bucket="b", key="k"), tmp_path / "k").read_bytes() == b""
+
+
+# --- several files ----------------------------------------------------------------------------------------------------
+
+
+def test_fetch_all_at_once(server, tmp_path):
+    server.bytes_per_s = 2_000
+    server.objects = {f"/b/{n}": f"{n}".encode() * 1000 for n in range(8)}
+    paths = fetch_all([(S3Object(bucket="b", key=str(n)), tmp_path / str(n)) for n in range(8)])
+    assert [path.read_bytes() for path in paths] == list(server.objects.values())
+    assert 2 <= server.most_active <= 4
+
+
+def test_fetch_all_raises_the_real_error_and_stops(server, tmp_path):
+    server.refuses = lambda handler: 404 if handler.path == "/b/3" else None
+    with pytest.raises(DownloadError, match="'b', key '3'"):
+        fetch_all([(S3Object(bucket="b", key=str(n)), tmp_path / str(n)) for n in range(30)])
+    assert len(server.downloads()) < 29
+    assert all((tmp_path / str(n)).read_bytes() == CONTENT for n in range(30) if (tmp_path / str(n)).exists())
+
+
+def test_fetch_all_of_nothing():
+    assert fetch_all([]) == []
+
+
+# --- mirror -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mirror(tmp_path, monkeypatch):
+    copy = tmp_path / "mirror" / "bucket" / "folder" / "assy.nc"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(CONTENT)
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
+    return copy
+
+
+@pytest.mark.parametrize("offline", ["0", "1"])
+def test_mirror_is_asked_first(server, mirror, tmp_path, monkeypatch, offline):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", offline)
+    assert fetch(SOURCE, tmp_path / "cache" / "assy.nc").read_bytes() == CONTENT
+    assert server.requests == []
+    assert mirror.read_bytes() == CONTENT
+    assert visible(tmp_path / "cache") == ["assy.nc"]
+
+
+def test_digest_of_the_mirror_is_verified(server, mirror, tmp_path, monkeypatch):
+    mirror.write_bytes(b"another")
+    assert fetch(SOURCE, tmp_path / "cache" / "assy.nc").read_bytes() == CONTENT
+    assert len(server.downloads()) == 1
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    with pytest.raises(ChecksumError, match=str(mirror)):
+        fetch(SOURCE, tmp_path / "cache" / "again.nc")
+    assert visible(tmp_path / "cache") == ["assy.nc"]
+
+
+def test_what_the_mirror_lacks(server, mirror, tmp_path, monkeypatch):
+    mirror.unlink()
+    assert fetch(SOURCE, tmp_path / "cache" / "assy.nc").read_bytes() == CONTENT
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    with pytest.raises(DownloadError, match="nor in the mirror"):
+        fetch(SOURCE, tmp_path / "cache" / "other.nc")
+
+
+def test_mirror_is_a_setting(monkeypatch, tmp_path):
+    monkeypatch.delenv("BRAINSCORE_MIRROR", raising=False)
+    assert current_settings().mirror is None
+    monkeypatch.setenv("BRAINSCORE_MIRROR", "~/mirror")
+    assert current_settings().mirror == Path.home() / "mirror"
+
+
+def test_key_cannot_leave_the_mirror(server, mirror, tmp_path):
+    (tmp_path / "secret").write_bytes(b"secret")
+    source = S3Object(bucket="bucket", key="../../secret")
+    assert fetch(source, tmp_path / "cache" / "secret").read_bytes() == CONTENT
+
+
+# --- private data -----------------------------------------------------------------------------------------------------
+
+
+def test_private_data_name_their_public_variant(server, tmp_path):
+    server.refuses = lambda handler: 403
+    with pytest.raises(PrivateDataError) as caught, naming_public_variant("X2015", lambda: ["X2015", "X2015.public"]):
+        fetch(SOURCE, tmp_path / "assy.nc")
+    message = str(caught.value)
+    for part in ("'bucket'", "'folder/assy.nc'", "private", "There is a public variant of 'X2015': 'X2015.public'"):
+        assert part in message
+    with pytest.raises(PrivateDataError) as caught, naming_public_variant("Y", lambda: ["X2015.public"]):
+        fetch(SOURCE, tmp_path / "assy.nc")
+    assert "public variant" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "variant"),
+    [
+        ("X2015", "X2015.public"),
+        ("X2015.private", "X2015.public"),
+        ("X2015.IT-pls", "X2015public.IT-pls"),
+        ("Y2013.aperture-private", "Y2013.aperture-public"),
+        ("Y2013.V1-pls", None),
+        ("X2015.public", None),
+    ],
+)
+def test_public_variant(identifier, variant):
+    known = ["X2015", "X2015.public", "X2015public.IT-pls", "X2015public.V4-pls", "Y2013.aperture-public", "republic"]
+    assert public_variant(identifier, known) == variant
+
+
+# --- several processes ------------------------------------------------------------------------------------------------
 
 FETCH_IN_OTHER_PROCESS = textwrap.dedent("""
     import sys
@@ -360,185 +509,6 @@ def test_killed_download_cannot_be_mistaken_for_a_file(server, tmp_path):
     process.communicate()
     assert not (tmp_path / "weights.pth").exists()
     assert fetch(S3Object(bucket="bucket", key="k"), tmp_path / "weights.pth").read_bytes() == CONTENT
-
-
-# --- archives ---------------------------------------------------------------------------------------------------------
-
-
-FILES = {"a.png": b"first", "b.png": b"second" * 1000, "sub/c.png": b"third", "empty.png": b""}
-
-
-def make_zip(path, members, compression=zipfile.ZIP_DEFLATED):
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, content in members.items() if isinstance(members, dict) else members:
-            archive.writestr(name, content)
-    return path
-
-
-def contents(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
-
-
-def test_unzip(tmp_path):
-    folder = unzip(make_zip(tmp_path / "stimulus_Made.2024.zip", FILES))
-    assert folder == tmp_path / "stimulus_Made.2024"
-    assert contents(folder) == FILES
-
-
-def test_unzip_takes_a_string_and_folder_entries(tmp_path):
-    path = make_zip(tmp_path / "set.zip", [("sub/", b""), ("sub/c.png", b"third")])
-    assert contents(unzip(str(path))) == {"sub/c.png": b"third"}
-
-
-def test_unzip_of_an_empty_archive(tmp_path):
-    assert contents(unzip(make_zip(tmp_path / "set.zip", {}))) == {}
-    assert (tmp_path / "set").is_dir()
-
-
-def test_unzip_again_writes_nothing(tmp_path):
-    folder = unzip(make_zip(tmp_path / "set.zip", FILES))
-    before = (folder / "a.png").stat()
-    assert unzip(tmp_path / "set.zip") == folder
-    after = (folder / "a.png").stat()
-    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
-
-
-def test_half_extracted_folder_is_completed(tmp_path):
-    path = make_zip(tmp_path / "set.zip", FILES)
-    (tmp_path / "set").mkdir()
-    (tmp_path / "set" / "b.png").write_bytes(FILES["b.png"][:100])
-    (tmp_path / "set" / "notes.txt").write_bytes(b"of the user")
-    assert contents(unzip(path)) == {**FILES, "notes.txt": b"of the user"}
-
-
-def test_killed_extraction_cannot_be_mistaken_for_a_folder(tmp_path):
-    path = make_zip(tmp_path / "set.zip", FILES)
-    script = textwrap.dedent("""
-        import os, shutil, sys
-        from brainscore_core.supported_data_standards.brainio import fetch
-        shutil.copyfileobj = lambda *_: os._exit(9)
-        fetch.unzip(sys.argv[1])
-    """)
-    assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == 9
-    assert not (tmp_path / "set").exists()
-    assert contents(unzip(path)) == FILES
-
-
-def test_several_processes_unzip_the_same(tmp_path):
-    path = make_zip(tmp_path / "set.zip", {f"{number}.png": os.urandom(1000) for number in range(200)})
-    script = "import sys; from brainscore_core.supported_data_standards.brainio.fetch import unzip; unzip(sys.argv[1])"
-    processes = [subprocess.Popen([sys.executable, "-c", script, str(path)]) for _ in range(4)]
-    assert [process.wait() for process in processes] == [0] * 4
-    with zipfile.ZipFile(path) as archive:
-        assert contents(tmp_path / "set") == {name: archive.read(name) for name in archive.namelist()}
-
-
-def special(name, mode):
-    info = zipfile.ZipInfo(name)
-    info.create_system = 3
-    info.external_attr = mode << 16
-    return info
-
-
-HOSTILE = {
-    "parent": ([("../evil.png", b"x")], "leaves its folder"),
-    "parent inside": ([("a/../../evil.png", b"x")], "leaves its folder"),
-    "absolute": ([("/tmp/evil.png", b"x")], "relative path"),  # noqa: S108 -- must not be written
-    "drive": ([("C:/evil.png", b"x")], "relative path"),
-    "backslash": ([("..\\evil.png", b"x")], "relative path"),
-    "empty part": ([("a//b.png", b"x")], "not a plain path"),
-    "dot": ([("./a.png", b"x")], "not a plain path"),
-    "link": ([(special("a.png", stat.S_IFLNK | 0o777), b"/etc/passwd")], "link or a device"),
-    "device": ([(special("a.png", stat.S_IFCHR | 0o666), b"")], "link or a device"),
-    "pipe": ([(special("a.png", stat.S_IFIFO | 0o666), b"")], "link or a device"),
-    "file and folder": ([("a", b"x"), ("a/b.png", b"x")], "a file and a folder"),
-}
-
-
-@pytest.mark.parametrize(("members", "problem"), HOSTILE.values(), ids=HOSTILE)
-def test_hostile_archives_are_refused(tmp_path, members, problem):
-    (tmp_path / "in").mkdir()
-    path = make_zip(tmp_path / "in" / "set.zip", [("ok.png", b"y"), *members])
-    with pytest.raises(CorruptFileError, match=problem):
-        unzip(path)
-    assert [entry.name for entry in (tmp_path / "in").iterdir()] == ["set.zip"]
-    assert [entry.name for entry in tmp_path.iterdir()] == ["in"]
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_same_name_twice_is_refused(tmp_path):
-    path = make_zip(tmp_path / "set.zip", [("a.png", b"first"), ("a.png", b"other")])
-    with pytest.raises(CorruptFileError, match=r"'a\.png' is there twice"):
-        unzip(path)
-
-
-def test_all_problems_are_listed_up_to_ten(tmp_path):
-    path = make_zip(tmp_path / "set.zip", [(f"../{number}", b"x") for number in range(13)])
-    with pytest.raises(CorruptFileError, match=r"(?s)'\.\./0'.*'\.\./9'.*and 3 more"):
-        unzip(path)
-
-
-def test_other_compressions_and_encryption_are_refused(tmp_path):
-    with pytest.raises(CorruptFileError, match="deflate"):
-        unzip(make_zip(tmp_path / "bz2.zip", FILES, zipfile.ZIP_BZIP2))
-    path = make_zip(tmp_path / "set.zip", {"a.png": b"x"}, zipfile.ZIP_STORED)
-    data = bytearray(path.read_bytes())
-    data[6] |= 1  # flag in the header of the member
-    data[data.index(b"PK\x01\x02") + 8] |= 1  # and in the directory
-    path.write_bytes(data)
-    with pytest.raises(CorruptFileError, match="encrypted"):
-        unzip(path)
-
-
-def test_too_large_archives_are_refused(tmp_path, monkeypatch):
-    path = make_zip(tmp_path / "set.zip", {"a.png": b"0" * 10_000_000})
-    with pytest.raises(CorruptFileError, match="most_bytes"):
-        unzip(path, most_bytes=9_999_999)
-    monkeypatch.setattr(fetching, "_RATIO_FROM_BYTES", 1_000_000)
-    with pytest.raises(CorruptFileError, match="most_ratio"):
-        unzip(path)
-    assert not (tmp_path / "set").exists()
-    assert unzip(path, most_ratio=2000).is_dir()
-
-
-def test_link_within_the_target_folder_is_not_followed(tmp_path):
-    path = make_zip(tmp_path / "set.zip", FILES)
-    (tmp_path / "outside").mkdir()
-    (tmp_path / "set").mkdir()
-    (tmp_path / "set" / "sub").symlink_to(tmp_path / "outside")
-    with pytest.raises(CorruptFileError, match="outside"):
-        unzip(path)
-    assert list((tmp_path / "outside").iterdir()) == []
-
-
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04"], ids=["empty", "text", "header only"])
-def test_what_is_no_archive(tmp_path, content):
-    (tmp_path / "set.zip").write_bytes(content)
-    with pytest.raises(CorruptFileError, match=r"set\.zip cannot be unpacked"):
-        unzip(tmp_path / "set.zip")
-
-
-def test_archive_without_suffix(tmp_path):
-    with pytest.raises(CorruptFileError, match="suffix"):
-        unzip(make_zip(tmp_path / "set", FILES))
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    changes=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4), cut=st.booleans()
-)
-def test_damaged_archives_give_one_error_and_no_folder(tmp_path_factory, changes, cut):
-    folder = tmp_path_factory.mktemp("damaged")
-    path = make_zip(folder / "set.zip", {"a.png": b"first" * 50, "sub/c.png": b"third"})
-    damaged = bytearray(path.read_bytes())
-    for position, byte in changes:
-        damaged[position % len(damaged)] = byte
-    path.write_bytes(damaged[: changes[0][0] % len(damaged)] if cut else damaged)
-    try:
-        unzip(path)
-    except CorruptFileError:
-        assert not (folder / "set").exists()
-    assert {entry.name for entry in folder.iterdir()} <= {"set.zip", "set", "set.lock"}
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,15 @@
 """Packages hold exactly what was given, are the same bytes every time, and come back through S3 as they were."""
 
+import ast
 import contextlib
+import copy
+import errno
 import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
 import zipfile
 from pathlib import Path
 
@@ -32,6 +40,7 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set,
     package_stimulus_set_locally,
+    registration_code,
     upload_to_s3,
 )
 from brainscore_core.supported_data_standards.brainio.s3 import (
@@ -87,6 +96,16 @@ def make_neural(ids=IDS, **attrs):
         dims=["presentation", "neuroid", "time_bin"],
         attrs=attrs,
     )
+
+
+def make_images(folder, names):
+    folder.mkdir()
+    for number, name in enumerate(names):
+        if name.endswith(".bin"):
+            (folder / name).write_bytes(np.random.default_rng(number).bytes(200_000))
+        else:
+            Image.new("RGB", (8, 8), color=(number, 0, 0)).save(folder / name)
+    return folder
 
 
 # --- local packages ---------------------------------------------------------------------------------------------------
@@ -222,7 +241,7 @@ def test_broken_stimulus_sets_are_refused(stimuli, tmp_path, change, problems):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("identifier", [None, "", "a b", "../a", "a/b", 5])
+@pytest.mark.parametrize("identifier", ["", "a b", "../a", "a/b", 5])
 def test_unusable_identifiers_are_refused(stimuli, tmp_path, identifier):
     with pytest.raises(StimulusError, match="identifier"):
         package_stimulus_set_locally(stimuli, identifier, tmp_path / "out")
@@ -483,173 +502,373 @@ def test_invalid_data_is_not_uploaded(s3_client, stimuli):
     assert s3_client.list_objects_v2(Bucket=BUCKET)["KeyCount"] == 0
 
 
-# --- the tutorials, with small data -----------------------------------------------------------------------------------
+# --- identifiers that are left out ------------------------------------------------------------------------------------
 
 
-def make_images(folder, names):
+def test_identifiers_default_to_those_of_the_data(stimuli, tmp_path):
+    assert package_stimulus_set_locally(stimuli, downloads_path=tmp_path)["identifier"] == "MyExperiment2024.first"
+    linked = make_neural(stimulus_set=stimuli)
+    package = package_data_assembly_locally(linked, downloads_path=tmp_path)
+    assert package["identifier"] == "MyExperiment2024.first"
+    assert NeuroidAssembly.from_files(package["path"], stimulus_set_identifier=None) is not None
+    assert stored_attrs(package)["stimulus_set_identifier"] == "MyExperiment2024.first"
+    given = package_data_assembly_locally(make_neural(), stimulus_set=stimuli, downloads_path=tmp_path)
+    assert given == package
+    linked.name = "MyExperiment2024.IT"
+    package = package_data_assembly_locally(linked, downloads_path=tmp_path)
+    assert package["identifier"] == "MyExperiment2024.IT"
+    linked.attrs["identifier"] = "MyExperiment2024.V4"  # as it was loaded
+    assert package_data_assembly_locally(linked, downloads_path=tmp_path)["identifier"] == "MyExperiment2024.V4"
+    assert package_data_assembly_locally(linked, "B2024", None, downloads_path=tmp_path)["identifier"] == "B2024"
+    assert "stimulus_set_identifier" not in stored_attrs({"path": tmp_path / "assy_B2024.nc"})
+
+
+def stored_attrs(package):
+    with xr.open_dataset(package["path"], engine="h5netcdf") as stored:
+        return {**stored.attrs, **stored["data"].attrs}
+
+
+def test_without_any_identifier_the_error_says_what_to_set(stimuli, tmp_path):
+    stimuli.identifier = None
+    with pytest.raises(StimulusError, match=r"stimulus_set\.name = "):
+        package_stimulus_set_locally(stimuli, downloads_path=tmp_path)
+    with pytest.raises(AssemblyError, match=r"identifier is None(.|\n)*which stimulus set was shown"):
+        package_data_assembly_locally(make_neural(), downloads_path=tmp_path)
+    assert list(tmp_path.glob("*.nc")) == []
+
+
+def test_expected_nans_are_declared_in_the_file(tmp_path):
+    assembly = make_neural()
+    assembly.values[0, 0, 0] = np.nan
+    package = package_data_assembly_locally(assembly, "A", "A", downloads_path=tmp_path, nans_expected=True)
+    assert stored_attrs(package)["nans_expected"] == 1
+    again = package_data_assembly_locally(
+        NeuroidAssembly.from_files(package["path"]), "A", "A", downloads_path=tmp_path
+    )
+    assert again["sha1"] == package["sha1"]
+
+
+# --- the same bytes everywhere ----------------------------------------------------------------------------------------
+
+PACKAGE_IN_ANY_ORDER = """
+import json, random, sys
+from pathlib import Path
+import numpy as np
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.packaging import (
+    package_data_assembly_locally, package_stimulus_set_locally)
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+folder, target, seed = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+shuffled = lambda mapping: dict(random.Random(seed).sample(sorted(mapping.items()), len(mapping)))
+columns = {"stimulus_id": ["a", "b"], "object_name": ["x", "y"], "size": [0.1, 2e-9], "animate": [True, False]}
+stimuli = StimulusSet(shuffled(columns))
+stimuli.stimulus_paths = shuffled({"a": folder / "a.png", "b": folder / "b.png"})
+first = package_stimulus_set_locally(stimuli, "A2024", target)
+attrs = {"units": "Hz", "session": "s1", "rate": 3, "parts": ["V4", "IT"], "extra": {"k": {"x": 1, "y": 2}}}
+assembly = NeuroidAssembly(
+    np.random.default_rng(0).random((200, 30)),
+    coords={"stimulus_id": ("presentation", ["a", "b"] * 100), "repetition": ("presentation", np.arange(200) // 2),
+            "neuroid_id": ("neuroid", [f"n{i}" for i in range(30)]), "region": ("neuroid", ["V4"] * 15 + ["IT"] * 15)},
+    dims=["presentation", "neuroid"], attrs=shuffled(attrs))
+second = package_data_assembly_locally(assembly, "A2024", "A2024", downloads_path=target,
+                                       extras=shuffled({"p": assembly[:3], "q": assembly[:2]}))
+print(json.dumps([first["csv_sha1"], first["zip_sha1"], second["sha1"]]))
+"""
+
+
+def test_the_same_bytes_in_every_process(tmp_path):
+    folder = make_images(tmp_path / "stimuli", ["a.png", "b.png"])
+    found = set()
+    for seed in (0, 1, 2):
+        command = [sys.executable, "-c", PACKAGE_IN_ANY_ORDER, str(folder), str(tmp_path / f"out{seed}"), str(seed)]
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed), "TZ": ["UTC", "Asia/Tokyo", "America/Lima"][seed]}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        found.add(tuple(json.loads(done.stdout)))
+    assert len(found) == 1
+    (digests,) = found
+    assert len(set(digests)) == 3
+
+
+# --- nothing else changes ---------------------------------------------------------------------------------------------
+
+
+def test_the_input_is_never_changed(stimuli, tmp_path):
+    stimuli.attrs["origin"] = {"lab": ["a", "b"]}
+    assembly = make_neural(
+        stimulus_set=stimuli, units="Hz", sessions={"monkey": [1, 2]}, table=pd.DataFrame({"x": [1]})
+    )
+    assembly.values[0, 0, 0] = np.nan
+    extra = MetadataAssembly([5.0], coords={"session": ("event", ["s1"])}, dims=["event"], attrs={"a": [1]})
+    table, paths = pd.DataFrame(stimuli).copy(deep=True), dict(stimuli.stimulus_paths)
+    side, values = copy.deepcopy(stimuli.attrs), assembly.values.copy()
+    attrs = copy.deepcopy({key: value for key, value in assembly.attrs.items() if key != "stimulus_set"})
+    coords, extra_before = (
+        {name: coord.copy(deep=True) for name, coord in assembly.coords.items()},
+        extra.copy(deep=True),
+    )
+    files = {path: path.read_bytes() for path in paths.values()}
+
+    package_stimulus_set_locally(stimuli, "A2024", tmp_path / "out")
+    package_data_assembly_locally(
+        assembly, "A2024", "A2024", downloads_path=tmp_path / "out", extras={"e": extra}, nans_expected=True
+    )
+    with pytest.raises(AssemblyError):
+        package_data_assembly_locally(assembly, "a b", downloads_path=tmp_path / "out")
+
+    pd.testing.assert_frame_equal(pd.DataFrame(stimuli), table)
+    assert (stimuli.stimulus_paths, stimuli.attrs, stimuli.identifier) == (paths, side, "MyExperiment2024.first")
+    assert {path: path.read_bytes() for path in paths.values()} == files
+    np.testing.assert_array_equal(assembly.values, values)
+    assert assembly.attrs.pop("stimulus_set") is stimuli
+    assert assembly.attrs.pop("table").equals(attrs.pop("table"))
+    assert assembly.attrs == attrs
+    assert list(assembly.attrs) == list(attrs)
+    assert list(assembly.coords) == list(coords)
+    assert all(assembly.coords[name].identical(coord) for name, coord in coords.items())
+    assert extra.identical(extra_before)
+    assert extra.attrs == {"a": [1]}
+
+
+def test_videos_and_sounds_package_as_images_do(tmp_path):
+    box = lambda kind, content: (len(content) + 8).to_bytes(4, "big") + kind + content  # noqa: E731 - one line says it
+    contents = {
+        "clip.mp4": box(b"ftyp", b"isom") + box(b"moov", b"x") + box(b"mdat", b"y" * 50),
+        "sound.WAV": b"RIFF" + (12).to_bytes(4, "little") + b"WAVEfmt 1234",
+        "other.webm": b"\x1a\x45\xdf\xa3" + b"z" * 30,
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    stimulus_set = StimulusSet({"stimulus_id": ["one", "two", "three"]})
+    stimulus_set.stimulus_paths = dict(zip(["one", "two", "three"], map(tmp_path.joinpath, contents), strict=True))
+    package = package_stimulus_set_locally(stimulus_set, "Videos2024", tmp_path / "out")
+    loaded = StimulusSet.from_files(package["csv_path"], unzip(package["zip_path"]))
+    assert [path.name for path in loaded.stimulus_paths.values()] == ["one.mp4", "two.WAV", "three.webm"]
+    assert [path.read_bytes() for path in loaded.stimulus_paths.values()] == list(contents.values())
+    (tmp_path / "clip.mp4").write_bytes(contents["clip.mp4"][:-1])
+    with pytest.raises(StimulusError, match=r"'one': .*clip\.mp4 is cut"):
+        package_stimulus_set_locally(stimulus_set, "Videos2024", tmp_path / "out")
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+PACKAGE_FOR_EVER = """
+import sys, itertools
+from pathlib import Path
+import numpy as np
+from brainscore_core.supported_data_standards.brainio import packaging
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+folder, target = Path(sys.argv[1]), Path(sys.argv[2])
+ids = [path.stem for path in sorted(folder.iterdir())]
+stimuli = StimulusSet({"stimulus_id": ids})
+stimuli.stimulus_paths = {path.stem: path for path in folder.iterdir()}
+assembly = NeuroidAssembly(
+    np.random.default_rng(0).random((len(ids), 20000)), dims=["presentation", "neuroid"],
+    coords={"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [f"n{i}" for i in range(20000)])})
+print("ready", flush=True)
+for number in itertools.count():
+    packaging.package_stimulus_set_locally(stimuli.assign(number=number), "A2024", target)
+    packaging.package_data_assembly_locally(assembly + number, "A2024", "A2024", downloads_path=target)
+"""
+
+
+def kill_while_packaging(tmp_path, trials):
+    """Kill the packaging process ``trials`` times and look at what is there under final names each time."""
+    folder = make_images(tmp_path / "stimuli", [f"s{number}.bin" for number in range(6)])
+    target = tmp_path / "out"
+    rng, seen = np.random.default_rng(0), 0
+    for _ in range(trials):
+        command = [sys.executable, "-c", PACKAGE_FOR_EVER, str(folder), str(target)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(rng.uniform(0, 0.3))
+            process.kill()
+        names = {path.name for path in target.glob("[!.]*")} if target.exists() else set()
+        assert names <= {"stimulus_A2024.csv", "stimulus_A2024.zip", "assy_A2024.nc"}
+        seen += len(names)
+        if "stimulus_A2024.zip" in names:
+            with zipfile.ZipFile(target / "stimulus_A2024.zip") as archive:
+                assert archive.testzip() is None
+                assert len(archive.namelist()) == 6
+        if "stimulus_A2024.csv" in names:
+            assert pd.read_csv(target / "stimulus_A2024.csv")["filename"].tolist() == [f"s{n}.bin" for n in range(6)]
+        if "assy_A2024.nc" in names:
+            loaded = NeuroidAssembly.from_files(target / "assy_A2024.nc")
+            assert np.isfinite(loaded.values).all()
+            assert loaded.shape == (6, 20000)
+        for path in target.glob("*") if target.exists() else []:
+            if rng.random() < 0.5:
+                path.unlink()  # so that trials start with and without earlier files
+    assert seen
+
+
+def test_kill_leaves_no_half_written_file(tmp_path):
+    kill_while_packaging(tmp_path, trials=20)
+
+
+@pytest.mark.slow
+def test_a_hundred_kills_leave_no_half_written_file(tmp_path):
+    kill_while_packaging(tmp_path, trials=100)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Give a function that mounts a small memory disk with options, or skip where that is not permitted."""
+    mounted = []
+
+    def mount(options):
+        folder = tmp_path / f"disk{len(mounted)}"
+        folder.mkdir()
+        if sys.platform != "linux" or os.geteuid() != 0:
+            pytest.skip("mounting a small disk needs root on Linux")
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            pytest.skip("mounting a small disk is not permitted here")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def large_stimuli(folder):
     folder.mkdir()
-    for number, name in enumerate(names):
-        Image.new("RGB", (8, 8), color=(number, 0, 0)).save(folder / name)
-    return folder
+    stimulus_set = StimulusSet({"stimulus_id": ["a", "b", "c"]})
+    stimulus_set.stimulus_paths = {name: folder / f"{name}.bin" for name in "abc"}
+    for path in stimulus_set.stimulus_paths.values():
+        path.write_bytes(np.random.default_rng(0).bytes(400_000))
+    return stimulus_set
 
 
-def test_tutorial_data_packaging(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    stimuli_dir = make_images(tmp_path / "stimuli", ["face_happy.jpg", "face_sad.jpg", "car.jpg", "house.jpg"])
-    stimuli_data = [
-        {"stimulus_id": "img_000", "category": "face", "emotion": "happy"},
-        {"stimulus_id": "img_001", "category": "face", "emotion": "sad"},
-        {"stimulus_id": "img_002", "category": "object", "subcategory": "car"},
-        {"stimulus_id": "img_003", "category": "object", "subcategory": "house"},
-    ]
-    stimulus_set = StimulusSet(stimuli_data)
-    stimulus_set.stimulus_paths = {
-        "img_000": str(stimuli_dir / "face_happy.jpg"),
-        "img_001": str(stimuli_dir / "face_sad.jpg"),
-        "img_002": str(stimuli_dir / "car.jpg"),
-        "img_003": str(stimuli_dir / "house.jpg"),
-    }
-    stimulus_set.name = "MyExperiment2024"
-    packaged = package_stimulus_set_locally(proto_stimulus_set=stimulus_set, stimulus_set_identifier=stimulus_set.name)
-    assert list(packaged) == ["identifier", "csv_path", "zip_path", "csv_sha1", "zip_sha1"]
-    assert packaged["csv_path"].endswith("/Downloads/brainscore_packages/stimulus_MyExperiment2024.csv")
-    assert packaged["zip_path"].endswith("/Downloads/brainscore_packages/stimulus_MyExperiment2024.zip")
-
-    assembly = NeuroidAssembly(
-        np.random.default_rng(0).random((12, 10, 10)),
+def large_assembly():
+    return NeuroidAssembly(
+        np.random.default_rng(0).random((300, 1000)),
         coords={
-            "stimulus_id": ("presentation", [f"img_{i % 4:03d}" for i in range(12)]),
-            "repetition": ("presentation", [i % 3 for i in range(12)]),
-            "neuroid_id": ("neuroid", [f"neuron_{i:03d}" for i in range(10)]),
-            "region": ("neuroid", ["V4"] * 5 + ["IT"] * 5),
-            "animal": ("neuroid", ["monkey_A"] * 10),
-            "time_bin_start": ("time_bin", list(range(0, 100, 10))),
-            "time_bin_end": ("time_bin", list(range(10, 110, 10))),
+            "stimulus_id": ("presentation", [f"s{number}" for number in range(300)]),
+            "neuroid_id": ("neuroid", [f"n{number}" for number in range(1000)]),
         },
-        dims=["presentation", "neuroid", "time_bin"],
+        dims=["presentation", "neuroid"],
     )
-    assembly.attrs["experiment_date"] = "2024-03-22"
-    assembly.attrs["sampling_rate"] = 280000  # Hz
-    packaged = packaging.package_data_assembly_locally(
-        proto_data_assembly=assembly,
-        assembly_identifier=stimulus_set.name,
-        stimulus_set_identifier=stimulus_set.name,
-        assembly_class_name="NeuroidAssembly",
-    )
-    assert list(packaged) == ["identifier", "path", "sha1", "cls"]
-    assert packaged["path"].endswith("/Downloads/brainscore_packages/assy_MyExperiment2024.nc")
-
-    # the checklist
-    assert stimulus_set["stimulus_id"].nunique() == len(stimulus_set)
-    assert all(Path(path).exists() for path in stimulus_set.stimulus_paths.values())
-    assert set(assembly["stimulus_id"].values) <= set(stimulus_set["stimulus_id"])
 
 
-def test_tutorial_stimulus_set_from_a_csv_file(tmp_path):
-    stimuli_directory = make_images(tmp_path / "stimuli", ["1.png", "2.png"])
-    (tmp_path / "stimuli.csv").write_text("stimulus_id,filename,category\n1,1.png,face\n2,2.png,car\n")
-    df = pd.read_csv(tmp_path / "stimuli.csv")
-    df["stimulus_id"] = df["stimulus_id"].astype(str)
-    if "filename" in df.columns:
-        df = df.rename(columns={"filename": "image_filename"})
-    stimulus_set = StimulusSet(df)
-    stimulus_set.name = "MyExperiment2024"
-    filename_col = "image_filename" if "image_filename" in stimulus_set.columns else "filename"
-    stimulus_set.stimulus_paths = {
-        str(row["stimulus_id"]): Path(stimuli_directory) / row[filename_col] for _, row in stimulus_set.iterrows()
+def test_full_disk(small_disk, tmp_path):
+    disk = small_disk("size=1m")
+    with pytest.raises(
+        OSError, match=rf"'A2024' cannot be packaged to {disk}/new: .*Nothing was left.*downloads_path"
+    ) as found:
+        package_stimulus_set_locally(large_stimuli(tmp_path / "stimuli"), "A2024", disk / "new")
+    assert found.value.errno == errno.ENOSPC
+    assert list(disk.iterdir()) == []
+    with pytest.raises(OSError, match=rf"'A2024' cannot be packaged to {disk}: No space left .*Nothing was left"):
+        package_data_assembly_locally(large_assembly(), "A2024", "A2024", downloads_path=disk)
+    assert list(disk.iterdir()) == []
+
+
+def test_full_disk_leaves_the_earlier_package(small_disk, tmp_path):
+    disk = small_disk("size=1m")
+    small = make_stimuli(tmp_path / "small")
+    before = package_stimulus_set_locally(small, "A2024", disk)
+    with pytest.raises(OSError, match="cannot be packaged"):
+        package_stimulus_set_locally(large_stimuli(tmp_path / "stimuli"), "A2024", disk)
+    assert {path.name for path in disk.iterdir()} == {"stimulus_A2024.csv", "stimulus_A2024.zip"}
+    assert (sha1_hash(before["csv_path"]), sha1_hash(before["zip_path"])) == (before["csv_sha1"], before["zip_sha1"])
+
+
+def test_read_only_folder(small_disk, stimuli):
+    disk = small_disk("size=1m,ro")
+    with pytest.raises(OSError, match=rf"'A2024' cannot be packaged to {disk}: .*Read-only") as found:
+        package_stimulus_set_locally(stimuli, "A2024", disk)
+    assert found.value.errno == errno.EROFS
+    with pytest.raises(OSError, match=rf"cannot be packaged to {disk}/new: .*Read-only"):
+        package_data_assembly_locally(make_neural(), "A2024", "A2024", downloads_path=disk / "new")
+    assert list(disk.iterdir()) == []
+
+
+def test_folder_that_is_a_file(stimuli, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OSError, match=r"'A2024' cannot be packaged to .*file/sub"):
+        package_stimulus_set_locally(stimuli, "A2024", tmp_path / "file" / "sub")
+
+
+# --- registration -----------------------------------------------------------------------------------------------------
+
+
+def run_registration(code):
+    """Run pasted code with registries of its own; every import of the library's names is the one of the library."""
+    registered = {}
+    exec(compile(code, "__init__.py", "exec"), registered)  # noqa: S102 - the code under test
+    return registered
+
+
+@pytest.fixture
+def clean_registries():
+    import brainscore_vision
+
+    registries = brainscore_vision.data_registry, brainscore_vision.stimulus_set_registry
+    before = [dict(registry) for registry in registries]
+    yield brainscore_vision
+    for registry, content in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(content)
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_registration_code_loads_the_data(s3_client, stimuli, tmp_path, clean_registries, versioned):
+    if versioned:
+        s3_client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+    bucket = f"{BUCKET}/brainscore-vision/data/user_1"
+    first = package_stimulus_set_locally(stimuli, downloads_path=tmp_path)
+    second = package_data_assembly_locally(make_neural(stimulus_set=stimuli), downloads_path=tmp_path)
+    versions = {
+        name: upload_to_s3(path, bucket, Path(path).name).get("VersionId")
+        for name, path in {
+            "csv_version_id": first["csv_path"],
+            "zip_version_id": first["zip_path"],
+            "version_id": second["path"],
+        }.items()
     }
-    packaged = package_stimulus_set_locally(stimulus_set, stimulus_set.name, tmp_path / "out")
-    loaded = StimulusSet.from_files(packaged["csv_path"], unzip(packaged["zip_path"]))
-    assert loaded["stimulus_id"].tolist() == ["1", "2"]  # texts, as they were packaged
+    code = registration_code(first, second, bucket=bucket, **versions)
+    run_registration(code)
+    loaded = clean_registries.load_dataset("MyExperiment2024.first")
+    assert type(loaded) is NeuroidAssembly
+    np.testing.assert_array_equal(loaded.values, make_neural().values)
+    assert loaded.identifier == loaded.stimulus_set.identifier == "MyExperiment2024.first"
+    stimulus_set = clean_registries.load_stimulus_set("MyExperiment2024.first")
+    assert stimulus_set["stimulus_id"].tolist() == IDS
+    assert ("None" in code) is not versioned
 
 
-@pytest.mark.parametrize(
-    "assembly",
-    [
-        BehavioralAssembly(
-            np.array([1, 0, 1]),
-            coords={
-                "stimulus_id": ("presentation", ["img_000", "img_001", "img_002"]),
-                "subject": ("presentation", ["subj_01"] * 3),
-                "response_time": ("presentation", [0.5, 0.7, 0.4]),
-                "correct": ("presentation", [1, 0, 1]),
-            },
-            dims=["presentation"],
-        ),
-        BehavioralAssembly(
-            np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1]]),
-            coords={
-                "stimulus_id": ("presentation", ["img_000", "img_001"]),
-                "choice": ("choice", ["A", "B", "C"]),
-            },
-            dims=["presentation", "choice"],
-        ),
-        BehavioralAssembly(
-            ["dog", "dog", "cat"],
-            coords={
-                "stimulus_id": ("presentation", ["image1", "image2", "image3"]),
-                "sample_object": ("presentation", ["dog", "cat", "cat"]),
-                "distractor_object": ("presentation", ["cat", "dog", "dog"]),
-            },
-            dims=["presentation"],
-        ),
-    ],
-    ids=["binary", "probabilities", "words"],
-)
-def test_tutorial_behavioral_assemblies(tmp_path, assembly):
-    package = package_data_assembly_locally(assembly, "A2024", "A2024", "BehavioralAssembly", tmp_path)
-    loaded = BehavioralAssembly.from_files(package["path"])
-    np.testing.assert_array_equal(loaded.values, assembly.values)
-    for name in assembly.coords:
-        np.testing.assert_array_equal(loaded[name].values, assembly[name].values)
+def test_registration_code_of_uploads(s3_client, stimuli, clean_registries):
+    first = package_stimulus_set(None, stimuli, "A2024", BUCKET)
+    second = package_data_assembly(None, make_neural(), "A2024.IT", "A2024", "NeuroidAssembly", BUCKET)
+    run_registration(registration_code(first))
+    run_registration(registration_code(assembly_package=second, stimulus_set_identifier="A2024"))
+    assert clean_registries.load_dataset("A2024.IT").stimulus_set.identifier == "A2024"
 
 
-def test_tutorial_upload(s3_client, tmp_path):
-    stimuli_directory = make_images(tmp_path / "stimuli", ["dog_1.png", "cat_1.png", "cat_2.png"])
-    stimuli = []
-    stimulus_paths = {}
-    for filepath in Path(stimuli_directory).glob("*.png"):
-        stimulus_id = filepath.stem
-        object_name = filepath.stem.split("_")[0]
-        stimulus_paths[stimulus_id] = filepath
-        stimuli.append({"stimulus_id": stimulus_id, "object_name": object_name})
-    stimuli = StimulusSet(stimuli)
-    stimuli.stimulus_paths = stimulus_paths
-    stimuli.name = "AuthorYear"
-    packaged_stimulus_metadata = package_stimulus_set(
-        catalog_name=None, proto_stimulus_set=stimuli, stimulus_set_identifier=stimuli.name, bucket_name=BUCKET
-    )
-    assembly = BehavioralAssembly(
-        ["dog", "dog", "cat"],
-        coords={
-            "stimulus_id": ("presentation", ["dog_1", "cat_1", "cat_2"]),
-            "sample_object": ("presentation", ["dog", "cat", "cat"]),
-        },
-        dims=["presentation"],
-    )
-    assembly.name = "authoryear"
-    packaged_assembly_metadata = package_data_assembly(
-        proto_data_assembly=assembly,
-        assembly_identifier=assembly.name,
-        stimulus_set_identifier=stimuli.name,
-        assembly_class_name="BehavioralAssembly",
-        bucket_name=BUCKET,
-        catalog_identifier=None,
-    )
-    assert packaged_assembly_metadata["cls"] == "BehavioralAssembly"
-    loaded = load_assembly_from_s3(
-        identifier="authoryear",
-        version_id=packaged_assembly_metadata["version_id"],
-        sha1=packaged_assembly_metadata["sha1"],
-        bucket=BUCKET,
-        cls=BehavioralAssembly,
-        stimulus_set_loader=lambda: load_stimulus_set_from_s3(
-            filename_prefix="stimulus_", **packaged_stimulus_metadata
-        ),
-    )
-    np.testing.assert_array_equal(loaded.dims, ["presentation"])
-    assert loaded["object_name"].values.tolist() == ["dog", "cat", "cat"]
-    assert len(loaded.stimulus_set) == 3
+def test_registration_code_is_tidy_and_says_what_is_missing(stimuli, tmp_path):
+    first = package_stimulus_set_locally(stimuli, "A2024", tmp_path)
+    second = package_data_assembly_locally(make_neural(), "A2024", "A2024", downloads_path=tmp_path)
+    code = registration_code(first, second)
+    assert code.count('bucket="...",  # where the upload put it') == 2
+    compile(code, "__init__.py", "exec")
+    alone = registration_code(assembly_package=second, bucket="b", library="brainscore_language")
+    assert "stimulus" not in alone
+    assert "from brainscore_language import data_registry" in alone
+    with pytest.raises(ConfigurationError, match="nothing to register"):
+        registration_code()
+    with pytest.raises(ConfigurationError, match=r"stimulus set lacks csv_sha1, zip_sha1"):
+        registration_code(second)
+
+
+def test_registration_code_quotes_what_it_is_given(tmp_path):
+    package = {"identifier": 'A"2024\\', "sha1": "x", "cls": "NeuroidAssembly"}
+    tree = ast.parse(registration_code(assembly_package=package, bucket="b'\n"))
+    constants = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert {'A"2024\\', "b'\n"} <= constants
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -678,3 +897,13 @@ def test_tables_come_back_as_they_were(tmp_path_factory, rows):
     np.testing.assert_array_equal(loaded["float"].to_numpy(dtype=float), floats)
     assert loaded["integer"].tolist() == integers
     assert loaded["boolean"].tolist() == booleans
+
+
+@pytest.mark.parametrize("bibtex", ["@article{a2024,\n  title={A {\\'e}tude}\n}", 'ends in a "quote"', 'has """ three'])
+def test_registration_holds_the_citation_as_it_is(bibtex):
+    package = {"identifier": "A2024", "sha1": "3c45", "cls": "PropertyAssembly"}
+    code = registration_code(assembly_package=package, bucket="storage", bibtex=bibtex)
+    (assigned,) = [
+        node for node in ast.parse(code).body if isinstance(node, ast.Assign) and node.targets[0].__class__ is ast.Name
+    ]
+    assert ast.literal_eval(assigned.value) == bibtex

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from moto.server import ThreadedMotoServer
 
-from brainscore_core.errors import ChecksumError, CorruptFileError, DownloadError, MissingStimulusError, StimulusError
+from brainscore_core.errors import (
+    ChecksumError,
+    ConfigurationError,
+    CorruptFileError,
+    DownloadError,
+    MissingStimulusError,
+    StimulusError,
+)
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
 from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio._netcdf import write_netcdf
@@ -126,6 +133,12 @@ def test_load_folder(storage, tmp_path):
     assert {path.name: path.read_bytes() for path in (tmp_path / "new").glob("?.bin")} == {"a.bin": b"a", "b.bin": b"b"}
 
 
+def test_load_folder_with_an_absent_file(storage, tmp_path):
+    put(storage, "folder/a.bin", b"a")
+    with pytest.raises(DownloadError, match=r"key 'folder/absent\.bin'"):
+        s3.load_folder_from_s3(BUCKET, "folder", [("a.bin", None, None), ("absent.bin", None, None)], tmp_path / "new")
+
+
 def test_download_file_if_not_exists(storage, tmp_path):
     put(storage, "tests/features.nc", b"features")
     s3.download_file_if_not_exists(tmp_path / "features.nc", bucket=BUCKET, remote_filepath="tests/features.nc")
@@ -230,6 +243,28 @@ def test_patched_data_path_is_used(storage, tmp_path, monkeypatch):
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
     stimuli = s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
     assert stimuli.get_stimulus("a").is_relative_to(tmp_path / "patched")
+
+
+def test_stimulus_set_from_a_mirror_without_network(storage, tmp_path, own_homes, monkeypatch):
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS, folder="vision/data/")
+    folder = tmp_path / "mirror" / BUCKET / "vision" / "data"
+    folder.mkdir(parents=True)
+    for ending in ("csv", "zip"):
+        key = f"vision/data/stimulus_lab_Made2024.{ending}"
+        (folder / f"stimulus_lab_Made2024.{ending}").write_bytes(
+            storage.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+        )
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
+    stimuli = s3.load_stimulus_set_from_s3(bucket=f"{BUCKET}/vision/data", **reference)
+    assert stimuli.get_stimulus("a").read_bytes() == b"A"
+    assert stimuli.get_stimulus("a").is_relative_to(own_homes / "brainio")
+
+
+def test_digest_cannot_name_another_folder():
+    with pytest.raises(ConfigurationError, match="no SHA-1 digest"):
+        s3.get_path("X", "csv", BUCKET, None, "../../outside")
 
 
 # --- assemblies -------------------------------------------------------------------------------------------------------

@@ -291,3 +291,66 @@ def test_loader_class_can_be_overridden(tmp_path):
     assert type(loaded) is Shouting
     assert loaded["object_name"].tolist() == ["CAR"]
     assert loaded.get_stimulus("a") == folder / "a.png"
+
+
+# --- damaged and hostile tables ---------------------------------------------------------------------------------------
+
+
+def load_table(tmp_path, content, names=("a.png", "b.png")):
+    (tmp_path / "set.csv").write_bytes(content)
+    for name in names:
+        (tmp_path / name).write_bytes(b"x")
+    return StimulusSet.from_files(tmp_path / "set.csv", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"stimulus_id,filename\na,a.png\nb,b\0.png\n", "line 3 holds a NUL byte"),
+        (b"\0" * 100, "line 1 holds a NUL byte"),
+        (b"stimulus_id,filename\n\xff\xfe,a.png\n", "not text in UTF-8"),
+        (b"stimulus_id,filename,stimulus_id\na,a.png,b\n", "column twice .stimulus_id"),
+        (b"stimulus_id,filename,filename\na,a.png,b.png\n", "column twice .filename"),
+        (b"stimulus_id,filename\na,a.png,more\n", "more fields than its header"),
+        (b"stimulus_id,filename\na,a.png\nb,b.png,more\n", "no table"),
+        (b"", "no table"),
+        (b"stimulus_id,filename\na,../a.png\n", "outside of its folder .*'../a.png'"),
+        (b"stimulus_id,filename\na,sub/../../a.png\n", "outside of its folder"),
+        (b"stimulus_id,filename\na,/etc/passwd\n", "outside of its folder"),
+        (b"stimulus_id,filename\na,..\\a.png\n", "outside of its folder"),
+        (b'"stimulus_id","filename"\n"a","a.png', "no table"),
+    ],
+)
+def test_damaged_tables_are_refused(tmp_path, content, problem):
+    with pytest.raises(StimulusError, match=problem):
+        load_table(tmp_path, content)
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_byte_order_mark(tmp_path, quote):
+    text = "stimulus_id,filename\n007,a.png\n".replace("007", f"{quote}007{quote}")
+    text = text.replace("stimulus_id", f"{quote}stimulus_id{quote}")
+    stimuli = load_table(tmp_path, b"\xef\xbb\xbf" + text.encode())
+    assert list(stimuli.columns) == ["stimulus_id", "filename"]
+    assert stimuli["stimulus_id"].tolist() == ["007" if quote else 7]
+
+
+def test_other_columns_may_be_there_twice(tmp_path, caplog):
+    stimuli = load_table(tmp_path, b"stimulus_id,filename,note,note\na,a.png,first,second\n")
+    assert (stimuli["note"].tolist(), stimuli["note.1"].tolist()) == (["first"], ["second"])
+    assert "note" in caplog.text
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "=cmd|' /C calc'!A0", "+cmd", "-cmd", "@SUM(A1)", "=HYPERLINK(x)"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_formulas_are_text(tmp_path, cell, quote):
+    """What a spreadsheet program would evaluate is only text here, and comes back as it is."""
+    text = f"{quote}stimulus_id{quote},filename,note\na,a.png,{quote}{cell}{quote}\nb,b.png,{quote}{cell}{quote}\n"
+    assert load_table(tmp_path, text.encode())["note"].tolist() == [cell, cell]
+
+
+def test_quoted_numbers_with_signs_stay_text(tmp_path):
+    text = b'"stimulus_id","filename","note","value"\n"a","a.png","+5",-5\n"b","b.png","-5",5\n'
+    stimuli = load_table(tmp_path, text)
+    assert stimuli["note"].tolist() == ["+5", "-5"]
+    assert stimuli["value"].tolist() == [-5, 5]

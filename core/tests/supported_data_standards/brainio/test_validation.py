@@ -1,5 +1,8 @@
 """Every check finds what it is for, says where it is, and is silent about sound data."""
 
+import struct
+import wave
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,18 +12,38 @@ from brainscore_core.supported_data_standards.brainio._validation import (
     check_alignment,
     check_assembly,
     check_identifier,
+    check_repetitions,
     check_stimulus_columns,
     check_stimulus_files,
     check_stimulus_ids,
     check_stimulus_set,
     check_store_paths,
+    check_time_bins,
+    check_units,
+    check_values,
 )
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
+    DataAssembly,
     NeuroidAssembly,
     PropertyAssembly,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+
+def box(kind, content=b""):
+    return struct.pack(">I", len(content) + 8) + kind + content
+
+
+MP4 = box(b"ftyp", b"isom\0\0\0\0") + box(b"moov", b"\0" * 16) + box(b"mdat", b"\1" * 100)
+
+
+def errors(problems):
+    return [str(problem) for problem in problems if not problem.is_hint]
+
+
+def hints(problems):
+    return [str(problem) for problem in problems if problem.is_hint]
 
 
 @pytest.fixture
@@ -28,7 +51,7 @@ def stimuli(tmp_path):
     stimulus_set = StimulusSet({"stimulus_id": ["a", "b", "c"], "object_name": ["face", "car", "dog"]})
     Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
     Image.new("L", (4, 4)).save(tmp_path / "b.JPG", format="JPEG")
-    (tmp_path / "c.mp4").write_bytes(b"not looked into")
+    (tmp_path / "c.mp4").write_bytes(MP4)
     stimulus_set.stimulus_paths = {"a": tmp_path / "a.png", "b": str(tmp_path / "b.JPG"), "c": tmp_path / "c.mp4"}
     return stimulus_set
 
@@ -45,7 +68,16 @@ def test_sound_identifiers(identifier):
 @pytest.mark.parametrize("identifier", ["", None, 3, "a b", "a/b", "a\\b", "a:b", "a\nb", "<AuthorYear>", "what?"])
 def test_unusable_identifiers(identifier):
     (problem,) = check_identifier(identifier)
-    assert "identifier" in problem
+    assert "identifier" in problem.what
+    assert not problem.is_hint
+
+
+@pytest.mark.parametrize("identifier", ["majajHong2015", "Majaj..IT", "Majaj.", "2015Majaj", "M\u00fcller2015", "_A"])
+def test_unconventional_identifiers_are_hinted_at(identifier):
+    (problem,) = check_identifier(identifier, "data 'x'")
+    assert problem.is_hint
+    assert problem.where == "data 'x'"
+    assert "AuthorYear" in problem.what
 
 
 @pytest.mark.parametrize(
@@ -60,36 +92,39 @@ def test_unusable_identifiers(identifier):
     ],
 )
 def test_wrong_stimulus_ids(ids, expected):
-    problems = "; ".join(check_stimulus_ids(pd.DataFrame({"stimulus_id": pd.Series(ids, dtype=object)})))
+    problems = "; ".join(errors(check_stimulus_ids(pd.DataFrame({"stimulus_id": pd.Series(ids, dtype=object)}))))
     for part in expected:
         assert part.replace("holds texts", "has to hold texts") in problems
 
 
 def test_absent_stimulus_ids():
-    assert check_stimulus_set(StimulusSet({"x": [1]})) == ["there is no column 'stimulus_id'; the columns are ['x']"]
+    (problem,) = check_stimulus_set(StimulusSet({"stimulusid": [1]}))
+    assert problem.what == ("there is no column 'stimulus_id' (is it 'stimulusid'?); the columns are ['stimulusid']")
 
 
 def test_wrong_columns(stimuli):
     (problem,) = check_stimulus_columns(stimuli.assign(filename="x"))
-    assert "'filename'" in problem
-    assert "'stimulus_filename'" in problem
+    assert "'filename'" in problem.what
+    assert "'stimulus_filename'" in problem.fix
+    assert check_stimulus_columns(stimuli.assign(filename="x"), is_packaged=True) == []
     (problem,) = check_stimulus_columns(stimuli.rename(columns={"object_name": "stimulus_id"}))
-    assert "2 columns called 'stimulus_id'" in problem
+    assert "2 columns called 'stimulus_id'" in problem.what
+    assert len(check_stimulus_set(stimuli.rename(columns={"object_name": "stimulus_id"}))) == 1
     (problem,) = check_stimulus_columns(stimuli.assign(x=1).rename(columns={"x": 5}))
-    assert "column 5" in problem
+    assert "column 5" in problem.what
 
 
 @pytest.mark.parametrize("name", ["../a", "/a", "a/../b", "a//b", "./a", "a\\b", "C:a", "a\tb", "a/"])
 def test_wrong_store_paths(stimuli, name):
     stimuli["stimulus_path_within_store"] = [name, "fine", "sub/fine"]
     (problem,) = check_store_paths(stimuli)
-    assert repr(name) in problem
+    assert repr(name) in problem.what
 
 
 def test_slash_in_a_stimulus_id(stimuli):
     stimuli["stimulus_id"] = ["a/1", "b", "c"]
     (problem,) = check_store_paths(stimuli)
-    assert "stimulus_path_within_store" in problem
+    assert "stimulus_path_within_store" in problem.fix
 
 
 def test_broken_files(stimuli, tmp_path):
@@ -103,24 +138,83 @@ def test_broken_files(stimuli, tmp_path):
     (tmp_path / "folder").mkdir()
     stimulus_set = StimulusSet({"stimulus_id": [*names, "unlisted"]})
     stimulus_set.stimulus_paths = {name: tmp_path / name for name in names}
-    unlisted, broken = check_stimulus_files(stimulus_set)
-    assert unlisted == "1 of 6 stimuli have no entry in stimulus_paths: unlisted"
-    assert broken.startswith("5 of 6 stimulus files are not usable: ")
-    for part in (
-        "absent.png does not exist",
-        "empty.png is empty",
-        "text.png cannot be",
-        "cut.png cannot be",
-        "folder does",
+    unlisted, *broken = check_stimulus_files(stimulus_set)
+    assert (unlisted.where, unlisted.what) == ("stimulus 'unlisted'", "has no entry in stimulus_paths")
+    assert [problem.where for problem in broken] == [f"stimulus {name!r}" for name in names]
+    for problem, part in zip(
+        broken,
+        ("png does not exist", "png is empty", "text.png cannot be", "cut.png cannot be", "folder is no file"),
+        strict=True,
     ):
-        assert part in broken
+        assert part in problem.what
 
 
-def test_long_lists_are_cut(tmp_path):
-    stimulus_set = StimulusSet({"stimulus_id": [f"s{number}" for number in range(100)]})
-    stimulus_set.stimulus_paths = {}
-    (problem,) = check_stimulus_files(stimulus_set)
-    assert problem == "100 of 100 stimuli have no entry in stimulus_paths: s0, s1, s2, s3, s4 and 95 more"
+def write_wave(path):
+    with wave.open(str(path), "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(8000)
+        sound.writeframes(b"\0\1" * 100)
+    return path.read_bytes()
+
+
+def test_sound_videos_and_sounds(tmp_path):
+    contents = {
+        "a.mp4": MP4,
+        "large.mov": box(b"ftyp") + struct.pack(">I4sQ", 1, b"mdat", 26) + b"\1" * 10 + box(b"moov"),
+        "fragmented.m4v": box(b"ftyp") + box(b"moof", b"x"),
+        "a.webm": b"\x1a\x45\xdf\xa3" + b"x" * 10,
+        "a.avi": b"RIFF" + struct.pack("<I", 12) + b"AVI LIST1234",
+        "a.mp3": b"ID3" + b"\0" * 20,
+        "b.mp3": b"\xff\xfb\x90" + b"\0" * 20,
+        "a.ogg": b"OggS" + b"\0" * 20,
+        "a.flac": b"fLaC" + b"\0" * 20,
+        "notes.txt": b"anything",
+    }
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    write_wave(tmp_path / "a.wav")
+    stimulus_set = StimulusSet({"stimulus_id": [*contents, "a.wav"]})
+    stimulus_set.stimulus_paths = {name: tmp_path / name for name in stimulus_set["stimulus_id"]}
+    assert check_stimulus_files(stimulus_set) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.mp4", MP4[:-1], "is cut or damaged: its part 'mdat'"),
+        ("a.mp4", b"not a video at all", "does not start like an MP4"),
+        ("a.mp4", box(b"ftyp", b"isom"), "holds no track"),
+        ("a.mp4", MP4 + b"abc", "is damaged after its start"),
+        ("a.mp4", box(b"ftyp") + b"\0\0\0\1mdat", "is cut or damaged"),
+        ("a.webm", b"\x1a\x45\xdf\xa3", "holds no more than the start"),
+        ("a.avi", b"RIFF" + struct.pack("<I", 12) + b"WAVE12345678", "does not start like an AVI"),
+        ("a.avi", b"RIFF" + struct.pack("<I", 5000) + b"AVI LIST1234", "is cut: it holds 20 of 5008 bytes"),
+        ("a.mp3", b"<html>not found</html>", "does not start like MPEG audio"),
+        ("a.ogg", b"", "is empty"),
+    ],
+)
+def test_broken_videos_and_sounds(tmp_path, name, content, problem):
+    (tmp_path / name).write_bytes(content)
+    stimulus_set = StimulusSet({"stimulus_id": ["s"]})
+    stimulus_set.stimulus_paths = {"s": tmp_path / name}
+    (found,) = check_stimulus_files(stimulus_set)
+    assert problem in found.what
+
+
+def test_cut_sounds(tmp_path):
+    content = write_wave(tmp_path / "a.wav")
+    (tmp_path / "a.wav").write_bytes(content[: len(content) // 2])
+    stimulus_set = StimulusSet({"stimulus_id": ["s"]})
+    stimulus_set.stimulus_paths = {"s": tmp_path / "a.wav"}
+    (found,) = check_stimulus_files(stimulus_set)
+    assert f"it holds {len(content) // 2} of {len(content)} bytes" in found.what
+
+
+def test_names_that_differ_in_case_only(stimuli):
+    stimuli["stimulus_path_within_store"] = ["A", "a", "b"]
+    (problem,) = check_store_paths(stimuli)
+    assert "'A', 'a' differ in case only" in problem.what
 
 
 def make_assembly(values=None, ids=("a", "b")):
@@ -130,8 +224,9 @@ def make_assembly(values=None, ids=("a", "b")):
 
 
 def test_sound_assemblies():
-    assert check_assembly(make_assembly()) == []
-    assert check_assembly(PropertyAssembly(np.ones((2, 2)), dims=["neuroid", "neuronal_property"])) == []
+    assert errors(check_assembly(make_assembly())) == []
+    properties = PropertyAssembly(np.ones((2, 2)), dims=["neuroid", "neuronal_property"], attrs={"units": "deg"})
+    assert check_assembly(properties) == []
     texts = BehavioralAssembly(["x", "y"], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"])
     assert check_assembly(texts) == []
 
@@ -139,46 +234,139 @@ def test_sound_assemblies():
 def test_nans_are_counted_where_they_are():
     values = np.arange(6.0).reshape(2, 3)
     values[1, :2] = np.nan
-    (problem,) = check_assembly(make_assembly(values))
-    assert problem.startswith("2 of 6 values are NaN (in 1 of 2 presentation, 2 of 3 neuroid)")
-    assert check_assembly(make_assembly(values), nans_expected=True) == []
+    (problem,) = errors(check_assembly(make_assembly(values)))
+    assert problem.startswith("values: 2 of 6 values are NaN (in 1 of 2 presentation, 2 of 3 neuroid)")
+    assert "nans_expected=True" in problem
+    assert errors(check_assembly(make_assembly(values), nans_expected=True)) == []
+    declared = make_assembly(values)
+    declared.attrs["nans_expected"] = 1  # as a file says it
+    assert check_values(declared) == []
+
+
+def test_infinite_values_are_hinted_at():
+    (hint,) = check_values(make_assembly(np.array([[np.inf, 1, 2], [3, 4, -np.inf]])))
+    assert hint.is_hint
+    assert "2 of 6 values are infinite" in hint.what
 
 
 def test_missing_texts_are_nans():
     coords = {"stimulus_id": ("presentation", ["a", "b"])}
     assembly = BehavioralAssembly(np.array(["x", None], dtype=object), coords=coords, dims=["presentation"])
     (problem,) = check_assembly(assembly)
-    assert problem.startswith("1 of 2 values are NaN")
+    assert problem.what.startswith("1 of 2 values are NaN")
 
 
 def test_standard_of_the_class_is_checked():
     problems = check_assembly(NeuroidAssembly(np.ones((2, 3)), dims=["presentation", "measurement"]))
-    assert any("neuroid" in problem for problem in problems)
-    assert any("measurement" in problem for problem in problems)
-    assert any("stimulus_id" in problem for problem in problems)
+    found = {problem.where: problem for problem in problems if not problem.is_hint}
+    assert set(found) == {"dimension 'neuroid'", "dimension 'measurement'", "coordinate 'stimulus_id'"}
+    assert "dims=[...]" in found["dimension 'neuroid'"].fix
+    assert "coords={'stimulus_id': ('presentation', [...])" in found["coordinate 'stimulus_id'"].fix
 
 
 @pytest.mark.parametrize("ids", [(1, 2), (1.5, 2.5)])
 def test_stimulus_ids_of_assemblies_are_texts(ids):
-    assert any("stimulus_id" in problem for problem in check_assembly(make_assembly(ids=ids)))
+    assert any("stimulus_id" in problem for problem in errors(check_assembly(make_assembly(ids=ids))))
     other = PropertyAssembly([1.0, 2.0], coords={"stimulus_id": ("presentation", list(ids))}, dims=["presentation"])
-    (problem,) = check_assembly(other)
+    (problem,) = errors(check_assembly(other))
     assert "str(id)" in problem
 
 
 def test_empty_assembly():
     (problem,) = check_assembly(make_assembly()[:0])
-    assert problem == "there are no values; the sizes are {'presentation': 0, 'neuroid': 3}"
+    assert problem.what == "there are no values; the sizes are {'presentation': 0, 'neuroid': 3}"
 
 
 def test_alignment(stimuli):
-    assert check_alignment(make_assembly(), stimuli) == []
+    (hint,) = check_alignment(make_assembly(), stimuli)
+    assert hint.is_hint
+    assert hint.what == "1 of 3 stimuli are not in the assembly: c"
+    assert check_alignment(make_assembly(), stimuli[:2]) == []
     (problem,) = check_alignment(make_assembly(ids=("a", "x")), stimuli)
-    assert problem == "1 of 2 stimulus_ids of the assembly are not in the stimulus set: x"
+    assert problem.what == "1 of 2 stimulus_ids of the assembly are not in the stimulus set: x"
     (problem,) = check_alignment(PropertyAssembly([1.0], dims=["neuroid"]), stimuli)
-    assert "no coordinate 'stimulus_id'" in problem
+    assert "no coordinate 'stimulus_id'" in problem.what
 
 
 def test_alignment_says_that_types_differ():
-    _, hint = check_alignment(make_assembly(ids=("1", "2")), StimulusSet({"stimulus_id": [1, 2]}))
-    assert "as texts they would agree" in hint
+    (problem,) = check_alignment(make_assembly(ids=("1", "2")), StimulusSet({"stimulus_id": [1, 2]}))
+    assert "as texts they would agree" in problem.fix
+
+
+def timed(*bins, cls=NeuroidAssembly):
+    start, end = zip(*bins, strict=True)
+    return cls(
+        np.ones((1, 1, len(bins))),
+        coords={
+            "stimulus_id": ("presentation", ["a"]),
+            "neuroid_id": ("neuroid", ["n"]),
+            "time_bin_start": ("time_bin", list(start)),
+            "time_bin_end": ("time_bin", list(end)),
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+        attrs={"units": "Hz"},
+    )
+
+
+@pytest.mark.parametrize("cls", [NeuroidAssembly, DataAssembly])
+@pytest.mark.parametrize(
+    ("bins", "error", "hint"),
+    [
+        ([(0, 10), (10, 20)], None, None),
+        ([(0.5, 10.5)], None, None),
+        ([(10, 0), (10, 20)], "10 to 0 ms does not end after it starts", None),
+        ([(0, 0)], "0 to 0 ms does not", None),
+        ([(0, np.nan)], "0 to nan ms does not", None),
+        ([(0, 10), (0, 10), (10, 20)], "0 to 10 ms is there 2 times", None),
+        ([(10, 20), (0, 10)], None, "do not ascend"),
+        ([(0, 10), (5, 15)], None, "overlap, such as 0 to 10 and 5 to 15"),
+        ([("0", "10")], "are of type <U", None),
+    ],
+)
+def test_time_bins(cls, bins, error, hint):
+    problems = check_time_bins(timed(*bins, cls=cls))
+    assert [error in problem for problem in errors(problems)] == ([True] if error else [])
+    assert [hint in problem for problem in hints(problems)] == ([True] if hint else [])
+    if bins[0] != (0, np.nan) and bins != [("0", "10")]:
+        assert len(errors(check_assembly(timed(*bins, cls=cls)))) == len(errors(problems))  # nothing is said twice
+
+
+def repeated(ids, repetitions=None, cls=NeuroidAssembly, **coords):
+    along = {"stimulus_id": ids, **coords} | ({} if repetitions is None else {"repetition": repetitions})
+    dims = ["presentation", "neuroid"] if cls is NeuroidAssembly else ["presentation"]
+    labels = {name: ("presentation", list(values)) for name, values in along.items()}
+    if cls is NeuroidAssembly:
+        labels["neuroid_id"] = ("neuroid", ["n"])
+    return cls(np.ones([len(ids), 1][: len(dims)]), coords=labels, dims=dims)
+
+
+@pytest.mark.parametrize(
+    ("assembly", "error", "hint"),
+    [
+        (repeated("aabb", [0, 1, 0, 1]), None, None),
+        (repeated("aab", [0, 1, 0]), None, "not complete: there are 2, but between 1 and 2 for each stimulus_id"),
+        (repeated("abc", [0, 1, 2]), None, "not complete: there are 3, but between 1 and 1"),  # as the tutorial has it
+        (repeated("aab", [0, 0, 0]), "2 presentations agree in all", None),
+        (repeated("aab", [0, 0, 0], condition="xyx"), None, "agree in stimulus_id, repetition with another, though"),
+        (repeated("aabb", [0, 0, 0, 0], subject="stst"), None, None),
+        (repeated("aab"), None, "nothing says which repetition"),
+        (repeated("aab", cls=BehavioralAssembly), None, None),
+        (repeated("abc"), None, None),
+        (PropertyAssembly([1.0], dims=["neuroid"]), None, None),
+    ],
+)
+def test_repetitions(assembly, error, hint):
+    problems = check_repetitions(assembly)
+    assert [error in problem for problem in errors(problems)] == ([True] if error else [])
+    assert [hint in problem for problem in hints(problems)] == ([True] if hint else [])
+
+
+def test_units_are_hinted_at():
+    (hint,) = check_units(make_assembly())
+    assert hint.is_hint
+    assert "attrs['units']" in hint.fix
+    with_units = make_assembly()
+    with_units.attrs["units"] = "spikes/s"
+    assert check_units(with_units) == []
+    assert check_units(BehavioralAssembly([0.5], dims=["presentation"])) == []
+    assert check_units(DataAssembly(["x"], dims=["presentation"])) == []

@@ -71,7 +71,7 @@ def load_assembly(*, noise_free: bool = False) -> NeuroidAssembly:
         Dims (presentation, neuroid, time_bin): spikes in the window of 70 to 170 ms. Presentations are stimuli x
         repetitions (stimuli only if ``noise_free``) with the stimulus columns and ``repetition``; neuroids have
         ``neuroid_id``, ``region`` (``'V1'``, ``'IT'``), ``subject`` and ``simulated``. Attributes: ``identifier``,
-        ``stimulus_set``, ``stimulus_set_identifier``, ``simulated`` (True), ``seed``, ``number_of_trials``.
+        ``stimulus_set``, ``stimulus_set_identifier``, ``simulated`` (True), ``seed``, ``number_of_trials``, ``units``.
     """
     stimuli = load_stimuli()
     paths = patches.photograph_paths()
@@ -214,5 +214,6 @@ def _package(v1: np.ndarray, it: np.ndarray, stimuli: StimulusSet, *, noise_free
             "simulated": True,
             "seed": PARAMETERS.seed,
             "number_of_trials": PARAMETERS.repetitions,
+            "units": "spikes",
         },
     )

@@ -1,0 +1,88 @@
+"""Keep a file of which only some parts have arrived, so that a later attempt fetches no more than the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["PartialFile"]
+
+
+class PartialFile:
+    """A hidden file beside its target, with a list of the parts that are in it.
+
+    A part is listed after all of its bytes are written, so that a killed process leaves parts that are whole or not
+    listed. Whoever uses it holds the lock on the target.
+
+    Parameters
+    ----------
+    target : Path
+        The file that it becomes.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.path = target.with_name(f".{target.name}.part")
+        self.list_path = target.with_name(f".{target.name}.part.list")
+        self._mutex = threading.Lock()  # parts arrive in several threads
+
+    def start(self, identity: Mapping[str, object], size_bytes: int, part_bytes: int) -> list[tuple[int, int]]:
+        """Continue what is there if it is of the same object, else begin anew.
+
+        Parameters
+        ----------
+        identity : mapping
+            Says which object it is: bucket, key, version, what the server says about its content.
+        size_bytes, part_bytes : int
+            Size of the object and of each part but the last.
+
+        Returns
+        -------
+        list of (int, int)
+            First byte and byte after the last one of each part that is still missing.
+        """
+        header = json.dumps({**identity, "size_bytes": size_bytes, "part_bytes": part_bytes}, sort_keys=True)
+        begins = range(0, size_bytes, part_bytes)
+        arrived = self._listed(header, size_bytes)
+        if arrived is None:
+            self.discard()
+            with self.path.open("wb") as stream:
+                stream.truncate(size_bytes)
+            self.list_path.write_text(f"{header}\n", encoding="utf-8")
+            arrived = set()
+        return [(begin, min(begin + part_bytes, size_bytes)) for begin in begins if begin not in arrived]
+
+    def _listed(self, header: str, size_bytes: int) -> set[int] | None:
+        try:
+            first, *begins = self.list_path.read_bytes().decode("utf-8").split("\n")
+            if first != header or self.path.stat().st_size != size_bytes:
+                return None
+            return {int(begin) for begin in begins[:-1]}  # what is behind the last line end was cut off
+        except (OSError, ValueError):  # absent or damaged: begin anew
+            return None
+
+    def opened(self, position: int) -> BinaryIO:
+        """Open it for writing from a position."""
+        stream = self.path.open("r+b")
+        stream.seek(position)
+        return stream
+
+    def add(self, begin: int) -> None:
+        """List the part that starts at a byte as being there."""
+        with self._mutex, self.list_path.open("a", encoding="utf-8") as stream:
+            stream.write(f"{begin}\n")
+
+    def publish(self, target: Path) -> None:
+        """Give the complete file its name; it reaches the disk before its name does."""
+        with self.path.open("rb") as stream:
+            os.fsync(stream.fileno())
+        self.path.replace(target)
+        self.list_path.unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Remove what is there."""
+        self.list_path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,169 @@
+"""Write the Python code that registers packaged data with a library."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from brainscore_core.errors import ConfigurationError
+
+__all__ = ["registration_code"]
+
+_BRAINIO = "brainscore_core.supported_data_standards.brainio"
+_MISSING = '"..."'
+
+
+def registration_code(
+    stimulus_set_package: Mapping[str, Any] | None = None,
+    assembly_package: Mapping[str, Any] | None = None,
+    *,
+    bucket: str | None = None,
+    csv_version_id: str | None = None,
+    zip_version_id: str | None = None,
+    version_id: str | None = None,
+    stimulus_set_identifier: str | None = None,
+    bibtex: str | None = None,
+    library: str = "brainscore_vision",
+) -> str:
+    """Return the code to paste into the ``__init__.py`` of a data plugin.
+
+    Parameters
+    ----------
+    stimulus_set_package : mapping, optional
+        What `package_stimulus_set_locally` or `package_stimulus_set` returned; None if there is no new stimulus set.
+    assembly_package : mapping, optional
+        What `package_data_assembly_locally` or `package_data_assembly` returned; None if there is no assembly.
+    bucket : str, optional
+        Where the files were uploaded to: ``name`` or ``name/folder/sub``. None is what the packages say; where they say
+        nothing, the code holds ``"..."`` to be filled in.
+    csv_version_id, zip_version_id, version_id : str, optional
+        Versions that the upload returned, of the table, the archive and the assembly. None is what the packages say,
+        and else the newest.
+    stimulus_set_identifier : str, optional
+        Key of the stimulus set that the assembly is linked to. None is the one of ``stimulus_set_package``; without
+        either, the assembly is registered without stimuli.
+    bibtex : str, optional
+        Citation of the data; None leaves it out.
+    library : str
+        Package that has the registries.
+
+    Returns
+    -------
+    str
+        Imports and registrations.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is neither package, or one lacks an entry.
+
+    Examples
+    --------
+    >>> package = {'identifier': 'A2024', 'path': 'assy_A2024.nc', 'sha1': '3c45', 'cls': 'PropertyAssembly'}
+    >>> print(registration_code(assembly_package=package, bucket='storage', version_id='v1'))
+    from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
+    from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
+    from brainscore_vision import data_registry
+    <BLANKLINE>
+    data_registry["A2024"] = lambda: load_assembly_from_s3(
+        identifier="A2024",
+        version_id="v1",
+        sha1="3c45",
+        bucket="storage",
+        cls=PropertyAssembly,
+    )
+    <BLANKLINE>
+    """
+    if stimulus_set_package is None and assembly_package is None:
+        raise ConfigurationError("There is nothing to register; pass what packaging returned.")
+    blocks = []
+    if stimulus_set_package is not None:
+        _check_entries(stimulus_set_package, ("identifier", "csv_sha1", "zip_sha1"), "stimulus set")
+        stimulus_set_identifier = stimulus_set_identifier or stimulus_set_package["identifier"]
+        versions = {"csv_version_id": csv_version_id, "zip_version_id": zip_version_id}
+        blocks.append(_stimulus_set_block(stimulus_set_package, bucket, versions))
+    if assembly_package is not None:
+        _check_entries(assembly_package, ("identifier", "sha1", "cls"), "assembly")
+        blocks.append(_assembly_block(assembly_package, bucket, version_id, stimulus_set_identifier))
+    imports = _imports(stimulus_set_package is not None, assembly_package, stimulus_set_identifier is not None, library)
+    citation = [] if bibtex is None else [f"BIBTEX = {_long_literal(bibtex)}"]
+    return "\n\n".join([imports, *citation, *blocks]) + "\n"
+
+
+def _check_entries(package: Mapping[str, Any], required: tuple[str, ...], what: str) -> None:
+    missing = [name for name in required if not package.get(name)]
+    if missing:
+        raise ConfigurationError(
+            f"The package of the {what} lacks {', '.join(missing)}; it has {', '.join(package)}. Pass the dictionary "
+            "that packaging returned."
+        )
+
+
+def _imports(has_stimuli: bool, assembly: Mapping[str, Any] | None, is_linked: bool, library: str) -> str:
+    names, loaders, lines = [], [], []
+    if assembly is not None:
+        names.append("data_registry")
+        loaders.append("load_assembly_from_s3")
+        lines.append(f"from {_BRAINIO}.assemblies import {assembly['cls']}")
+        if is_linked:
+            names.append("load_stimulus_set")
+    if has_stimuli:
+        names.append("stimulus_set_registry")
+        loaders.append("load_stimulus_set_from_s3")
+    lines.append(f"from {_BRAINIO}.s3 import {', '.join(loaders)}")
+    lines.append(f"from {library} import {', '.join(sorted(names))}")
+    return "\n".join(lines)
+
+
+def _stimulus_set_block(package: Mapping[str, Any], bucket: str | None, versions: Mapping[str, str | None]) -> str:
+    key = _literal(package["identifier"])
+    arguments = {
+        "identifier": key,
+        "bucket": _bucket(package, bucket),
+        "csv_sha1": _literal(package["csv_sha1"]),
+        "zip_sha1": _literal(package["zip_sha1"]),
+        **{name: _literal(package.get(name) if version is None else version) for name, version in versions.items()},
+        "filename_prefix": '"stimulus_"',
+    }
+    return _registration("stimulus_set_registry", key, "load_stimulus_set_from_s3", arguments)
+
+
+def _assembly_block(
+    package: Mapping[str, Any], bucket: str | None, version_id: str | None, stimulus_set_identifier: str | None
+) -> str:
+    key = _literal(package["identifier"])
+    arguments = {
+        "identifier": key,
+        "version_id": _literal(package.get("version_id") if version_id is None else version_id),
+        "sha1": _literal(package["sha1"]),
+        "bucket": _bucket(package, bucket),
+        "cls": str(package["cls"]),
+    }
+    if stimulus_set_identifier is not None:
+        arguments["stimulus_set_loader"] = f"lambda: load_stimulus_set({_literal(stimulus_set_identifier)})"
+    return _registration("data_registry", key, "load_assembly_from_s3", arguments)
+
+
+def _registration(registry: str, key: str, loader: str, arguments: Mapping[str, str]) -> str:
+    lines = [
+        f"    {name}={value},{'  # where the upload put it' if value == _MISSING else ''}"
+        for name, value in arguments.items()
+    ]
+    return "\n".join([f"{registry}[{key}] = lambda: {loader}(", *lines, ")"])
+
+
+def _bucket(package: Mapping[str, Any], bucket: str | None) -> str:
+    known = bucket or package.get("bucket")
+    return _literal(known) if known else _MISSING
+
+
+def _long_literal(text: str) -> str:
+    """Return a literal of a text of several lines, in three double quotes."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"""{escaped}"""'
+
+
+def _literal(value: object) -> str:
+    """Return a Python literal of a text, in double quotes, or ``None``."""
+    return "None" if value is None else json.dumps(str(value))

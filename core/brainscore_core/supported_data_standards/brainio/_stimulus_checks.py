@@ -1,0 +1,222 @@
+"""Check stimulus sets against the data standard: identifiers, columns and files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.errors import nearest
+from brainscore_core.supported_data_standards.brainio._media import file_problem
+from brainscore_core.supported_data_standards.brainio._problems import Problem
+from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = [
+    "FILENAME",
+    "PATH_WITHIN_STORE",
+    "check_identifier",
+    "check_stimulus_columns",
+    "check_stimulus_files",
+    "check_stimulus_ids",
+    "check_stimulus_set",
+    "check_store_paths",
+    "check_texts",
+    "is_safe_name",
+]
+
+FILENAME = "filename"
+"""Column that packaging adds: name of the stimulus file within the archive."""
+PATH_WITHIN_STORE = "stimulus_path_within_store"
+"""Optional column: name of the stimulus file within the archive, without its ending, instead of the stimulus_id."""
+
+# AuthorYear or a descriptive word; '_' between words, '.' before a sub-set: MajajHong2015.IT, Malania2007.vernier_only.
+_CONVENTIONAL = re.compile(r"[A-Z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*")
+_TO_TEXT = "convert them: stimulus_set['stimulus_id'] = stimulus_set['stimulus_id'].astype(str)"
+
+
+def check_identifier(identifier: object, where: str = "identifier") -> list[Problem]:
+    """Check that an identifier can name files and objects, and (a hint) that it follows the naming convention.
+
+    Parameters
+    ----------
+    identifier : object
+        Text without spaces, slashes or control characters; by convention ``AuthorYear`` or a descriptive word, sub-sets
+        after a ``.``, words joined by ``_``.
+    where : str
+        What it identifies.
+    """
+    if not isinstance(identifier, str) or not identifier:
+        fix = "give a text such as 'MajajHong2015.IT', or set stimulus_set.name = 'MajajHong2015'"
+        return [Problem(where=where, what=f"the identifier is {identifier!r}", fix=fix)]
+    wrong = sorted({character for character in identifier if character in '/\\:*?"<>|' or not character.isprintable()})
+    wrong += [" "] if any(character.isspace() for character in identifier) else []
+    convention = "join words with '_' and sub-sets with '.', as in Malania2007.vernier_only"
+    if wrong:
+        return [Problem(where=where, what=f"the identifier {identifier!r} contains {wrong}", fix=convention)]
+    if not _CONVENTIONAL.fullmatch(identifier):
+        what = f"{identifier!r} is not of the form AuthorYear or AuthorYear.sub_set"
+        return [Problem(where=where, what=what, fix=convention, is_hint=True)]
+    return []
+
+
+def check_stimulus_set(stimulus_set: StimulusSet, *, is_packaged: bool = False) -> list[Problem]:
+    """Check a stimulus set: identifiers, columns and files.
+
+    Parameters
+    ----------
+    stimulus_set : StimulusSet
+        Before it is packaged, or as it was loaded.
+    is_packaged : bool
+        Whether it comes out of a package, so that the column ``filename`` is the one that packaging adds.
+    """
+    problems = check_stimulus_ids(stimulus_set)
+    if STIMULUS_ID not in stimulus_set.columns or list(stimulus_set.columns).count(STIMULUS_ID) > 1:
+        return problems + check_stimulus_columns(stimulus_set, is_packaged=is_packaged)
+    problems += check_stimulus_columns(stimulus_set, is_packaged=is_packaged)
+    if not is_packaged:
+        problems += check_store_paths(stimulus_set)
+    return problems + check_stimulus_files(stimulus_set)
+
+
+def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
+    """Check that there are stimuli and that each has a text of its own in the column ``stimulus_id``."""
+    column = f"column '{STIMULUS_ID}'"
+    if STIMULUS_ID not in stimulus_set.columns:
+        close = nearest(STIMULUS_ID, map(str, stimulus_set.columns))
+        meant = f" (is it {close[0]!r}?)" if close else ""
+        what = f"there is no column '{STIMULUS_ID}'{meant}; the columns are {list(stimulus_set.columns)}"
+        return [Problem(where=column, what=what, fix="add it: one text per stimulus, no two the same")]
+    if list(stimulus_set.columns).count(STIMULUS_ID) > 1:
+        return []  # `check_stimulus_columns` says so
+    if len(stimulus_set) == 0:
+        return [Problem(where=column, what="there are no stimuli", fix="add a row for each stimulus")]
+    identifiers = stimulus_set[STIMULUS_ID].tolist()
+    return check_texts(identifiers, column, _TO_TEXT) + [
+        Problem(
+            where=column,
+            what=f"{identifier!r} is there {count} times",
+            fix="give every stimulus an identifier of its own; repetitions belong into the assembly",
+        )
+        for identifier, count in Counter(identifiers).most_common()
+        if count > 1
+    ]
+
+
+def check_stimulus_columns(stimulus_set: pd.DataFrame, *, is_packaged: bool = False) -> list[Problem]:
+    """Check that the names of the columns are texts, that none is there twice and that none is called ``filename``."""
+    problems = [
+        Problem(where=f"column {column!r}", what=f"the column {column!r} is not named by a text", fix="rename it")
+        for column in stimulus_set.columns
+        if not isinstance(column, str) or not column
+    ]
+    problems += [
+        Problem(where=f"column {column!r}", what=f"there are {count} columns called {column!r}", fix="drop all but one")
+        for column, count in Counter(stimulus_set.columns).items()
+        if count > 1
+    ]
+    if FILENAME in stimulus_set.columns and not is_packaged:
+        fix = f"rename yours: stimulus_set = stimulus_set.rename(columns={{'{FILENAME}': 'stimulus_{FILENAME}'}})"
+        what = f"there is a column '{FILENAME}', which packaging adds itself"
+        problems.append(Problem(where=f"column '{FILENAME}'", what=what, fix=fix))
+    return problems
+
+
+def check_store_paths(stimulus_set: pd.DataFrame) -> list[Problem]:
+    """Check that the stimuli have names of their own within an archive, all of them below its top folder."""
+    column = PATH_WITHIN_STORE if PATH_WITHIN_STORE in stimulus_set.columns else STIMULUS_ID
+    where = f"column '{column}'"
+    names = stimulus_set[column].tolist()
+    problems = [] if column == STIMULUS_ID else check_texts(names, where, "make every one a text")
+    texts = [name for name in names if isinstance(name, str) and name]
+    unsafe = [name for name in texts if not is_safe_name(name)]
+    problems += [
+        Problem(
+            where=where,
+            what=f"no file can be called {name!r}",
+            fix="use a relative path with '/' between its parts and without characters that do not print",
+        )
+        for name in unsafe
+    ]
+    if column == PATH_WITHIN_STORE:
+        problems += [
+            Problem(where=where, what=f"{name!r} is there {count} times", fix="give every stimulus a name of its own")
+            for name, count in Counter(texts).most_common()
+            if count > 1
+        ]
+    elif any("/" in name for name in texts if name not in unsafe):
+        fix = f"rename it, or name the files in a column '{PATH_WITHIN_STORE}'"
+        problems.append(Problem(where=where, what=f"a {STIMULUS_ID} with a '/' in it would become a folder", fix=fix))
+    return problems + _check_case(texts, where)
+
+
+def _check_case(names: Sequence[str], where: str) -> list[Problem]:
+    by_folded: dict[str, set[str]] = {}
+    for name in names:
+        by_folded.setdefault(name.casefold(), set()).add(name)
+    return [
+        Problem(
+            where=where,
+            what=f"{', '.join(map(repr, sorted(alike)))} differ in case only and would be one file on some machines",
+            fix="give them names that differ in more than upper and lower case",
+        )
+        for alike in by_folded.values()
+        if len(alike) > 1
+    ]
+
+
+def check_stimulus_files(stimulus_set: StimulusSet) -> list[Problem]:
+    """Check that every stimulus has a file that is whole: images decode to the end, containers have the right magic."""
+    if not hasattr(stimulus_set, "stimulus_paths"):
+        fix = "set stimulus_set.stimulus_paths = {stimulus_id: path, ...}"
+        return [Problem(where="stimulus_paths", what="stimulus_paths is not set", fix=fix)]
+    paths = stimulus_set.stimulus_paths
+    identifiers = list(dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()))
+    problems = [
+        Problem(
+            where=f"stimulus {identifier!r}",
+            what="has no entry in stimulus_paths",
+            fix="add stimulus_paths[stimulus_id] = path; the keys are the stimulus_ids",
+        )
+        for identifier in identifiers
+        if identifier not in paths
+    ]
+    listed = {identifier: Path(paths[identifier]) for identifier in identifiers if identifier in paths}
+    # Decoding releases the interpreter lock, so that threads share the work.
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        found = zip(listed, pool.map(file_problem, listed.values()), strict=True)
+        return problems + [
+            Problem(
+                where=f"stimulus {identifier!r}",
+                what=problem,
+                fix="correct the path in stimulus_paths, or replace the file by a whole one",
+            )
+            for identifier, problem in found
+            if problem
+        ]
+
+
+def check_texts(values: Sequence[Any], where: str, fix: str) -> list[Problem]:
+    """Check that all values are texts and none is empty."""
+    types = sorted({type(value).__name__ for value in values if not isinstance(value, str)})
+    problems = (
+        [] if not types else [Problem(where=where, what=f"has to hold texts, but holds {', '.join(types)}", fix=fix)]
+    )
+    if any(value == "" for value in values):
+        problems.append(Problem(where=where, what="holds an empty text", fix="give every stimulus a name"))
+    return problems
+
+
+def is_safe_name(name: str) -> bool:
+    """Say whether a name is a plain relative path that stays below its folder on every machine."""
+    path = PurePosixPath(name)
+    is_plain = str(path) == name and not path.is_absolute() and ".." not in path.parts and "\\" not in name
+    return is_plain and name.isprintable() and name[1:2] != ":"

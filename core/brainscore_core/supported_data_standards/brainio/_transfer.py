@@ -1,0 +1,355 @@
+"""Bring the bytes of one object in S3 into a partial file: in several parts at once, continuing after faults."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+from brainscore_core.errors import DownloadError, PrivateDataError
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio._partial import PartialFile
+
+__all__ = ["S3Object", "StoppedError", "check_free_space", "download", "make_s3_clients"]
+
+logger = logging.getLogger(__name__)
+
+_ATTEMPTS = 5
+_CONNECT_TIMEOUT_S = 20
+_READ_TIMEOUT_S = 60
+_FIRST_PAUSE_S = 0.2
+_PART_BYTES = 8 * 2**20
+_PARTS_AT_ONCE = 8
+# What was read before a connection breaks is lost up to this size.
+_CHUNK_BYTES = 2**16
+# A connection that breaks after this many bytes got somewhere: it does not count as a failed attempt.
+_PROGRESS_BYTES = 2**20
+_ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
+# Answers to a signed request that an unsigned one may not get: expired, unknown or insufficient credentials.
+_CREDENTIAL_STATUSES = (400, 401, 403)
+_REPLACED_STATUS = 412
+
+
+@dataclass(frozen=True, kw_only=True)
+class S3Object:
+    """A file in S3.
+
+    Attributes
+    ----------
+    bucket : str
+        Name of the bucket, without folders (see `split_bucket`).
+    key : str
+        Path within the bucket.
+    version_id : str, optional
+        Which version; None or ``''`` is the newest. ``'null'`` is S3's name for the version that was stored before
+        versioning was switched on.
+    sha1 : str, optional
+        Hexadecimal digest that the file has to have; None or ``''`` is not verified.
+    """
+
+    bucket: str
+    key: str
+    version_id: str | None = None
+    sha1: str | None = None
+
+    def __str__(self) -> str:
+        version = f" (version {self.version_id})" if self.version_id else ""
+        return f"s3://{self.bucket}/{self.key}{version}"
+
+
+class StoppedError(DownloadError):
+    """A download was given up because another one that is needed with it failed."""
+
+
+def make_s3_clients() -> list[Any]:
+    """Return the clients to try in turn: signed if there are credentials, then unsigned.
+
+    The endpoint comes from the standard variables ``AWS_ENDPOINT_URL_S3`` and ``AWS_ENDPOINT_URL``. Failed requests are
+    repeated with growing pauses.
+    """
+    import boto3  # slow to import and only needed to download
+    from botocore import UNSIGNED
+    from botocore.config import Config
+
+    base = Config(
+        retries={"mode": "standard", "max_attempts": _ATTEMPTS},
+        connect_timeout=_CONNECT_TIMEOUT_S,
+        read_timeout=_READ_TIMEOUT_S,
+        max_pool_connections=2 * _PARTS_AT_ONCE,
+    )
+    session = boto3.session.Session()
+    unsigned = session.client("s3", config=base.merge(Config(signature_version=UNSIGNED)))
+    if session.get_credentials() is None:
+        return [unsigned]
+    return [session.client("s3", config=base), unsigned]
+
+
+def download(source: S3Object, partial: PartialFile, stop: threading.Event) -> bool:
+    """Complete a partial file.
+
+    Parameters
+    ----------
+    source : S3Object
+        What to fetch. What an earlier process left is only continued if there is a digest to verify the whole by.
+    partial : PartialFile
+        Where its bytes go. After an error it stays, to be continued.
+    stop : threading.Event
+        Give up as soon as this is set.
+
+    Returns
+    -------
+    bool
+        Whether some of it was there already.
+
+    Raises
+    ------
+    PrivateDataError
+        If it is private and the credentials here, if any, give no access.
+    DownloadError
+        If it does not exist, cannot be reached, or does not fit on the disk.
+    """
+    from boto3.exceptions import Boto3Error
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    signed: list[Any] = []
+    try:
+        *signed, unsigned = make_s3_clients()
+        for client in signed:
+            try:
+                return _Transfer(client, source, partial, stop).run()
+            except (ClientError, BotoCoreError) as error:
+                if not _is_about_credentials(error):
+                    raise
+                logger.debug("Signed download of %s failed, trying without credentials: %s", source, error)
+        return _Transfer(unsigned, source, partial, stop).run()
+    except ClientError as error:
+        _raise_refused(source, error, signed=bool(signed))
+    except (BotoCoreError, Boto3Error) as error:
+        raise DownloadError(
+            f"Cannot download {source}: {error}. Check the connection (and AWS_ENDPOINT_URL, if you use another "
+            f"server) and try again: what has arrived is kept. {_ATTEMPTS} attempts were made."
+        ) from error
+
+
+class _Transfer:
+    """One client downloads one object."""
+
+    def __init__(self, client: Any, source: S3Object, partial: PartialFile, stop: threading.Event) -> None:
+        self._client = client
+        self._source = source
+        self._partial = partial
+        self._stop = stop
+        self._request: dict[str, Any] = {"Bucket": source.bucket, "Key": source.key}
+        self._size_bytes = 0
+        self._advance: Callable[[int], None] = lambda _: None
+        self._failed = threading.Event()
+        self._errors: list[BaseException] = []
+
+    def run(self) -> bool:
+        """Download what is missing; return whether some of it was there. Start again if it is replaced meanwhile."""
+        from botocore.exceptions import ClientError
+
+        if not self._source.sha1:
+            self._partial.discard()  # nothing could tell whether old and new parts fit together
+        for remaining in reversed(range(_ATTEMPTS)):
+            identity = self._inspect()
+            missing = self._partial.start(identity, self._size_bytes, _PART_BYTES)
+            missing_bytes = sum(end - begin for begin, end in missing)
+            check_free_space(self._partial.path, missing_bytes, str(self._source))
+            label = f"{self._source.bucket}/{self._source.key}"
+            try:
+                with _progress(label, self._size_bytes, missing_bytes) as self._advance:
+                    self._bring(missing)
+            except ClientError as error:
+                if _http_status(error) != _REPLACED_STATUS or not remaining:
+                    raise
+                logger.warning("%s was replaced during its download; starting again", self._source)
+                self._partial.discard()
+            else:
+                return missing_bytes < self._size_bytes
+        raise StoppedError(str(self._source))  # not reached: the last round returns or raises
+
+    def _inspect(self) -> Mapping[str, object]:
+        """Ask for size and kind of content, and pin the content for the requests that follow."""
+        from botocore.exceptions import ClientError
+
+        request = {"Bucket": self._source.bucket, "Key": self._source.key}
+        version_id = self._source.version_id
+        if version_id:
+            request["VersionId"] = version_id
+        try:
+            head = self._client.head_object(**request)
+        except ClientError as error:
+            if version_id != "null" or _http_status(error) != 400:
+                raise
+            del request["VersionId"]  # some servers know no version 'null' in a bucket without versions
+            head = self._client.head_object(**request)
+        self._size_bytes = int(head["ContentLength"])
+        etag = head.get("ETag")
+        self._request = {**request, "IfMatch": etag} if etag else request
+        return {**request, "etag": etag, "sha1": self._source.sha1}
+
+    def _bring(self, parts: list[tuple[int, int]]) -> None:
+        if len(parts) <= 1:
+            for part in parts:
+                self._bring_part(*part)
+            return
+        self._failed, self._errors = threading.Event(), []
+        with ThreadPoolExecutor(min(len(parts), _PARTS_AT_ONCE), thread_name_prefix="download") as pool:
+            futures = [pool.submit(self._bring_part_with_others, *part) for part in parts]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            except BaseException as error:  # also Ctrl-C: leaving the pool waits for the parts that are under way
+                self._failed.set()
+                for future in futures:
+                    future.cancel()
+                if isinstance(error, StoppedError) and self._errors:
+                    raise self._errors[0] from error
+                raise
+
+    def _bring_part_with_others(self, begin: int, end: int) -> None:
+        try:
+            self._check_stopped()
+            self._bring_part(begin, end)
+        except BaseException as error:
+            self._errors.append(error)  # the first one is why the others stop
+            self._failed.set()
+            raise
+
+    def _bring_part(self, begin: int, end: int) -> None:
+        position, failures = begin, 0
+        with self._partial.opened(begin) as stream:
+            while position < end:
+                before = position
+                position, error = self._receive(stream, position, end)
+                if error is None:
+                    continue
+                failures = 1 if position - before >= _PROGRESS_BYTES else failures + 1
+                if failures >= _ATTEMPTS:
+                    raise error
+                logger.info("The download of %s broke at byte %d (%s); continuing", self._source, position, error)
+                time.sleep(_FIRST_PAUSE_S * 2 ** (failures - 1))
+        self._partial.add(begin)
+
+    def _receive(self, stream: BinaryIO, position: int, end: int) -> tuple[int, Exception | None]:
+        """Write what one answer brings; return up to where, and why it ended too early."""
+        from botocore.exceptions import HTTPClientError, IncompleteReadError
+
+        whole = end - position == self._size_bytes
+        extent = {} if whole else {"Range": f"bytes={position}-{end - 1}"}
+        answer = self._client.get_object(**self._request, **extent)
+        expected = None if whole else f"bytes {position}-{end - 1}/{self._size_bytes}"
+        with closing(answer["Body"]) as body:
+            if answer.get("ContentRange") != expected or answer.get("ContentLength") != end - position:
+                raise DownloadError(
+                    f"The server was asked for bytes {position} to {end - 1} of {self._source} but sends "
+                    f"{answer.get('ContentLength')} bytes ({answer.get('ContentRange') or 'no Content-Range'}). "
+                    "Use a server that understands ranges, or a mirror folder (BRAINSCORE_MIRROR)."
+                )
+            try:
+                while position < end and (chunk := body.read(min(_CHUNK_BYTES, end - position))):
+                    stream.write(chunk)
+                    position += len(chunk)
+                    self._advance(len(chunk))
+                    self._check_stopped()
+            except (HTTPClientError, IncompleteReadError, ConnectionError) as error:
+                return position, error
+        if position < end:
+            return position, IncompleteReadError(actual_bytes=position, expected_bytes=end)
+        return position, None
+
+    def _check_stopped(self) -> None:
+        if self._stop.is_set() or self._failed.is_set():
+            raise StoppedError(f"The download of {self._source} was given up; what has arrived is kept.")
+
+
+def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
+    """Refuse to begin what does not fit on the disk.
+
+    Raises
+    ------
+    DownloadError
+        Names both numbers and the variables that move the cache.
+    """
+    free_bytes = shutil.disk_usage(path.parent).free
+    if needed_bytes > free_bytes:
+        raise DownloadError(
+            f"{what} needs {needed_bytes} bytes in {path.parent}, where {free_bytes} are free. Make room, or move the "
+            "cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
+        )
+
+
+@contextmanager
+def _progress(description: str, size_bytes: int, missing_bytes: int) -> Iterator[Callable[[int], None]]:
+    from tqdm import tqdm
+
+    hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
+    lock = threading.Lock()  # parts of a file arrive in several threads
+    with tqdm(
+        total=size_bytes,
+        initial=size_bytes - missing_bytes,
+        unit="B",
+        unit_scale=True,
+        desc=description,
+        disable=hidden,
+    ) as bar:
+
+        def advance(arrived_bytes: int) -> None:
+            with lock:
+                bar.update(arrived_bytes)
+
+        yield advance
+
+
+def _is_about_credentials(error: Exception) -> bool:
+    from botocore import exceptions
+
+    if isinstance(error, exceptions.ClientError):
+        return _http_status(error) in _CREDENTIAL_STATUSES
+    return isinstance(
+        error,
+        (
+            exceptions.CredentialRetrievalError,
+            exceptions.NoCredentialsError,
+            exceptions.PartialCredentialsError,
+            exceptions.SSOError,
+            exceptions.TokenRetrievalError,
+        ),
+    )
+
+
+def _http_status(error: Any) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _raise_refused(source: S3Object, error: Any, *, signed: bool) -> NoReturn:
+    status = _http_status(error)
+    where = f"bucket '{source.bucket}', key '{source.key}'" + (
+        f", version '{source.version_id}'" if source.version_id else ""
+    )
+    if status in {401, 403}:
+        reason = (
+            "is private and the AWS credentials found here do not give access to it"
+            if signed
+            else "is private (or does not exist) and there are no AWS credentials here"
+        )
+        raise PrivateDataError(
+            f"Cannot download {where}: it {reason}. Private data belongs to its owners: ask the Brain-Score team for "
+            "access and run `aws configure`, or use a public benchmark."
+        ) from error
+    if status in {400, 404}:
+        raise DownloadError(
+            f"Cannot download {where}: there is no such file or version ({error}). "
+            "Compare bucket, identifier, filename_prefix and version_id with what the upload returned."
+        ) from error
+    raise DownloadError(f"Cannot download {where}: {error}") from error

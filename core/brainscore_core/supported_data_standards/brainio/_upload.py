@@ -1,0 +1,84 @@
+"""Upload packaged files to S3."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from brainscore_core.errors import ConfigurationError, UploadError
+from brainscore_core.supported_data_standards.brainio.fetch import split_bucket
+
+__all__ = ["upload_to_s3"]
+
+logger = logging.getLogger(__name__)
+
+_ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
+
+
+def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: str) -> dict[str, Any]:
+    """Upload a file and return what S3 says about it.
+
+    Parameters
+    ----------
+    source_file_path : path-like
+        What to upload.
+    bucket_name : str
+        ``name`` or ``name/folder/sub``.
+    target_s3_key : str
+        Name below that folder.
+
+    Returns
+    -------
+    dict
+        Answer of ``head_object`` with ``ETag``, ``ContentLength`` and, in a bucket with versions, ``VersionId``.
+
+    Raises
+    ------
+    ConfigurationError
+        If there are no AWS credentials.
+    UploadError
+        An `OSError`: the upload failed.
+    """
+    import boto3  # slow to import and only needed to upload
+    from boto3.exceptions import Boto3Error
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+
+    path = Path(source_file_path)
+    bucket, key = split_bucket(bucket_name, target_s3_key)
+    session = boto3.session.Session()
+    try:
+        client = session.client("s3")
+        with _progress(path) as bar:
+            client.upload_file(str(path), bucket, key, ExtraArgs=_uploader_tag(session), Callback=bar.update)
+        return dict(client.head_object(Bucket=bucket, Key=key))
+    except NoCredentialsError as error:
+        raise ConfigurationError(
+            f"Cannot upload {path.name}: there are no AWS credentials here. Run `aws configure`, or package with "
+            "package_stimulus_set_locally and package_data_assembly_locally and upload the files on the website."
+        ) from error
+    except (BotoCoreError, Boto3Error, ClientError) as error:
+        raise UploadError(f"Cannot upload {path} to s3://{bucket}/{key}: {error}. The local file is kept.") from error
+
+
+def _uploader_tag(session: Any) -> dict[str, str]:
+    from urllib.parse import urlencode
+
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        arn = session.client("sts").get_caller_identity()["Arn"]
+    except (BotoCoreError, ClientError) as error:
+        # Servers other than AWS may not tell who we are; the tag is a courtesy, the upload is not.
+        logger.debug("Uploading without a tag that names the uploader: %s", error)
+        return {}
+    return {"Tagging": urlencode({"uploadedBy": arn.rsplit("/", maxsplit=1)[-1].rsplit(":", maxsplit=1)[-1]})}
+
+
+def _progress(path: Path) -> Any:
+    from tqdm import tqdm
+
+    size_bytes = path.stat().st_size
+    hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
+    return tqdm(total=size_bytes, unit="B", unit_scale=True, desc=f"upload {path.name}", disable=hidden)

@@ -1,0 +1,65 @@
+"""Say why a file in S3 may not be had, and which public variant there is instead of private data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from brainscore_core.errors import PrivateDataError
+
+__all__ = ["naming_public_variant", "public_variant"]
+
+# 'X.public', 'X-public', 'Xpublic' and 'Xpublic.V1-pls' are public variants of 'X' (or 'X.private') and 'X.V1-pls'.
+_ACCESS = re.compile(r"[.\-_]?(public|private)", re.IGNORECASE)
+
+
+def public_variant(identifier: str, known: Iterable[str]) -> str | None:
+    """Return the identifier of the public variant of private data, or None if there is none.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the private data, such as ``'MajajHong2015'`` or ``'FreemanZiemba2013.aperture-private'``.
+    known : iterable of str
+        All registered identifiers of that kind.
+
+    Examples
+    --------
+    >>> public_variant('MajajHong2015', ['MajajHong2015.public', 'MajajHong2015.private', 'Rajalingham2018'])
+    'MajajHong2015.public'
+    >>> public_variant('MajajHong2015.IT-pls', ['MajajHong2015public.IT-pls', 'MajajHong2015public.V4-pls'])
+    'MajajHong2015public.IT-pls'
+    """
+    plain = _ACCESS.sub("", identifier)
+    variants = [
+        other
+        for other in known
+        if other != identifier and "public" in other.lower() and _ACCESS.sub("", other) == plain
+    ]
+    return min(variants, key=len) if variants else None
+
+
+@contextmanager
+def naming_public_variant(identifier: str, known: Callable[[], Iterable[str]]) -> Iterator[None]:
+    """Let an error about private data also name the public variant, if one is registered.
+
+    Parameters
+    ----------
+    identifier : str
+        Of what is being loaded in the block.
+    known : callable
+        Returns all registered identifiers of that kind; only called if data are private.
+
+    Raises
+    ------
+    PrivateDataError
+        As it was raised in the block, with the public variant at its end.
+    """
+    try:
+        yield
+    except PrivateDataError as error:
+        variant = public_variant(identifier, known())
+        if variant is None or repr(variant) in str(error):
+            raise
+        raise PrivateDataError(f"{error} There is a public variant of {identifier!r}: {variant!r}.") from error

@@ -1,0 +1,137 @@
+"""Answer like S3, with faults on request."""
+
+import http.server
+import re
+import threading
+import time
+import zlib
+
+import pytest
+
+
+class FaultyS3(http.server.ThreadingHTTPServer):
+    """Serves `content` under every name, or what `objects` holds for a path.
+
+    ``faults`` are answers to the next downloads, ``requests`` what was asked: (method, path, authorization).
+    ``most_active`` is how many downloads there were at once at the most; ``bytes_per_s`` slows each of them down;
+    ``ranges`` lists the Range header of every download. A fault is a status, other content (bytes), ``"cut"`` (half
+    of the body, then the connection closes), ``"hang"`` (half of the body, then silence) or None (no fault).
+    """
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), FaultyHandler)
+        self.content, self.objects, self.faults = b"responses of neurons " * 100, {}, []
+        self.requests, self.ranges = [], []
+        self.refuses = lambda handler: None
+        self.bytes_per_s = None
+        self.active = self.most_active = 0
+        self.mutex = threading.Lock()
+        self.understands_ranges = True
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+    def downloads(self):
+        return [path for method, path, _ in self.requests if method == "GET"]
+
+    def handle_error(self, *_):
+        pass  # a client that was killed is what some tests are about
+
+
+class FaultyHandler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_HEAD(self):
+        self.server.requests.append(("HEAD", self.path, self.headers.get("Authorization")))
+        status = self.server.refuses(self)
+        self.answer(status or 200, b"" if status else self.stored(), send_body=False)
+
+    def do_GET(self):
+        with self.server.mutex:
+            self.server.active += 1
+            self.server.most_active = max(self.server.most_active, self.server.active)
+        try:
+            self.download()
+        finally:
+            with self.server.mutex:
+                self.server.active -= 1
+
+    def download(self):
+        self.server.requests.append(("GET", self.path, self.headers.get("Authorization")))
+        self.server.ranges.append(self.headers.get("Range"))
+        fault = self.server.faults.pop(0) if self.server.faults else None
+        if isinstance(fault, int):
+            self.answer(fault, b"")
+            return
+        body, content_range = fault if isinstance(fault, bytes) else self.stored(), None
+        match = self.headers.get("If-Match")
+        if match and match != self.etag():
+            self.answer(412, b"")
+            return
+        if (wanted := self.headers.get("Range")) and self.server.understands_ranges:
+            first, last = map(int, re.fullmatch(r"bytes=(\d+)-(\d+)", wanted).groups())
+            content_range = f"bytes {first}-{last}/{len(body)}"
+            body = body[first : last + 1]
+        self.answer(
+            206 if content_range else 200,
+            body,
+            content_range=content_range,
+            cut=fault in ("cut", "hang"),
+            hang_s=30 if fault == "hang" else 0,
+        )
+
+    def stored(self):
+        return self.server.objects.get(self.path.partition("?")[0], self.server.content)
+
+    def etag(self):
+        return f'"{zlib.crc32(self.stored())}"'
+
+    def answer(self, status, body, *, content_range=None, send_body=True, cut=False, hang_s=0):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("ETag", self.etag())
+        if content_range:
+            self.send_header("Content-Range", content_range)
+        self.end_headers()
+        if send_body:
+            self.send(body[: len(body) // 2] if cut else body)
+        time.sleep(hang_s)
+        if cut:
+            self.close_connection = True
+
+    def send(self, body):
+        if self.server.bytes_per_s is None:
+            self.wfile.write(body)
+            return
+        step = max(1, self.server.bytes_per_s // 20)
+        for begin in range(0, len(body), step):
+            self.wfile.write(body[begin : begin + step])
+            self.wfile.flush()
+            time.sleep(0.05)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def no_credentials(monkeypatch, tmp_path):
+    for name in (
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_PROFILE",
+        "AWS_ENDPOINT_URL_S3",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture
+def server(no_credentials, monkeypatch):
+    with FaultyS3() as running:
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
+        yield running
+        running.shutdown()

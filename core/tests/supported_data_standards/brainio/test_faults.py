@@ -1,0 +1,366 @@
+"""Whatever goes wrong, a cache entry is absent or whole; whatever a file holds, nothing outside is read or run."""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError, CorruptFileError, DownloadError
+from brainscore_core.supported_data_standards.brainio import _transfer, _unzip, s3
+from brainscore_core.supported_data_standards.brainio._hdf5 import check_self_contained
+from brainscore_core.supported_data_standards.brainio._netcdf import read_netcdf, write_netcdf
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_core.supported_data_standards.brainio.fetch import S3Object, fetch, unzip
+
+
+def sha1_of(content):
+    return hashlib.sha1(content, usedforsecurity=False).hexdigest()
+
+
+def zip_of(members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+# --- kill -9 ----------------------------------------------------------------------------------------------------------
+
+TRIALS = textwrap.dedent("""
+    import json, os, random, signal, sys, time
+    from brainscore_core.supported_data_standards.brainio import _transfer, s3
+    import boto3, botocore.config  # what a child would import first, so that the kill hits the work itself
+
+    reference, trials, seed, home = json.loads(sys.argv[1])
+    _transfer._PART_BYTES = 50_000
+    random.seed(seed)
+    sys.path.insert(0, home)
+
+    def trial(wait_s):
+        child = os.fork()
+        if child == 0:
+            try:
+                s3.load_stimulus_set_from_s3(**reference)
+            finally:
+                os._exit(0)
+        if wait_s is not None:
+            time.sleep(wait_s)
+            os.kill(child, signal.SIGKILL)
+        return os.waitpid(child, 0)[1] == signal.SIGKILL
+
+    begin = time.monotonic()
+    trial(None)
+    whole_s = time.monotonic() - begin
+    print("whole", flush=True)
+    for number in range(trials):
+        if input() == "stop":
+            break
+        print("killed" if trial(random.uniform(0, 1.1 * whole_s)) else "done", flush=True)
+""")
+
+
+def broken_entries(home):
+    """Return every cache entry that is there but not whole; knows nothing of how the library checks."""
+    broken = []
+    for path in Path(home).glob("*/*"):
+        if path.name.startswith(".") or path.suffix == ".lock":
+            continue
+        if path.is_file() and sha1_of(path.read_bytes()) != path.parent.name:
+            broken.append(path)
+        if path.is_dir():
+            with zipfile.ZipFile(path.with_suffix(".zip")) as archive:
+                broken += [
+                    path / name
+                    for name in archive.namelist()
+                    if not (path / name).is_file() or (path / name).read_bytes() != archive.read(name)
+                ]
+    return broken
+
+
+@pytest.mark.parametrize("trials", [20, pytest.param(100, marks=pytest.mark.slow)])
+def test_kill_at_any_moment_of_download_and_extraction(server, tmp_path, trials):
+    names = [f"{number:03}.png" for number in range(300)]
+    archive = zip_of({name: random.Random(name).randbytes(2000) for name in names})  # noqa: S311 - just bytes
+    table = "stimulus_id,filename\n" + "".join(f"{name},{name}\n" for name in names)
+    server.objects = {"/bucket/stimulus_X.zip": archive, "/bucket/stimulus_X.csv": table.encode()}
+    server.bytes_per_s = 2_000_000  # of each connection
+    reference = {
+        "identifier": "X",
+        "bucket": "bucket",
+        "csv_sha1": sha1_of(table.encode()),
+        "zip_sha1": sha1_of(archive),
+        "csv_version_id": None,
+        "zip_version_id": None,
+    }
+    home = Path(os.environ["BRAINIO_HOME"])
+    arguments = json.dumps([reference, trials, 0, str(tmp_path)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", TRIALS, arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    outcomes, states = [], set()
+    assert process.stdout.readline() == "whole\n"
+    assert broken_entries(home) == []
+    shutil.rmtree(home)
+    for _ in range(trials):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        outcomes.append(process.stdout.readline().strip())
+        assert broken_entries(home) == []
+        states.add(tuple(sorted(path.name for path in home.glob("*/*"))))
+        if outcomes[-1] == "done" or random.Random(len(outcomes)).random() < 0.3:  # noqa: S311 - some from the start
+            shutil.rmtree(home, ignore_errors=True)
+    process.communicate()
+    assert process.returncode == 0
+    assert outcomes.count("killed") > trials / 3
+    assert len(states) > 3  # killed in different states of the work
+    stimuli = s3.load_stimulus_set_from_s3(**reference)
+    assert len(stimuli) == len(names)
+    assert broken_entries(home) == []
+    hidden = [path.name for path in home.rglob(".*") if not path.name.endswith(".fetched.json")]
+    assert hidden == []  # what killed processes left is used up or gone
+
+
+# --- disks ------------------------------------------------------------------------------------------------------------
+
+MEGABYTE = 2**20
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.fixture(params=["asked before", "noticed while writing"])
+def unaware(request, monkeypatch):
+    """Let the disk run full while writing, as when several programs fill it."""
+    if request.param == "noticed while writing":
+        monkeypatch.setattr(_transfer, "check_free_space", lambda *_: None)
+        monkeypatch.setattr(_unzip, "_check_file_system", lambda *_: None)
+
+
+def test_disk_full_during_download(server, small_disk, unaware):
+    server.content = os.urandom(3 * MEGABYTE)
+    (small_disk / "mine").write_bytes(b"mine")
+    with pytest.raises(DownloadError, match="BRAINIO_HOME") as caught:
+        fetch(S3Object(bucket="b", key="k", sha1=sha1_of(server.content)), small_disk / "cache" / "k")
+    assert str(small_disk) in str(caught.value)
+    left = [path.name for path in (small_disk / "cache").iterdir() if path.suffix != ".lock"]
+    assert [name for name in left if not name.startswith(".k.part")] == []
+    assert sum(path.stat().st_blocks for path in (small_disk / "cache").iterdir()) * 512 < MEGABYTE / 10
+    server.content = b"small"
+    fetched = fetch(S3Object(bucket="b", key="k", sha1=sha1_of(b"small")), small_disk / "cache" / "k")
+    assert fetched.read_bytes() == b"small"
+
+
+def test_disk_full_during_extraction(small_disk, unaware):
+    with zipfile.ZipFile(small_disk / "set.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(30):
+            archive.writestr(f"{number}.png", bytes(MEGABYTE // 10))
+    with pytest.raises(DownloadError, match="disk is full"):
+        unzip(small_disk / "set.zip")
+    assert {path.name for path in small_disk.iterdir()} <= {"set.zip", "set.lock"}
+
+
+def read_only(disk):
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+
+
+def test_read_only_cache_that_has_everything(server, small_disk, monkeypatch):
+    """Also one that another program filled: then there is no note that the file was verified."""
+    content = b"responses"
+    (small_disk / "k").write_bytes(content)
+    (small_disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
+    unzip(small_disk / "set.zip")
+    read_only(small_disk)
+    for _ in range(2):
+        found = fetch(S3Object(bucket="b", key="k", sha1=sha1_of(content)), small_disk / "k")
+        assert found.read_bytes() == content
+    assert (unzip(small_disk / "set.zip") / "a.png").read_bytes() == b"x"
+    assert server.requests == []
+
+
+def test_read_only_cache_that_lacks_a_file(server, small_disk):
+    (small_disk / "set.zip").write_bytes(zip_of({"a.png": b"x"}))
+    read_only(small_disk)
+    with pytest.raises(DownloadError, match=r"cannot be put there \(Read-only.*BRAINIO_HOME"):
+        fetch(S3Object(bucket="b", key="k"), small_disk / "deep" / "k")
+    with pytest.raises(DownloadError, match=r"cannot be put there \(Read-only.*BRAINIO_HOME"):
+        fetch(S3Object(bucket="b", key="k"), small_disk / "k")
+    with pytest.raises(DownloadError, match=r"cannot be written \(Read-only.*BRAINIO_HOME"):
+        unzip(small_disk / "set.zip")
+
+
+# --- netCDF -----------------------------------------------------------------------------------------------------------
+
+
+class Bomb:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return (Path.touch, (self.trace,))
+
+
+def write_values(path, values=(1.0, 2.0), **attrs):
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("data", data=np.asarray(values))
+        scale = file.create_dataset("presentation", data=np.arange(len(values)))
+        scale.make_scale("presentation")
+        data.dims[0].attach_scale(scale)
+        data.attrs.update(attrs)
+    return path
+
+
+def test_plain_file_is_read(tmp_path):
+    assert read_netcdf(write_values(tmp_path / "a.nc"), DataAssembly).values.tolist() == [1.0, 2.0]
+
+
+def test_attributes_are_not_unpickled(tmp_path):
+    trace = tmp_path / "trace"
+    payload = pickle.dumps(Bomb(trace), protocol=0)
+    pickle.loads(payload)  # noqa: S301 - the payload of this test has to work
+    trace.unlink()
+    path = write_values(tmp_path / "a.nc", plain=np.void(payload), TITLE=payload.decode("ascii"), CLASS="GROUP")
+    with contextlib.suppress(CorruptFileError, AssemblyError):
+        read_netcdf(path, DataAssembly)
+    with h5py.File(path, "a") as file:
+        file.create_dataset("note", data=np.array([payload.decode("ascii")] * 2, dtype=h5py.string_dtype()))
+    with contextlib.suppress(CorruptFileError, AssemblyError):
+        read_netcdf(path, DataAssembly)
+    assert not trace.exists()
+
+
+def test_library_does_not_unpickle():
+    """Neither `pickle` nor `allow_pickle=True` stands anywhere in the modules that read files."""
+    folder = Path(s3.__file__).parent
+    for module in ("s3", "fetch", "_hdf5", "_transfer", "_partial", "_unzip", "stimuli", "_netcdf", "_loaders"):
+        text = (folder / f"{module}.py").read_text()
+        assert "import pickle" not in text
+        assert "allow_pickle=True" not in text
+        assert "read_pickle" not in text
+
+
+def test_foreign_group_is_left_alone(tmp_path):
+    assembly = DataAssembly([1.0, 2.0], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"])
+    write_netcdf(assembly, tmp_path / "a.nc")
+    with h5py.File(tmp_path / "a.nc", "a") as file:
+        file.create_group("foreign").create_dataset("data", data=np.zeros(5))
+        file["foreign"].attrs["note"] = "x"
+    read = read_netcdf(tmp_path / "a.nc", DataAssembly)
+    assert read.values.tolist() == [1.0, 2.0]
+    assert read["stimulus_id"].values.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "dtype", [h5py.vlen_dtype(np.int32), h5py.ref_dtype, np.dtype([("x", "i4"), ("y", "f8")]), np.dtype("V7")]
+)
+def test_object_arrays_do_no_harm(tmp_path, dtype):
+    """Ragged arrays, references and records are either read as plain values or refused with an error of ours."""
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        data = file.create_dataset("data", shape=(2,), dtype=dtype)
+        scale = file.create_dataset("presentation", data=np.arange(2))
+        scale.make_scale("presentation")
+        data.dims[0].attach_scale(scale)
+    with contextlib.suppress(CorruptFileError, AssemblyError):
+        read_netcdf(tmp_path / "a.nc", DataAssembly)
+
+
+def write_with_data(path, make):
+    with h5py.File(path, "w") as file:
+        make(file)
+        scale = file.create_dataset("presentation", data=np.arange(2))
+        scale.make_scale("presentation")
+        if isinstance(file.get("data", getlink=True), h5py.HardLink):
+            file["data"].dims[0].attach_scale(scale)
+    return path
+
+
+def _link(file, secret):
+    file["data"] = h5py.ExternalLink(str(secret), "data")
+
+
+def _raw(file, secret):
+    file.create_dataset("data", shape=(2,), dtype="f8", external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+
+
+def _virtual(file, secret):
+    layout = h5py.VirtualLayout(shape=(2,), dtype="f8")
+    layout[:] = h5py.VirtualSource(str(secret), "data", shape=(2,))
+    file.create_virtual_dataset("data", layout)
+
+
+def load_from_mirror(path, monkeypatch):
+    """Load a file as a plugin loads it from S3."""
+    mirror = path.parent / "mirror" / "bucket"
+    mirror.mkdir(parents=True)
+    shutil.copyfile(path, mirror / "assy_X.nc")
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(mirror.parent))
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    return s3.load_assembly_from_s3("X", None, sha1_of(path.read_bytes()), "bucket", DataAssembly)
+
+
+def test_sound_file_is_loaded(tmp_path, monkeypatch):
+    assert load_from_mirror(write_values(tmp_path / "a.nc"), monkeypatch).values.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("kind", [_link, _raw, _virtual])
+def test_other_files_are_not_read(tmp_path, monkeypatch, kind):
+    """HDF5 can refer to other files; a file from outside must not make us read them."""
+    secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
+    if kind is _raw:
+        secret.write_bytes(np.array([41.0, 42.0]).tobytes())
+    path = write_with_data(tmp_path / "a.nc", lambda file: kind(file, secret))
+    with pytest.raises(CorruptFileError, match=r"not safe:\n.*data'.*other file"):
+        load_from_mirror(path, monkeypatch)
+
+
+def test_other_files_are_not_read_from_groups(tmp_path):
+    secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
+    with h5py.File(write_values(tmp_path / "a.nc"), "a") as file:
+        file.create_group("one/two")["far"] = h5py.ExternalLink(str(secret), "data")
+        file["one/two/back"] = file["one"]  # a circle
+    with pytest.raises(CorruptFileError, match="/one/two: 'far' is a link to another file"):
+        check_self_contained(tmp_path / "a.nc")
+
+
+def test_file_that_claims_to_be_huge(tmp_path, monkeypatch):
+    """A few kB that stand for 80 TB of zeros."""
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        data = file.create_dataset("data", shape=(10**13,), dtype="f8", chunks=(1024,), compression="gzip")
+        scale = file.create_dataset("presentation", shape=(10**13,), dtype="i1", chunks=(1024,), compression="gzip")
+        scale.make_scale("presentation")
+        data.dims[0].attach_scale(scale)
+    with pytest.raises(CorruptFileError, match="'/data' claims to hold 80000000000000 bytes"):
+        load_from_mirror(tmp_path / "a.nc", monkeypatch)
+
+
+@pytest.mark.parametrize("kept", [0.05, 0.5, 0.9])
+def test_truncated_netcdf(tmp_path, monkeypatch, kept):
+    path = write_values(tmp_path / "a.nc", values=tuple(range(1000)))
+    os.truncate(path, int(path.stat().st_size * kept))
+    with pytest.raises(CorruptFileError, match="truncated"):
+        load_from_mirror(path, monkeypatch)
