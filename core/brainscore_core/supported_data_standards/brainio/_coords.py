@@ -18,28 +18,33 @@ import xarray as xr
 from xarray.indexes import Index, PandasMultiIndex
 
 from brainscore_core.errors import nearest
+from brainscore_core.supported_data_standards.brainio._levels import Codes, Level, make_level
 
 __all__ = [
     "codes_of",
     "coordinates_of",
     "drop_coordinates",
+    "fits",
     "fold",
     "group_codes",
     "level_names",
     "levels_by_dim",
     "locate",
+    "locate_near",
     "multi_index",
+    "only_level",
     "plain_coordinates",
+    "prepared",
     "rebuilt",
     "reorder_levels",
     "select",
+    "set_aside",
     "values_of",
     "walk",
     "with_index",
 ]
 
 Array = TypeVar("Array", bound=xr.DataArray)
-Codes = npt.NDArray[np.intp]
 
 
 def multi_index(array: xr.DataArray, dim: Hashable) -> pd.MultiIndex | None:
@@ -66,15 +71,27 @@ def coordinates_of(array: xr.DataArray, dim: Hashable) -> list[str]:
 
 def values_of(array: xr.DataArray, name: Hashable) -> npt.NDArray[Any]:
     """Return the values of a coordinate as a NumPy array; text has a ``<U`` dtype."""
-    return np.asarray(array.coords[name].values)
+    return _variable_values(array, name, array.coords.variables[name])
+
+
+def _variable_values(array: xr.DataArray, name: Hashable, variable: xr.Variable) -> npt.NDArray[Any]:
+    index = multi_index(array, variable.dims[0]) if variable.ndim == 1 else None
+    if index is None or name not in index.names:
+        return np.asarray(variable.values)
+    number = list(index.names).index(name)
+    codes = np.asarray(index.codes[number])
+    if codes.size == 0 or (codes < 0).any():
+        return np.asarray(variable.values)
+    # Taking from the few distinct values is faster than converting every one.
+    return np.asarray(index.levels[number], dtype=variable.dtype).take(codes)
 
 
 def walk(array: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
     """Yield (name, dims, values) of every coordinate; a multi-index appears as its levels only."""
     indexed = levels_by_dim(array)
-    for name, coord in array.coords.items():
+    for name, variable in array.coords.variables.items():
         if name not in indexed:
-            yield str(name), coord.dims, np.asarray(coord.values)
+            yield str(name), variable.dims, _variable_values(array, name, variable)
 
 
 def plain_coordinates(array: xr.DataArray) -> dict[Hashable, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
@@ -82,32 +99,119 @@ def plain_coordinates(array: xr.DataArray) -> dict[Hashable, tuple[tuple[Hashabl
     return {name: (dims, values) for name, dims, values in walk(array)}
 
 
-def fold(array: xr.DataArray) -> xr.Coordinates | None:
+def prepared(coords: Any) -> Any:
+    """Return a constructor's coordinates in a form that is quick to read and means the same.
+
+    Lists of text become arrays of objects. A coordinate along its own dimension that comes from an assembly whose
+    only coordinate there has another name (see `only_level`) brings that name along.
+    """
+    if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
+        return coords
+    ready: dict[Hashable, Any] = {}
+    for name, value in coords.items():
+        level = only_level(value, name) if isinstance(value, xr.DataArray) else None
+        if level is not None:
+            ready.setdefault(level, (name, values_of(value, level)))
+        elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], list) and _is_text(value[1]):
+            ready[name] = (value[0], np.array(value[1], dtype=object))
+        else:
+            ready[name] = value
+    return ready
+
+
+def only_level(array: xr.DataArray, dim: Hashable) -> Hashable | None:
+    """Return the name of the coordinate that is alone in the index of a dimension; None if there are more or none."""
+    index = multi_index(array, dim) if dim in array.dims else None
+    return index.names[0] if index is not None and index.nlevels == 1 else None
+
+
+def _is_text(values: list[Any]) -> bool:
+    return bool(values) and isinstance(values[0], str) and pd.api.types.infer_dtype(values, skipna=False) == "string"
+
+
+def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tuple[Hashable, Any]]]:
+    """Split a constructor's coordinates into those that xarray is to read and those that only become levels.
+
+    Returns
+    -------
+    rest : mapping or None
+        For xarray, which copies each coordinate.
+    aside : dict of str to (dim, values)
+        One-dimensional arrays along dimensions without an index of their own.
+    """
+    is_array = hasattr(data, "shape") or isinstance(data, (list, tuple))
+    if dims is None or not is_array or not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
+        return coords, {}
+    known = {dims} if isinstance(dims, str) else set(dims)
+    aside: dict[Hashable, tuple[Hashable, Any]] = {}
+    rest: dict[Hashable, Any] = {}
+    for name, value in coords.items():
+        dim = _only_dim(value)
+        if dim in known and dim not in coords and name not in known:
+            values = np.asarray(value[1]) if isinstance(value[1], list) else value[1]
+            if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biufUO":
+                aside[name] = (dim, values)
+                continue
+            value = (value[0], values)
+        rest[name] = value
+    return rest, aside
+
+
+def _only_dim(value: Any) -> Hashable | None:
+    if not (isinstance(value, tuple) and len(value) == 2):
+        return None
+    dims = value[0]
+    if isinstance(dims, (list, tuple)):
+        return dims[0] if len(dims) == 1 and isinstance(dims[0], str) else None
+    return dims if isinstance(dims, str) else None
+
+
+def fits(array: xr.DataArray, aside: Mapping[Hashable, tuple[Hashable, Any]]) -> bool:
+    """Say whether coordinates have the lengths of their dimensions."""
+    return all(dim in array.sizes and len(values) == array.sizes[dim] for dim, values in aside.values())
+
+
+def fold(
+    array: xr.DataArray,
+    aside: Mapping[Hashable, tuple[Hashable, Any]] | None = None,
+    order: Iterable[Hashable] = (),
+) -> xr.Coordinates | None:
     """Return the coordinates of an array with those along each dimension folded into one multi-index.
 
     Parameters
     ----------
     array : xr.DataArray
         Any dims. Left alone.
+    aside : mapping of str to (dim, values), optional
+        Further coordinates, which the array does not have yet.
+    order : iterable of str
+        In which order the coordinates become levels, if not in that of the array.
 
     Returns
     -------
     xr.Coordinates or None
         None when there is nothing to fold. An existing multi-index keeps its levels; new ones are appended.
     """
+    further = aside or {}
+    rank = {name: position for position, name in enumerate(order)}
     folded: dict[Hashable, pd.MultiIndex] = {}
     dtypes: dict[Hashable, dict[Hashable, np.dtype[Any]]] = {}
     for dim in array.dims:
         index = multi_index(array, dim)
-        if index is None and dim in array.coords:
+        if dim in folded or (index is None and dim in array.coords):
             continue
-        names = coordinates_of(array, dim)
         present = set() if index is None else set(index.names)
-        added = {name: _plain(array.coords[name].values) for name in names if name not in present}
-        if not added:
+        new = {name: values for name, (own, values) in further.items() if own == dim}
+        names = [*(name for name in coordinates_of(array, dim) if name not in present), *map(str, new)]
+        if not names:
             continue
+        names.sort(key=lambda name: rank.get(name, len(rank)))
+        added = {
+            name: make_level(new[name] if name in new else np.asarray(array.coords.variables[name].values))
+            for name in names
+        }
         folded[dim] = _append_levels(index, added)
-        dtypes[dim] = _level_dtypes(array, dim) | {name: values.dtype for name, values in added.items()}
+        dtypes[dim] = _level_dtypes(array, dim) | {name: level.dtype for name, level in added.items()}
     if not folded:
         return None
     return _replaced(array, folded, dtypes)
@@ -273,6 +377,43 @@ def locate(
     return positions, used, rest
 
 
+def locate_near(
+    array: xr.DataArray, indexers: Mapping[Hashable, Any], method: str | None, tolerance: Any
+) -> tuple[dict[Hashable, Any], list[Hashable], dict[Hashable, Any]]:
+    """Translate inexact labels into positions, like `locate`.
+
+    Raises
+    ------
+    KeyError
+        If no value is near enough, or there is no such coordinate.
+    ValueError
+        If the values of a coordinate are not sorted or repeat.
+    """
+    positions: dict[Hashable, Any] = {}
+    used: list[Hashable] = []
+    rest: dict[Hashable, Any] = {}
+    for name, label in _flat(array, indexers):
+        level = only_level(array, name)
+        if level is None and name in array.dims:
+            rest[name] = label
+            continue
+        dim = _dim_of(array, name)
+        values = pd.Index(values_of(array, name if level is None else level))
+        if isinstance(label, slice) or not (values.is_monotonic_increasing and values.is_unique):
+            raise ValueError(
+                f"Inexact selection by {name!r} needs single labels and sorted values that occur once each; sort by it "
+                "first, or select exact values."
+            )
+        found = values.get_indexer(np.atleast_1d(np.asarray(label)), method=method, tolerance=tolerance)
+        if (found < 0).any():
+            raise KeyError(f"No value of {name!r} is near {label!r} (method {method!r}, tolerance {tolerance}).")
+        is_scalar = _is_scalar(label)
+        if is_scalar and name not in array.dims:
+            used.append(name)
+        positions[dim] = int(found[0]) if is_scalar and name in array.dims else found
+    return positions, used, rest
+
+
 def _flat(array: xr.DataArray, indexers: Mapping[Hashable, Any]) -> Iterator[tuple[Hashable, Any]]:
     for name, label in indexers.items():
         if isinstance(label, Mapping) and name in array.dims:
@@ -374,13 +515,12 @@ def _plain(values: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _append_levels(index: pd.MultiIndex | None, added: Mapping[str, npt.NDArray[Any]]) -> pd.MultiIndex:
-    new = pd.MultiIndex.from_arrays(list(added.values()), names=list(added))
+def _append_levels(index: pd.MultiIndex | None, added: Mapping[str, Level]) -> pd.MultiIndex:
+    levels = [level.uniques for level in added.values()]
+    codes = [level.codes for level in added.values()]
     if index is None:
-        return new
-    return _assembled(
-        [*index.levels, *new.levels], [*index.codes, *new.codes], [str(name) for name in (*index.names, *new.names)]
-    )
+        return _assembled(levels, codes, list(added))
+    return _assembled([*index.levels, *levels], [*index.codes, *codes], [*map(str, index.names), *added])
 
 
 def _levels_subset(index: pd.MultiIndex | None, kept: Sequence[Hashable]) -> pd.MultiIndex | None:

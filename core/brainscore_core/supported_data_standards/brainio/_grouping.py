@@ -35,9 +35,12 @@ class GroupbyBridge:
 
     def __init__(self, assembly: DataAssembly, group_coord_names: Sequence[str]) -> None:
         names = [group_coord_names] if isinstance(group_coord_names, str) else list(group_coord_names)
+        # The only coordinate of a dimension may be called by the name of the dimension, too.
+        levels = [_coords.only_level(assembly, name) for name in names]
         self._assembly = assembly
-        self._names = names
-        self._dim = _grouped_dim(assembly, names)
+        self._names = [name if level is None else str(level) for name, level in zip(names, levels, strict=True)]
+        self._dim = _grouped_dim(assembly, self._names)
+        self._keeps_dim = len(names) > 1 or names[0] == self._dim
 
     def mean(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
         """Average each group over its dimension."""
@@ -71,6 +74,24 @@ class GroupbyBridge:
         """Take the median of each group."""
         return self._reduce("median", dim, skipna=skipna)
 
+    def quantile(self, q: float, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take a quantile of each group; ``q`` is one number from 0 to 1."""
+        function = np.nanquantile if skipna else np.quantile
+        return self._reduce(lambda values, axis: function(values, q, axis=axis), dim, skipna=skipna)
+
+    def first(self, skipna: bool | None = None, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take the first entry of each group."""
+        return self._reduce(lambda values, axis: np.take(values, 0, axis=axis), None, skipna=True)
+
+    def last(self, skipna: bool | None = None, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+        """Take the last entry of each group."""
+        return self._reduce(lambda values, axis: np.take(values, -1, axis=axis), None, skipna=True)
+
+    @property
+    def groups(self) -> dict[Any, list[int]]:
+        """Value (or tuple of values) of each group -> positions of its entries."""
+        return {key: part.tolist() for key, part in self._parts()}
+
     def count(self, dim: Any = None, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
         """Count the values of each group that are not missing."""
         return self._reduce("count", dim, skipna=True)
@@ -93,22 +114,29 @@ class GroupbyBridge:
 
     def __iter__(self) -> Iterator[tuple[Any, DataAssembly]]:
         """Yield (value or tuple of values, assembly) for every group, in order of the values."""
+        for key, part in self._parts():
+            yield key, self._assembly.isel({self._dim: part})
+
+    def _parts(self) -> Iterator[tuple[Any, npt.NDArray[np.intp]]]:
         groups, first = _coords.group_codes(self._assembly, self._names)
         keys = [_coords.values_of(self._assembly, name)[first].tolist() for name in self._names]
         order = np.argsort(groups, kind="stable")
         parts = np.split(order, np.searchsorted(groups[order], np.arange(1, len(first))))
         for key, part in zip(zip(*keys, strict=True), parts, strict=True):
-            yield (key if len(key) > 1 else key[0]), self._assembly.isel({self._dim: part})
+            yield (key if len(key) > 1 else key[0]), part
 
     def __len__(self) -> int:
         return len(_coords.group_codes(self._assembly, self._names)[1])
 
     def _reduce(self, how: Reduction | Callable[..., Any], dim: Any, *, skipna: bool) -> Any:
-        accepted = (None, ..., self._dim, [self._dim], (self._dim,))
-        if dim not in accepted:
-            raise GroupbyError(f"These groups lie along {self._dim!r}; they cannot be reduced over {dim!r}.")
+        accepted = (None, self._dim, [self._dim], (self._dim,))
+        if dim not in accepted and not (dim is ... and self._assembly.ndim == 1):
+            raise GroupbyError(
+                f"These groups lie along {self._dim!r}; they cannot be reduced over {dim!r}. Reduce the other "
+                "dimensions of the result, or of the assembly."
+            )
         result = reduce_groups(self._assembly, self._names, how, skipna=skipna)
-        if len(self._names) > 1:
+        if self._keeps_dim:
             return result
         # Grouped by a single coordinate, the dimension takes its name, as xarray's own groupby does.
         name = self._names[0]
@@ -147,11 +175,8 @@ def multi_dim_apply(assembly: Any, groups: Sequence[str], apply: Callable[..., A
         described = {str(name): _cell_coordinate(array, where, at) for name, (where, array) in coords.items()}
         scalar = cells.item() if cells.size == 1 else cells
         result[np.ix_(*combination)] = apply(scalar, **described)
-    order_of = {dim: np.concatenate(part) for dim, part in zip(dims, parts, strict=True)}
-    template = assembly.transpose(*dims).isel(order_of).transpose(*assembly.dims)
-    ordered = result[np.ix_(*order_of.values())]
     axes = [dims.index(dim) for dim in assembly.dims]
-    final = template.copy(data=ordered.transpose(axes))
+    final = assembly.copy(data=result.transpose(axes))
     final.attrs = {}
     return final
 

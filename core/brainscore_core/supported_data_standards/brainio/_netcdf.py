@@ -29,7 +29,7 @@ VARIABLE = "data"
 
 _MISSING_TEXT = "brainio_missing_text"
 """Attribute of a text coordinate: the text that stands for a missing value."""
-_COMPRESSION = {"zlib": True, "complevel": 4, "shuffle": True}
+_COMPRESSION: dict[str, Any] = {"zlib": True, "complevel": 4, "shuffle": True}
 _COMPRESS_FROM_BYTES = 1024
 """Smaller variables fill less than a chunk; compressing them makes files larger."""
 _UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
@@ -243,12 +243,27 @@ def _storable_attrs(attrs: Mapping[Any, Any], problems: list[str]) -> dict[Any, 
 
 
 def _encoding(dataset: xr.Dataset) -> dict[Hashable, dict[str, Any]]:
-    """Compress what becomes smaller: numbers from a certain size. HDF5 keeps text outside the compressed chunks."""
-    return {
-        name: dict(_COMPRESSION)
-        for name, variable in dataset.variables.items()
-        if variable.dtype.kind in "biufMm" and variable.ndim and variable.nbytes >= _COMPRESS_FROM_BYTES
-    }
+    """Compress what becomes smaller, from a certain size on.
+
+    HDF5 keeps text of variable length outside the compressed chunks; as characters of fixed length it is compressed.
+    Whoever follows the netCDF conventions reads both as text.
+    """
+    encoding: dict[Hashable, dict[str, Any]] = {}
+    for name, variable in dataset.variables.items():
+        if not variable.ndim or variable.nbytes < _COMPRESS_FROM_BYTES:
+            continue
+        if variable.dtype.kind in "biufMm":
+            encoding[name] = dict(_COMPRESSION)
+        elif variable.dtype.kind == "U" and _fits_fixed_length(variable.values):
+            encoding[name] = {**_COMPRESSION, "shuffle": False, "dtype": "S1"}
+    return encoding
+
+
+def _fits_fixed_length(texts: npt.NDArray[Any]) -> bool:
+    lengths = np.strings.str_len(texts)
+    longest = int(lengths.max())
+    # A few long texts among short ones would blow up the rest while they are written.
+    return longest > 0 and longest * texts.size <= 16 * (int(lengths.sum()) + texts.size)
 
 
 def _to_assembly(array: xr.DataArray, cls: type[Assembly]) -> Assembly:

@@ -104,12 +104,34 @@ class DataAssembly(xr.DataArray):
         indexes: Mapping[Any, Any] | None = None,
         fastpath: bool = False,
     ) -> None:
-        super().__init__(data, coords, dims, name, attrs, indexes, fastpath)
-        folded = None if fastpath else _coords.fold(self)
+        if fastpath:
+            super().__init__(data, coords, dims, name, attrs, indexes, fastpath)
+            return
+        coords = _coords.prepared(coords)
+        rest, aside = _coords.set_aside(data, coords, dims)
+        super().__init__(data, rest, dims, name, attrs, indexes)
+        if not _coords.fits(self, aside):
+            super().__init__(data, coords, dims, name, attrs, indexes)  # raises what xarray has to say about it
+        folded = _coords.fold(self, aside, coords if aside else ())
         if folded is not None:
-            super().__init__(self.variable, coords=folded, name=self.name)
+            variables, folded_indexes = dict(folded.variables), dict(folded.xindexes)
+            super().__init__(self.variable, variables, name=self.name, indexes=folded_indexes, fastpath=True)
 
     # --- coordinates -------------------------------------------------------------------------------------------
+
+    def _getitem_coord(self, key: Any) -> Any:
+        # Where ``assembly['presentation']`` has one coordinate only, its values are what everybody expects, not tuples
+        # of one. And the values of a level are quick to read from the index, but slow from xarray's view of it. The
+        # hook that all ways to a coordinate go through; should xarray rename it, the tests of it fail.
+        coord = super()._getitem_coord(key)
+        level = _coords.only_level(self, key)
+        if level is None and coord.ndim == 1 and key in _coords.level_names(self, coord.dims[0]):
+            level = key
+        if level is None:
+            return coord
+        values = xr.Variable(coord.dims, _coords.values_of(self, level))
+        variables, indexes = dict(coord.coords.variables), dict(coord.xindexes)
+        return type(self)(values, variables, name=key, indexes=indexes, fastpath=True)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Assign values, or a coordinate if the key is text: it joins the index of its dimension."""
@@ -183,7 +205,7 @@ class DataAssembly(xr.DataArray):
             have one of them, in the assembly's order) or a slice of values (both ends included). For a dimension: a
             boolean mask, or what xarray takes.
         method, tolerance
-            For inexact matches along a dimension with an ordinary index; see `xarray.DataArray.sel`.
+            For inexact matches, see `xarray.DataArray.sel`; a coordinate must have sorted values, each once.
         drop : bool
             Whether scalar coordinates of dimensions that vanish are dropped.
         **indexers_kwargs
@@ -202,9 +224,11 @@ class DataAssembly(xr.DataArray):
             If there is no such coordinate or no entry with the label; near names are suggested.
         """
         wanted = {**(indexers or {}), **indexers_kwargs}
-        if method is not None or tolerance is not None:
-            return super().sel(wanted, method=method, tolerance=tolerance, drop=drop)
-        return _coords.select(self, wanted, drop=drop)
+        if method is None and tolerance is None:
+            return _coords.select(self, wanted, drop=drop)
+        positions, used, rest = _coords.locate_near(self, wanted, method, tolerance)
+        found = _coords.drop_coordinates(self.isel(positions), used) if positions else self
+        return xr.DataArray.sel(found, rest, method=method, tolerance=tolerance, drop=drop) if rest else found
 
     def multisel(
         self,
@@ -229,6 +253,9 @@ class DataAssembly(xr.DataArray):
         for name, label in wanted.items():
             if name in self.coords and name not in result.coords and name not in self.dims:
                 dim = self.coords[name].dims[0]
+                if method is not None or tolerance is not None:
+                    own = _coords.values_of(self, name)
+                    label = own[_coords.locate_near(self, {name: label}, method, tolerance)[0][dim]]  # what was found
                 dtype = self.coords[name].dtype
                 kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
         return result.assign_coords(kept) if kept else result
@@ -352,7 +379,7 @@ class DataAssembly(xr.DataArray):
         Returns
         -------
         DataAssembly
-            float64; same class; the entries of each dimension sorted by their group.
+            float64; same class, coordinates and order of entries.
 
         Raises
         ------
@@ -495,7 +522,8 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     Parameters
     ----------
     data_arrays : sequence of DataAssembly
-        At least one. Where they overlap, they must agree or one of them must be NaN.
+        At least one. Where they overlap, they must agree or one of them must be NaN. Their coordinates may be in
+        different orders.
 
     Returns
     -------
@@ -505,7 +533,9 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     if not data_arrays:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
     first = data_arrays[0]
-    named = [xr.DataArray(array).rename("values") for array in data_arrays]
+    order = [name for names in _coords.levels_by_dim(first).values() for name in names]
+    ordered = [_coords.reorder_levels(array, order) for array in data_arrays]
+    named = [xr.DataArray(array).rename("values") for array in ordered]
     merged = xr.merge(named, join="outer", compat="no_conflicts", combine_attrs="override")["values"]
     merged.attrs = dict(first.attrs)
     return type(first)(merged.rename(None))
@@ -546,7 +576,7 @@ def coords_for_dim(assembly: xr.DataArray, dim: Hashable) -> dict[str, tuple[tup
 
 def get_metadata(
     assembly: xr.DataArray,
-    dims: Sequence[tuple[Hashable, ...]] | None = None,
+    dims: Sequence[Hashable] | Sequence[tuple[Hashable, ...]] | None = None,
     names_only: bool = False,
     include_coords: bool = True,
     include_indexes: bool = True,
@@ -558,13 +588,14 @@ def get_metadata(
     Parameters
     ----------
     assembly : xr.DataArray
-    dims : sequence of tuple of str, optional
-        Only coordinates with one of these tuples of dimensions; None takes all.
+    dims : tuple of str, or sequence of such tuples, optional
+        Only coordinates with these dimensions (or with one of these tuples of dimensions); None takes all.
     names_only : bool
         Yield names instead of (name, dims, values).
     include_coords, include_indexes, include_multi_indexes, include_levels : bool
         Which kinds: ordinary coordinates, ordinary indexes, multi-indexes as a whole, their levels.
     """
+    asked = None if dims is None else [dims] if all(isinstance(dim, str) for dim in dims) else list(dims)
     levels = set(get_levels(assembly))
     multi = set(_coords.levels_by_dim(assembly))
     for name, coord in assembly.coords.items():
@@ -576,7 +607,7 @@ def get_metadata(
             wanted = include_indexes
         else:
             wanted = include_coords
-        if wanted and (dims is None or coord.dims in dims):
+        if wanted and (asked is None or coord.dims in asked):
             yield name if names_only else (name, coord.dims, coord.values)
 
 

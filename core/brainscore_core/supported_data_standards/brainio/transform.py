@@ -19,7 +19,7 @@ __all__ = ["Reduction", "average_repetition", "index_efficient", "reduce_groups"
 Array = TypeVar("Array", bound=xr.DataArray)
 Reduction = Literal["mean", "sum", "min", "max", "prod", "var", "std", "count", "median"]
 
-_BLOCK_BYTES = 64 * 2**20
+_BLOCK_BYTES = 8 * 2**20
 """How much of an array is rearranged at a time: grouping needs little more memory than its result."""
 
 
@@ -190,7 +190,7 @@ def _reduce_block(
         total = function.reduceat(filled if block.dtype.kind != "b" else filled.astype(np.int64), starts, axis=0)
         return np.asarray(total, dtype=block.dtype if block.dtype.kind in "fc" else total.dtype)
     accumulator = np.result_type(block.dtype, float)
-    filled = block.astype(accumulator) if missing is None else np.where(missing, 0, block).astype(accumulator)
+    filled = (block if missing is None else np.where(missing, 0, block)).astype(accumulator, copy=False)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.add.reduceat(filled, starts, axis=0) / count
         if how == "mean":

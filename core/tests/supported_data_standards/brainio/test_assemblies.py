@@ -8,7 +8,8 @@ import pytest
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio import assemblies
+from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio import _coords, _levels, assemblies
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -28,6 +29,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     merge_data_arrays,
     walk_coords,
 )
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 FAMILY = [
     BehavioralAssembly,
@@ -455,7 +457,164 @@ class TestIdiomsOfPlugins:
         assert len(assembly["presentation"]) == 6
 
 
+def make_single():
+    coords = {"stimulus_id": ("presentation", list("cab")), "start": ("time_bin", [0, 10])}
+    return DataAssembly(np.arange(6.0).reshape(3, 2), coords, ["presentation", "time_bin"], attrs={"x": 1})
+
+
+class TestSingleCoordinate:
+    """Both spellings work: the name of the coordinate, and, as elsewhere, that of its dimension."""
+
+    @pytest.mark.parametrize("name", ["stimulus_id", "presentation"])
+    def test_values_are_plain(self, name):
+        single = make_single()
+        for coord in (single[name], single.coords[name], getattr(single, name)):
+            assert coord.values.tolist() == ["c", "a", "b"]
+            assert coord.dims == ("presentation",)
+            assert coord.name == name
+        assert set(single[name].values) == set("abc")
+
+    @pytest.mark.parametrize("name", ["stimulus_id", "presentation"])
+    def test_comparison_and_mask(self, name):
+        single = make_single()
+        assert (single[name] == "a").values.tolist() == [False, True, False]
+        assert single.sel(presentation=single[name] == "a").values.tolist() == [[2.0, 3.0]]
+        assert single[single[name].isin(["a", "c"])]["stimulus_id"].values.tolist() == ["c", "a"]
+        assert single[{"presentation": np.flatnonzero(single[name].values == "b")}].values.tolist() == [[4.0, 5.0]]
+
+    def test_selection_and_sorting(self):
+        single = make_single()
+        assert single.sel(presentation="a").values.tolist() == [2.0, 3.0]
+        assert single.sel(presentation=["a", "c"])["stimulus_id"].values.tolist() == ["a", "c"]
+        assert single.sortby("presentation").values[:, 0].tolist() == [2.0, 4.0, 0.0]
+        assert single.sortby("stimulus_id").values[:, 0].tolist() == [2.0, 4.0, 0.0]
+
+    def test_groups(self):
+        single = xr.concat([make_single(), make_single() + 1], dim="presentation")
+        by_dim = single.multi_groupby(["presentation"]).mean(dim="presentation")
+        assert by_dim.dims == ("presentation", "time_bin")
+        assert by_dim["stimulus_id"].values.tolist() == list("abc")
+        assert by_dim.values[:, 0].tolist() == [2.5, 4.5, 0.5]
+        by_name = single.multi_groupby(["stimulus_id"]).mean()
+        assert by_name.dims == ("stimulus_id", "time_bin")
+        assert by_name.values.tolist() == by_dim.values.tolist()
+
+    def test_coordinate_of_another_assembly_brings_its_name(self):
+        single = make_single()
+        again = DataAssembly([1, 2, 3], coords={"presentation": single["presentation"]}, dims=["presentation"])
+        assert again["stimulus_id"].values.tolist() == list("cab")
+        assert again.sel(stimulus_id="a").values.tolist() == [2]
+
+    def test_stack_of_one_coordinate(self):
+        plain = DataAssembly([[1.0], [2.0]], {"stimulus_id": ["a", "b"], "neuroid": [7]}, ["stimulus_id", "neuroid"])
+        stacked = plain.stack(presentation=["stimulus_id"])  # noqa: PD013  # xarray's
+        assert stacked["stimulus_id"].values.tolist() == stacked["presentation"].values.tolist() == ["a", "b"]
+        assert stacked.sel(stimulus_id="b").dims == ("neuroid", "presentation")
+
+    def test_copies(self):
+        single = make_single()
+        pickled = pickle.loads(pickle.dumps(single))  # noqa: S301  # made one line before
+        for other in (single.copy(), copy.deepcopy(single), pickled, DataAssembly(single)):
+            assert other.identical(single)
+            assert other["presentation"].values.tolist() == list("cab")
+
+
+class TestInexactSelection:
+    @pytest.mark.parametrize("name", ["start", "time_bin"])
+    def test_nearest(self, name):
+        assert make_single().sel({name: 8}, method="nearest").values.ravel().tolist() == [1.0, 3.0, 5.0]
+        assert make_single().multisel({name: 8}, method="nearest").values.ravel().tolist() == [1.0, 3.0, 5.0]
+
+    def test_multisel_keeps_what_was_found(self):
+        assert make_single().multisel(start=8, method="nearest")["start"].values.tolist() == [10]
+        assert make_single().multisel(start=[8], method="nearest")["start"].values.tolist() == [10]
+
+    def test_too_far(self):
+        with pytest.raises(KeyError, match="near 8"):
+            make_single().sel(start=8, method="nearest", tolerance=1)
+
+    def test_unsorted(self):
+        with pytest.raises(ValueError, match="sorted"):
+            make().sel(stimulus_id="a", method="nearest")
+
+    def test_ordinary_index(self):
+        plain = DataAssembly([1.0, 2.0], {"x": [0, 10]}, ["x"])
+        assert plain.sel(x=8, method="nearest").item() == 2.0
+
+
+class TestManyCoordinates:
+    """The quick ways to read coordinates give what the plain ones would."""
+
+    @pytest.mark.parametrize("as_given", [list, np.array, lambda values: np.array(values, dtype=object)])
+    @pytest.mark.parametrize("n", [3, 1200])
+    def test_text(self, as_given, n):
+        texts = [f"{'äß中'[number % 3]}{number % 7}" * (number % 5) for number in range(n)]
+        made = DataAssembly(np.arange(n), {"text": ("x", as_given(texts)), "n": ("x", list(range(n)))}, ["x"])
+        assert made["text"].values.tolist() == texts
+        assert made["text"].dtype.kind == "U"
+        assert made.indexes["x"].levels[0].tolist() == sorted(set(texts))
+        wanted = [number for number, text in enumerate(texts) if text == texts[2]]
+        assert made.sel(text=texts[2]).values.tolist() == wanted
+
+    def test_texts_with_equal_sums(self, monkeypatch):
+        # With such factors the sum of 'ab' and of 'ba' (padded) is the same: the check has to notice.
+        monkeypatch.setattr(_levels, "_FACTORS", np.zeros(64, dtype=np.uint64))
+        texts = np.array(["abcd", "dcba", "abcd"] * 500)
+        assert DataAssembly(np.zeros(1500), {"text": ("x", texts)}, ["x"])["text"].values.tolist() == texts.tolist()
+
+    def test_array_may_change_afterwards(self):
+        numbers = np.arange(4)
+        made = DataAssembly(np.zeros(4), {"n": ("x", numbers)}, ["x"])
+        numbers[:] = 9
+        assert made["n"].values.tolist() == [0, 1, 2, 3]
+
+    def test_objects(self):
+        mixed = np.array(["a", 1, None, 2.5], dtype=object)
+        times = np.array([pd.Timestamp("2020-01-01"), pd.NaT], dtype=object)
+        made = DataAssembly(np.zeros(4), {"mixed": ("x", mixed)}, ["x"])
+        assert made["mixed"].values[:2].tolist() == ["a", 1]
+        assert pd.isna(made["mixed"].values[2])
+        assert DataAssembly([1, 2], {"time": ("x", times)}, ["x"])["time"].dtype.kind == "M"
+
+    def test_order_of_levels_is_that_of_the_coordinates(self):
+        coords = {"b": ("x", [1, 2]), "t": ("x", np.array(["2020", "2021"], "M8[ns]")), "a": (["x"], ["p", "q"])}
+        assert get_levels(DataAssembly([1, 2], coords, ["x"])) == ["b", "t", "a"]
+
+    def test_wrong_length_and_unknown_dimension(self):
+        with pytest.raises(ValueError, match="conflicting sizes"):
+            DataAssembly([1, 2], {"n": ("x", [1, 2, 3])}, ["x"])
+        with pytest.raises(ValueError, match="y"):
+            DataAssembly([1, 2], {"n": ("y", [1, 2])}, ["x"])
+
+
+class TestNotebook:
+    def test_reprs_are_short_whatever_attrs_hold(self):
+        table = StimulusSet({"stimulus_id": [f"stimulus_{number}" for number in range(5_000)]})
+        table.identifier = "Large2026"
+        made = make(stimulus_set=table)
+        assert "NeuroidAssembly" in repr(made)
+        assert len(repr(made)) < 3_000
+        assert len(repr(Score(0.5, attrs={"raw": made}))) < 3_000
+        html = made._repr_html_()
+        assert "stimulus_set" in html
+        assert "neuroid_id" in html
+        assert "stimulus_3000" not in html
+        assert len(html) < 60_000
+
+
 class TestMergeDataArrays:
+    def test_coordinates_in_another_order(self):
+        first = make().isel(presentation=[0, 1])
+        other = DataAssembly(make().isel(presentation=[2, 3]))
+        other = NeuroidAssembly(
+            other.values, dict(reversed(list(_coords.plain_coordinates(other).items()))), other.dims
+        )
+        assert get_levels(other) != get_levels(first)
+        merged = merge_data_arrays([first, other])
+        assert get_levels(merged) == get_levels(first)
+        assert merged.sel(stimulus_id="a").values.tolist() == make().sel(stimulus_id="a").values.tolist()
+        assert merged.sel(stimulus_id="b").values.tolist() == make().sel(stimulus_id="b").values.tolist()
+
     def test_outer_join_with_gaps(self):
         left = DataAssembly([1.0, 2.0], {"s": ("x", ["a", "b"])}, ["x"], attrs={"first": 1})
         right = DataAssembly([3.0], {"s": ("x", ["c"])}, ["x"], name="n", attrs={"second": 2})
@@ -561,6 +720,20 @@ class TestMultiGroupby:
             make().multi_groupby(["stimulus_id", "object"]).mean(dim="neuroid")
 
 
+class TestGroups:
+    def test_positions_first_last_quantile(self):
+        grouped = make().multi_groupby(["stimulus_id"])
+        assert grouped.groups == {"a": [2, 3], "b": [0, 1], "c": [4, 5]}
+        assert make().multi_groupby(["stimulus_id", "repetition"]).groups["b", 1] == [1]
+        assert grouped.first().values[:, 0].tolist() == [8.0, 0.0, 16.0]
+        assert grouped.last().values[:, 0].tolist() == [12.0, 4.0, 20.0]
+        assert grouped.quantile(0.25).values[:, 0].tolist() == [9.0, 1.0, 17.0]
+
+    def test_all_dimensions_at_once_are_refused(self):
+        with pytest.raises(GroupbyError, match="cannot be reduced over"):
+            make().multi_groupby(["stimulus_id", "object"]).mean(...)
+
+
 class TestMultiDimApply:
     def test_cells_and_coordinates(self):
         seen = []
@@ -573,8 +746,8 @@ class TestMultiDimApply:
         result = make().multi_dim_apply(["stimulus_id", "neuroid_id"], apply)
         assert len(seen) == 12
         assert seen[0] == (["a", "a"], "i")
-        assert result["stimulus_id"].values.tolist() == list("aabbcc")
-        assert result.values[:, 0].tolist() == [10.0, 10.0, 2.0, 2.0, 18.0, 18.0]
+        assert result["stimulus_id"].values.tolist() == list("bbaacc")
+        assert result.values[:, 0].tolist() == [2.0, 2.0, 10.0, 10.0, 18.0, 18.0]
         assert type(result) is NeuroidAssembly
 
     def test_scalar_cells(self):
@@ -673,6 +846,11 @@ class TestHelpers:
             "region",
             "animal",
         ]
+
+    def test_get_metadata_of_one_dimension(self):
+        expected = ["neuroid_id", "region", "animal"]
+        assert list(get_metadata(make(), dims=("neuroid",), names_only=True)) == expected
+        assert list(get_metadata(make(), dims=[("neuroid",)], names_only=True)) == expected
 
     def test_array_is_element(self):
         assert array_is_element(["a"], "a")

@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -26,8 +25,6 @@ from brainscore_core.testing.synthetic import (
     make_spike_times_assembly,
     make_stimulus_set,
 )
-
-PUBLISHED = Path(__file__).parents[2] / "fixtures" / "assy_written_by_published_2_5_0.nc"
 
 
 @pytest.fixture
@@ -144,28 +141,8 @@ def test_unknown_option(path):
         NeuroidAssembly.from_files(path, stimuli=None)
 
 
-def test_image_id_becomes_stimulus_id():
-    assembly = NeuronRecordingAssembly.from_files(PUBLISHED)
-    assert assembly["stimulus_id"].values.tolist() == list("abcabc")
-    assert "image_id" not in assembly.coords
-    assert assembly.sel(stimulus_id="b", region="V4").sizes == {"presentation": 2, "neuroid": 2, "time_bin": 2}
-
-
-def test_published_file_joins_a_stimulus_set():
-    table = pd.DataFrame({"stimulus_id": ["c", "b", "a"], "number": [3, 2, 1]})
-    assembly = NeuronRecordingAssembly.from_files(PUBLISHED, stimulus_set=table)
-    assert assembly["number"].values.tolist() == [1, 2, 3] * 2
-    with pytest.warns(UserWarning, match="differ in date"):
-        assert assembly.mean(dim="repetition").sizes["presentation"] == 6
-
-
-def test_published_groups():
-    sessions = SpikeTimesAssembly.from_files(PUBLISHED).attrs["sessions"]
-    assert sessions.sel(session_id="s1")["rig"].values.tolist() == [4]
-
-
-def test_corrupt_file(tmp_path):
-    (tmp_path / "assy_X.nc").write_bytes(PUBLISHED.read_bytes()[:5000])
+def test_corrupt_file(path, tmp_path):
+    (tmp_path / "assy_X.nc").write_bytes(path.read_bytes()[:5000])
     with pytest.raises(CorruptFileError, match=r"assy_X\.nc"):
         NeuroidAssembly.from_files(tmp_path / "assy_X.nc")
 

@@ -1,7 +1,7 @@
 import string
 import time
-from pathlib import Path
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,11 +17,8 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
     NeuroidAssembly,
-    NeuronRecordingAssembly,
 )
 from brainscore_core.testing.synthetic import make_behavioral_assembly, make_neuroid_assembly
-
-FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 TEXT = st.text(alphabet=string.ascii_letters + string.digits + " äß中😀'\"/\\_", max_size=6)
 NANOSECONDS = st.integers(-(2**62), 2**62).map(lambda number: np.datetime64(number, "ns"))
@@ -264,14 +261,56 @@ def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
     assert [file.name for file in tmp_path.iterdir()] == ["a.nc"]
 
 
-def test_file_written_by_the_published_release():
-    read = read_netcdf(FIXTURES / "assy_written_by_published_2_5_0.nc", NeuronRecordingAssembly)
-    assert read.dims == ("presentation", "neuroid", "time_bin")
-    assert read.dtype == np.float32
-    np.testing.assert_array_equal(read.values, np.arange(48).reshape(6, 4, 2) / 8)
-    assert read["image_id"].values.tolist() == list("abcabc")
-    assert read["shown"].values.tolist() == [True, False, True] * 2
-    assert read["date"].values[5] == np.datetime64("2020-01-06")
-    assert read.sel(region="IT", time_bin_start=90).values[0].tolist() == [[0.625], [0.875]]
-    assert read.attrs == {"stimulus_set_identifier": "Published2020"}
-    assert list_groups(FIXTURES / "assy_written_by_published_2_5_0.nc") == ["sessions"]
+@given(st.lists(TEXT, min_size=1, max_size=8), st.integers(1, 3))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_text_of_fixed_length_is_lossless(tmp_path, monkeypatch, texts, n_dims):
+    monkeypatch.setattr(_netcdf, "_COMPRESS_FROM_BYTES", 1)
+    shape = (len(texts),) + (1,) * (n_dims - 1)
+    dims = ["x", "y", "z"][:n_dims]
+    values = np.array(texts, dtype=str)
+    made = DataAssembly(values.reshape(shape), {"text": ("x", values), "whole": (dims, values.reshape(shape))}, dims)
+    write_netcdf(made, tmp_path / "a.nc")
+    read = read_netcdf(tmp_path / "a.nc", DataAssembly)
+    assert read.dims == tuple(dims)
+    assert_same_values(read.values, made.values)
+    assert_same_values(read["text"].values, values)
+    assert_same_values(read["whole"].values, made.values)
+
+
+def test_large_text_coordinates_are_compressed(tmp_path):
+    n = 20_000
+    texts = [f"stimulus_{number % 100}" for number in range(n)]
+    gaps = np.array(texts, dtype=object)
+    gaps[7] = None
+    uneven = ["x" * 5_000, *[""] * (n - 1)]  # of fixed length this would take 100 MB in memory
+    coords = {"stimulus_id": ("x", texts), "gaps": ("x", gaps), "uneven": ("x", uneven)}
+    made = DataAssembly(np.zeros(n), coords, ["x"])
+    write_netcdf(made, tmp_path / "a.nc")
+    assert (tmp_path / "a.nc").stat().st_size < 1_000_000
+    with h5py.File(tmp_path / "a.nc") as file:
+        assert file["stimulus_id"].compression == "gzip"
+        assert h5py.check_string_dtype(file["uneven"].dtype) is not None
+    read = read_netcdf(tmp_path / "a.nc", DataAssembly)
+    for name in coords:
+        assert_same_values(read[name].values, made[name].values)
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=3), st.data())
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_round_trip_of_any_number_of_dimensions(tmp_path, shape, data):
+    dims = ["x", "y", "z"][: len(shape)]
+    coords = {}
+    for dim, size in zip(dims, shape, strict=True):
+        for number in range(data.draw(st.integers(0, 2))):
+            values, dtype = data.draw(KINDS.filter(lambda kind: kind[1] is not object))
+            drawn = data.draw(st.lists(values, min_size=size, max_size=size))
+            coords[f"{dim}_{number}"] = (dim, np.array(drawn, dtype=dtype))
+    made = DataAssembly(np.arange(np.prod(shape), dtype=float).reshape(shape), coords, dims)
+    write_netcdf(made, tmp_path / "a.nc")
+    read = read_netcdf(tmp_path / "a.nc", DataAssembly)
+    assert read.dims == made.dims
+    assert read.shape == tuple(shape)
+    np.testing.assert_array_equal(read.values, made.values)
+    for name, (_, values) in coords.items():
+        assert_same_values(read[name].values, values)
+        assert name in read.indexes[read[name].dims[0]].names

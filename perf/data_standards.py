@@ -1,0 +1,416 @@
+"""Time the data standards of this project and of the published system on the same data, one thread each.
+
+    python perf/data_standards.py --peer /path/to/peer/bin/python
+
+Every measurement runs in a process of its own: the best of some calls, and how much memory a single call needs at most,
+its array included. Without ``--peer`` only this project is measured. Results go to ``results/data_standards.json`` and
+to a section of ``RESULTS.md``; other sections stay as they are.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "data_standards.json"
+TABLE = HERE / "RESULTS.md"
+TITLE = "## Data standards"
+
+PRESENTATIONS = 100_000
+NEUROIDS = 10
+WIDE = 100
+IMAGES = 2_000
+
+# case: (what is measured, how many times faster than the published system it shall be; None: no target of its own)
+CASES = {
+    "construct": ("constructing, 100,000 presentations, 12 coordinates, text in NumPy arrays", 1.0),
+    "construct_objects": ("the same, text in object arrays (as pandas gives it)", 1.0),
+    "construct_lists": ("the same, text and numbers in lists", 1.0),
+    "average_repetition": ("average_repetition, 100,000 presentations x 10", 20.0),
+    "multi_groupby": ("multi_groupby of two coordinates, mean, 100,000 presentations x 10", 10.0),
+    "multi_groupby_narrow": ("the same, 100,000 presentations x 1", 10.0),
+    "write_counts": ("writing netCDF 20,000 x 100 x 2, spike counts", 8.0),
+    "write_noise": ("writing netCDF 20,000 x 100 x 2, noise", 8.0),
+    "write_coordinates": ("writing netCDF 100,000 x 1 with 12 coordinates", None),
+    "read": ("reading netCDF 20,000 x 100 x 2, values in memory", 1.0),
+    "walk_coords": ("walk_coords, 100,000 presentations, 12 coordinates", 1.0),
+    "sel_scalar": ("sel of one value, 100,000 presentations x 10", 1.0),
+    "sel_list": ("sel of 100 of 2,500 values, 100,000 presentations x 10", 1.0),
+    "sel_mask": ("sel by a mask, 100,000 presentations x 10", 1.0),
+    "package_images": ("packaging 2,000 images of 64 kB", None),
+    "reload_images": ("reloading them", None),
+}
+# case: peak memory in multiples of the array, 80 MB
+MEMORY = {
+    "construct": "constructing, 100,000 presentations x 100",
+    "average_repetition": "average_repetition",
+    "multi_groupby": "multi_groupby",
+    "sel_list": "sel of half the values",
+    "write": "writing netCDF",
+    "read": "reading netCDF",
+}
+MEMORY_TARGET = 2.5
+
+
+def make_coordinates(n, kind="arrays"):
+    """Make 12 presentation coordinates: five of text, four of whole numbers, two of fractions, one of truth values."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    stimuli = np.arange(n) % 2_500
+    text = {
+        "stimulus_id": np.char.add("stimulus_", stimuli.astype(str)),
+        "object_name": np.char.add("object_", (stimuli % 8).astype(str)),
+        "category_name": np.char.add("category_", (stimuli % 3).astype(str)),
+        "background_id": np.char.add("background_", (stimuli % 500).astype(str)),
+        "variation": np.char.add("V", (stimuli % 4).astype(str)),
+    }
+    numbers = {
+        "repetition": np.arange(n) // 2_500,
+        "rxy": stimuli % 360,
+        "size_px": stimuli % 17,
+        "number": stimuli,
+        "ty": rng.normal(size=2_500)[stimuli],
+        "tz": rng.normal(size=2_500)[stimuli],
+        "shown": stimuli % 2 == 0,
+    }
+    text = {name: np.array(values.tolist()) for name, values in text.items()}  # no wider than the longest
+    if kind == "objects":
+        text = {name: values.astype(object) for name, values in text.items()}
+    coords = {**text, **numbers}
+    if kind == "lists":
+        coords = {name: values.tolist() for name, values in coords.items()}
+    return {name: ("presentation", values) for name, values in coords.items()}
+
+
+def make_assembly(n, width=NEUROIDS, coordinates=None):
+    """Make responses of a number of neuroids, seeded."""
+    import numpy as np
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+    coords = dict(coordinates or make_coordinates(n))
+    coords["neuroid_id"] = ("neuroid", np.char.add("neuroid_", np.arange(width).astype(str)))
+    coords["region"] = ("neuroid", np.where(np.arange(width) % 2 == 0, "V4", "IT"))
+    coords["subject"] = ("neuroid", np.where(np.arange(width) % 3 == 0, "a", "b"))
+    values = np.random.default_rng(1).normal(size=(n, width))
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def make_recording(kind):
+    """Make spike counts, or noise, in two time bins."""
+    import numpy as np
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+    n, width = 20_000, 100
+    rng = np.random.default_rng(2)
+    shape = (n, width, 2)
+    values = rng.poisson(3.0, size=shape).astype(float) if kind == "counts" else rng.normal(size=shape)
+    coords = {
+        "stimulus_id": ("presentation", np.char.add("stimulus_", (np.arange(n) % 2_500).astype(str))),
+        "object_name": ("presentation", np.char.add("object_", (np.arange(n) % 8).astype(str))),
+        "repetition": ("presentation", np.arange(n) // 2_500),
+        "neuroid_id": ("neuroid", np.char.add("neuroid_", np.arange(width).astype(str))),
+        "region": ("neuroid", np.where(np.arange(width) % 2 == 0, "V4", "IT")),
+        "time_bin_start": ("time_bin", [0, 70]),
+        "time_bin_end": ("time_bin", [70, 170]),
+    }
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+
+
+def make_images(folder):
+    """Write images of noise, about 64 kB each, no two alike: they do not compress."""
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(3)
+    noise = io.BytesIO()
+    Image.fromarray(rng.integers(0, 256, size=(256, 256, 3), dtype=np.uint8)).save(noise, "jpeg", quality=92)
+    paths = {}
+    for number in range(IMAGES):
+        path = folder / f"image_{number:04d}.jpg"
+        path.write_bytes(noise.getvalue() + rng.bytes(16))  # what follows the end of the image does not matter
+        paths[path.stem] = path
+    stimuli = StimulusSet([{"stimulus_id": name, "object_name": "face", "size": 1.0} for name in paths])
+    stimuli.stimulus_paths = paths
+    stimuli.name = "Perf2026"
+    stimuli.identifier = "Perf2026"
+    return stimuli
+
+
+def average(assembly):
+    """Average repetitions as each system does."""
+    from brainscore_vision.benchmark_helpers.neural_common import average_repetition
+
+    return average_repetition(assembly)
+
+
+def package(stimuli, folder):
+    """Package a stimulus set, without its progress bar."""
+    from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set_locally
+
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir()
+    copy = stimuli.copy()  # the published system writes to what it is given
+    copy.stimulus_paths = stimuli.stimulus_paths
+    package_stimulus_set_locally(copy, "Perf2026", downloads_path=str(folder))
+    return next(folder.rglob("*.csv")), next(folder.rglob("*.zip"))
+
+
+def reload_images(csv, archive):
+    """Unpack a packaged stimulus set and load it."""
+    from brainscore_core.supported_data_standards.brainio.fetch import unzip
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+    unpacked = archive.with_suffix("")
+    if unpacked.exists():
+        shutil.rmtree(unpacked)
+    loaded = StimulusSet.from_files(csv, unzip(archive))
+    if len(loaded) != IMAGES:
+        raise RuntimeError(f"{len(loaded)} images came back")
+
+
+def prepare(case, folder):
+    """Return a function to time."""
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, walk_coords
+    from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
+
+    if case.startswith("construct"):
+        import numpy as np
+
+        coords = make_coordinates(PRESENTATIONS, case.partition("_")[2] or "arrays")
+        values = np.zeros(PRESENTATIONS)
+        return lambda: NeuroidAssembly(values, coords=coords, dims=["presentation"])
+    if case in ("write_counts", "write_noise", "read"):
+        recording = make_recording(case.split("_")[-1] if case != "read" else "counts")
+        path = folder / "recording.nc"
+        if case != "read":
+            return lambda: write_netcdf(recording, path)
+        write_netcdf(recording, path)
+        return lambda: NeuroidAssembly.from_files(path).values
+    if case == "write_coordinates":
+        narrow = make_assembly(PRESENTATIONS, 1)
+        return lambda: write_netcdf(narrow, folder / "narrow.nc")
+    if case in ("package_images", "reload_images"):
+        stimuli = make_images(folder / "images")
+        if case == "package_images":
+            return lambda: package(stimuli, folder / "packages")
+        csv, archive = package(stimuli, folder / "packages")
+        return lambda: reload_images(csv, archive)
+    assembly = make_assembly(PRESENTATIONS, 1 if case == "multi_groupby_narrow" else NEUROIDS)
+    some = [f"stimulus_{number}" for number in range(100)]
+    return {
+        "average_repetition": lambda: average(assembly),
+        "multi_groupby": lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation"),
+        "multi_groupby_narrow": lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation"),
+        "walk_coords": lambda: list(walk_coords(assembly)),
+        "sel_scalar": lambda: assembly.sel(object_name="object_3"),
+        "sel_list": lambda: assembly.sel(presentation=assembly["stimulus_id"].isin(some)),
+        "sel_mask": lambda: assembly.sel(presentation=assembly["object_name"] == "object_3"),
+    }[case]
+
+
+def copy_images(folder):
+    """Copy the files of the images one by one, as the disk allows."""
+    source, target = folder / "images", folder / "copied"
+    if target.exists():
+        shutil.rmtree(target)
+    target.mkdir()
+    for path in source.iterdir():
+        shutil.copyfile(path, target / path.name)
+
+
+def time_case(case, calls, folder):
+    """Time a case in this process."""
+    run = prepare(case, folder)
+    run()  # libraries load and caches fill
+    with_images = case in ("package_images", "reload_images")
+    seconds, copies = [], []
+    for _ in range(calls):
+        if with_images:  # in turn, for disks are not equally quick all the time
+            start = time.perf_counter()
+            copy_images(folder)
+            copies.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    answer = {"s": min(seconds)}
+    if with_images:
+        answer["copy_s"] = min(copies)
+    if case.startswith("write"):
+        answer["bytes"] = next(folder.glob("*.nc")).stat().st_size
+    return answer
+
+
+def resident(field):
+    """Return the resident memory (VmRSS) or its peak (VmHWM) of this process in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
+
+
+def measure_memory(case, folder):
+    """Measure the peak memory of one call beyond that before the array was made, in multiples of the array."""
+    import numpy as np
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
+
+    runs = {
+        "average_repetition": average,
+        "multi_groupby": lambda assembly: assembly.multi_groupby(["object_name", "stimulus_id"]).mean("presentation"),
+        "sel_list": lambda assembly: assembly.sel(presentation=assembly["number"] < 1_250),
+        "write": lambda assembly: write_netcdf(assembly, folder / "memory.nc"),
+    }
+    n, width = PRESENTATIONS, WIDE
+    small = make_assembly(500, 10)
+    small.sel(presentation=small["number"] < 50)
+    if case in runs:
+        runs[case](small)  # libraries load
+    write_netcdf(small, folder / "small.nc")
+    NeuroidAssembly.from_files(folder / "small.nc").values.sum()
+    coords = make_coordinates(n)
+    if case == "read":
+        # Written by a process of its own, so that this one never held the array.
+        command = [sys.executable, __file__, "--memory", "write", "--folder", str(folder)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    before = resident("VmRSS")
+    if case == "construct":
+        values = np.ones((n, width))
+        reset_peak()
+        assembly = NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    elif case == "read":
+        reset_peak()
+        assembly = NeuroidAssembly.from_files(folder / "memory.nc")
+        values = assembly.values
+    else:
+        assembly = make_assembly(n, width, coords)
+        reset_peak()
+        runs[case](assembly)
+    peak = resident("VmHWM") - before
+    return {"ratio": peak / (n * width * 8)}
+
+
+def reset_peak():
+    """Have the system count the peak of this process's memory from now on."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def ask(python, *arguments):
+    """Run this script with an interpreter, one thread, and return its answer."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, **threads, "BS_INSTALL_DEPENDENCIES": "no", "BRAINSCORE_HOME": folder}
+        done = subprocess.run(
+            [python, __file__, *arguments, "--folder", folder],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        raise SystemExit(f"{python} {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def verdict(value, target, *, at_most=False):
+    """Say whether a target is reached."""
+    if target is None:
+        return "-"
+    reached = value <= target if at_most else value >= target
+    return f"{'<=' if at_most else '>='} {target:g}: {'yes' if reached else 'no'}"
+
+
+def table(results):
+    """Write the results as Markdown."""
+    lines = [
+        "| what | peer, s | here, s | times faster | target |",
+        "|---|---|---|---|---|",
+    ]
+    for case, (what, target) in CASES.items():
+        if case not in results["time"]:
+            continue
+        here, peer = results["time"][case]["here"], results["time"][case].get("peer")
+        ratio = peer["s"] / here["s"] if peer else None
+        compared = f"{peer['s']:.3g}" if peer else "-", f"{ratio:.1f}" if peer else "-"
+        said = verdict(ratio, target) if peer else "-"
+        sizes = ""
+        if "bytes" in here:
+            sizes = f" ({here['bytes'] / 1e6:.1f} MB" + (f", peer {peer['bytes'] / 1e6:.1f} MB)" if peer else ")")
+        if "copy_s" in here:
+            said = f"{here['s'] / here['copy_s']:.2f} x a plain copy, " + verdict(
+                here["s"] / here["copy_s"], 2, at_most=True
+            )
+        lines.append(f"| {what}{sizes} | {compared[0]} | {here['s']:.3g} | {compared[1]} | {said} |")
+    lines += ["", "| peak memory, multiples of the array (80 MB) | peer | here | target |", "|---|---|---|---|"]
+    for case, what in MEMORY.items():
+        if case not in results["memory"]:
+            continue
+        here, peer = results["memory"][case]["here"], results["memory"][case].get("peer")
+        beside = f"{peer['ratio']:.2f}" if peer else "-"
+        said = verdict(here["ratio"], MEMORY_TARGET, at_most=True)
+        lines.append(f"| {what} | {beside} | {here['ratio']:.2f} | {said} |")
+    return "\n".join(lines)
+
+
+def replace_section(text, title, section):
+    """Return a Markdown text with one section replaced or, if it is new, added at the end."""
+    head, found, rest = text.partition(title + "\n")
+    if not found:
+        return text.rstrip("\n") + ("\n\n" if text.strip() else "") + f"{title}\n\n{section}\n"
+    following = rest.find("\n## ")
+    tail = rest[following + 1 :] if following >= 0 else ""
+    return f"{head}{title}\n\n{section}\n" + (f"\n{tail}" if tail else "")
+
+
+def main():
+    """Parse, measure, write the table."""
+    parser = argparse.ArgumentParser(description="Time the data standards, beside those of the published system.")
+    parser.add_argument(
+        "--case", action="append", choices=list(dict.fromkeys([*CASES, *MEMORY])), help="may be repeated; all without"
+    )
+    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
+    parser.add_argument("--calls", type=int, default=5, help="the best of so many counts")
+    parser.add_argument("--time", help=argparse.SUPPRESS)
+    parser.add_argument("--memory", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.time or options.memory:
+        case = options.time or options.memory
+        answer = (
+            time_case(case, options.calls, options.folder) if options.time else measure_memory(case, options.folder)
+        )
+        print(json.dumps(answer))
+        return
+    wanted = list(dict.fromkeys(options.case or [*CASES, *MEMORY]))
+    results = json.loads(RESULTS.read_text()) if options.case and RESULTS.exists() else {"time": {}, "memory": {}}
+    pythons = {"here": sys.executable, **({"peer": options.peer} if options.peer else {})}
+    for kind, cases, extra in (("time", CASES, ["--calls", str(options.calls)]), ("memory", MEMORY, [])):
+        for case in [case for case in wanted if case in cases]:
+            results[kind][case] = {who: ask(python, f"--{kind}", case, *extra) for who, python in pythons.items()}
+            print(kind, case, results[kind][case], flush=True)
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    results["machine"] = f"{platform.machine()}, Python {platform.python_version()}"
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    how = f"`python perf/data_standards.py --peer PYTHON`, one thread, best of {options.calls} or more calls."
+    section = f"{how}\n\n{table(results)}"
+    TABLE.write_text(replace_section(TABLE.read_text() if TABLE.exists() else "# Measurements\n", TITLE, section))
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()
