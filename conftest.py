@@ -11,5 +11,6 @@ def own_homes(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("BRAINIO_HOME", str(base / "brainio"))
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "no")
     monkeypatch.delenv("RESULTCACHING_DISABLE", raising=False)
-    monkeypatch.delenv("BRAINSCORE_OFFLINE", raising=False)
+    for name in ("BRAINSCORE_OFFLINE", "BRAINSCORE_MIRROR", "BRAINSCORE_MEMORY_MAP"):
+        monkeypatch.delenv(name, raising=False)
     return base

@@ -44,6 +44,9 @@ class Settings:
         ``BRAINSCORE_MIRROR``: a folder that holds copies of files in S3 as ``<bucket>/<key>``. It is asked before S3;
         digests are verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
         None: there is no such folder.
+    memory_map : bool
+        ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and only what is used
+        is read, for assemblies larger than the memory.
     """
 
     home: Path
@@ -54,6 +57,7 @@ class Settings:
     s3_weight_folder: str
     offline: bool
     mirror: Path | None = None
+    memory_map: bool = False
 
 
 def settings() -> Settings:
@@ -81,6 +85,7 @@ def settings() -> Settings:
         s3_weight_folder=environment.get("BRAINSCORE_S3_WEIGHT_FOLDER", "models"),
         offline=environment.get("BRAINSCORE_OFFLINE") == "1",
         mirror=_path(mirror) if mirror else None,
+        memory_map=environment.get("BRAINSCORE_MEMORY_MAP") == "1",
     )
 
 

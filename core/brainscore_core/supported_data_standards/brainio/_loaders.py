@@ -37,18 +37,29 @@ class AssemblyLoader:
         A netCDF file.
     group : str, optional
         Which group of the file; None is its root.
+    memory_map : Path, optional
+        See `read_netcdf`.
     """
 
-    def __init__(self, cls: type[DataAssembly], file_path: str | Path, group: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        cls: type[DataAssembly],
+        file_path: str | Path,
+        group: str | None = None,
+        memory_map: Path | None = None,
+        **kwargs: Any,
+    ) -> None:
         if kwargs:
             raise TypeError(f"{type(self).__name__} has no option {', '.join(map(repr, kwargs))}.")
         self.assembly_class = cls
         self.file_path = Path(file_path)
         self.group = group
+        self.memory_map = memory_map
 
     def load(self) -> DataAssembly:
-        """Return the assembly, fully in memory; a coordinate ``image_id`` is called ``stimulus_id``."""
-        return self.correct_stimulus_id_name(read_netcdf(self.file_path, self.assembly_class, group=self.group))
+        """Return the assembly, in memory unless it is mapped; a coordinate ``image_id`` is called ``stimulus_id``."""
+        assembly = read_netcdf(self.file_path, self.assembly_class, group=self.group, memory_map=self.memory_map)
+        return self.correct_stimulus_id_name(assembly)
 
     @staticmethod
     def correct_stimulus_id_name(assembly: DataAssembly) -> DataAssembly:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from brainscore_core.caching import atomic_path, file_digest
+from brainscore_core.caching import atomic_path, file_digest, locked
 from brainscore_core.errors import AssemblyError, CorruptFileError
 from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio._hdf5 import check_self_contained
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -32,6 +33,8 @@ _MISSING_TEXT = "brainio_missing_text"
 _COMPRESSION: dict[str, Any] = {"zlib": True, "complevel": 4, "shuffle": True}
 _COMPRESS_FROM_BYTES = 1024
 """Smaller variables fill less than a chunk; compressing them makes files larger."""
+_BLOCK_BYTES = 64 * 2**20
+"""How much is held in memory while values are written for a memory map."""
 _UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
 """What the libraries below raise for damaged files, depending on where the damage is."""
 
@@ -81,8 +84,10 @@ def write_netcdf(
     return file_digest(path, "sha1")
 
 
-def read_netcdf(path: str | Path, cls: type[Assembly], group: str | None = None) -> Assembly:
-    """Read an assembly from a netCDF file, fully into memory.
+def read_netcdf(
+    path: str | Path, cls: type[Assembly], group: str | None = None, *, memory_map: Path | None = None
+) -> Assembly:
+    """Read an assembly from a netCDF file, fully into memory unless a memory map is asked for.
 
     Parameters
     ----------
@@ -92,6 +97,10 @@ def read_netcdf(path: str | Path, cls: type[Assembly], group: str | None = None)
         Class of the result.
     group : str, optional
         Which group to read; None is the root.
+    memory_map : Path, optional
+        Where uncompressed values are, or shall be written once, so that they can be larger than the memory: the
+        operating system then reads what is used. The name must stand for the content of the file. Changes of such
+        values stay in memory. Text is always read into memory.
 
     Raises
     ------
@@ -105,11 +114,14 @@ def read_netcdf(path: str | Path, cls: type[Assembly], group: str | None = None)
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
+    check_self_contained(path)
     groups = list_groups(path)
     if group is not None and group.strip("/").split("/")[0] not in groups:
         raise AssemblyError(f"{path} has no group {group!r}; it has {groups or 'none'}.")
     try:
         with xr.open_dataset(path, engine=_engine(path), group=group) as opened:
+            if memory_map is not None:
+                opened = _with_mapped_values(opened, memory_map)
             dataset = opened.load()
     except _UNREADABLE as error:
         raise _corrupt(path, error) from error
@@ -117,6 +129,43 @@ def read_netcdf(path: str | Path, cls: type[Assembly], group: str | None = None)
     if len(names) != 1:
         raise AssemblyError(f"{path} holds {len(names)} variables {names}; an assembly has exactly one.")
     return _to_assembly(dataset[names[0]], cls)
+
+
+def _with_mapped_values(dataset: xr.Dataset, target: Path) -> xr.Dataset:
+    """Return the data set with its numbers mapped from a file, which is written if it is not there or not whole."""
+    replaced = {}
+    for name, variable in dataset.data_vars.items():
+        if variable.dtype.kind not in "biuf" or not variable.size:
+            continue
+        with locked(target):
+            values = _mapped(target, variable)
+            if values is None:
+                with atomic_path(target) as temporary:
+                    _copy_in_blocks(variable, temporary)
+                values = _mapped(target, variable)
+        replaced[name] = (variable.dims, values, variable.attrs)
+    return dataset.assign(replaced)
+
+
+def _mapped(target: Path, variable: xr.DataArray) -> npt.NDArray[Any] | None:
+    """Return the values that a file holds for a variable, or None if it does not."""
+    try:
+        # Copy on write: whoever changes values changes their own.
+        values: npt.NDArray[Any] = np.load(target, mmap_mode="c", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return values if (values.shape, values.dtype) == (variable.shape, variable.dtype) else None
+
+
+def _copy_in_blocks(variable: xr.DataArray, target: Path) -> None:
+    mapped = np.lib.format.open_memmap(target, mode="w+", dtype=variable.dtype, shape=variable.shape)
+    if variable.ndim == 0:
+        mapped[...] = variable.values
+    else:
+        rows = max(1, _BLOCK_BYTES * len(variable) // variable.nbytes)
+        for start in range(0, len(variable), rows):
+            mapped[start : start + rows] = variable[start : start + rows].values
+    mapped.flush()
 
 
 def list_groups(path: str | Path) -> list[str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from brainscore_core.caching import file_digest
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, StimulusError
-from brainscore_core.supported_data_standards.brainio._hdf5 import check_self_contained
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
     fetch,
@@ -124,6 +123,8 @@ def load_assembly_from_s3(
     cls: type[Artefact],
     stimulus_set_loader: Callable[[], StimulusSet] | None = None,
     merge_stimulus_set_meta: bool = True,
+    *,
+    memory_map: bool | None = None,
 ) -> Artefact:
     """Load an assembly.
 
@@ -139,6 +140,9 @@ def load_assembly_from_s3(
         Returns the stimulus set that was shown. None leaves the assembly without stimuli.
     merge_stimulus_set_meta : bool
         Whether the columns of the stimulus set become coordinates of ``presentation``.
+    memory_map : bool, optional
+        Whether the values stay on the disk, for assemblies larger than the memory: they are written uncompressed to
+        the cache once, and the operating system reads what is used. None is the setting ``BRAINSCORE_MEMORY_MAP``.
 
     Returns
     -------
@@ -156,9 +160,11 @@ def load_assembly_from_s3(
     from brainscore_core.supported_data_standards.brainio import assemblies  # xarray is slow to import
 
     path = get_path(identifier, "nc", bucket, version_id, sha1)
-    check_self_contained(path)
+    current = settings()
+    mapped = current.memory_map if memory_map is None else memory_map
+    values_path = current.cache_home / "memory_maps" / f"{sha1}.npy" if mapped else None
     if stimulus_set_loader is None:
-        assembly = assemblies.AssemblyLoader(cls=cls, file_path=path).load()
+        assembly = assemblies.AssemblyLoader(cls=cls, file_path=path, memory_map=values_path).load()
     else:
         stimulus_set = stimulus_set_loader()
         loader_class = (
@@ -167,7 +173,11 @@ def load_assembly_from_s3(
             else assemblies.StimulusReferenceAssemblyLoader
         )
         assembly = loader_class(
-            cls=cls, file_path=path, stimulus_set_identifier=stimulus_set.identifier, stimulus_set=stimulus_set
+            cls=cls,
+            file_path=path,
+            stimulus_set_identifier=stimulus_set.identifier,
+            stimulus_set=stimulus_set,
+            memory_map=values_path,
         ).load()
     assembly.attrs["identifier"] = identifier
     return cast("Artefact", assembly)

@@ -314,3 +314,52 @@ def test_round_trip_of_any_number_of_dimensions(tmp_path, shape, data):
     for name, (_, values) in coords.items():
         assert_same_values(read[name].values, values)
         assert name in read.indexes[read[name].dims[0]].names
+
+
+def is_mapped(values):
+    while values is not None and not isinstance(values, np.memmap):
+        values = values.base
+    return values is not None
+
+
+class TestMemoryMap:
+    @pytest.fixture
+    def file(self, tmp_path):
+        path = tmp_path / "assy.nc"
+        write_netcdf(make_neuroid_assembly(n_stimuli=8, seed=1), path)
+        return path
+
+    def test_values_stay_on_the_disk_and_are_the_same(self, file, tmp_path):
+        plain = read_netcdf(file, NeuroidAssembly)
+        for _ in range(2):  # written, and found
+            mapped = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "maps" / "values.npy")
+            assert is_mapped(mapped.values)
+            assert not is_mapped(plain.values)
+            assert mapped.equals(plain)
+        assert [path.name for path in (tmp_path / "maps").iterdir() if path.suffix != ".lock"] == ["values.npy"]
+
+    def test_written_in_blocks(self, file, tmp_path, monkeypatch):
+        monkeypatch.setattr(_netcdf, "_BLOCK_BYTES", 1)  # one row at a time
+        mapped = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "values.npy")
+        np.testing.assert_array_equal(mapped.values, read_netcdf(file, NeuroidAssembly).values)
+
+    def test_changes_stay_in_memory(self, file, tmp_path):
+        first = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "values.npy")
+        first[0, 0] = -1
+        second = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "values.npy")
+        np.testing.assert_array_equal(second.values, read_netcdf(file, NeuroidAssembly).values)
+
+    @pytest.mark.parametrize("content", [b"", b"nonsense", None], ids=["empty", "other", "of another shape"])
+    def test_a_damaged_map_is_written_anew(self, file, tmp_path, content):
+        target = tmp_path / "values.npy"
+        if content is None:
+            np.save(target, np.zeros((2, 2)))
+        else:
+            target.write_bytes(content)
+        mapped = read_netcdf(file, NeuroidAssembly, memory_map=target)
+        np.testing.assert_array_equal(mapped.values, read_netcdf(file, NeuroidAssembly).values)
+
+    def test_coordinates_can_be_joined_without_reading_the_values(self, file, tmp_path):
+        mapped = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "values.npy")
+        mapped["added"] = ("presentation", np.arange(mapped.sizes["presentation"]))
+        assert is_mapped(mapped.values)

@@ -325,6 +325,30 @@ def test_load_assembly_without_stimuli(storage, tmp_path):
     assert not hasattr(assembly, "stimulus_set")
 
 
+@pytest.mark.parametrize("by", ["argument", "setting"])
+def test_values_can_stay_on_the_disk(storage, tmp_path, own_homes, monkeypatch, by):
+    reference = put_assembly(
+        storage,
+        tmp_path,
+        BehavioralAssembly([0.5, 0.25], coords={"stimulus_id": ("presentation", ["a", "b"])}, dims=["presentation"]),
+    )
+    monkeypatch.setenv("BRAINSCORE_MEMORY_MAP", "1" if by == "setting" else "0")
+    assembly = s3.load_assembly_from_s3(
+        **reference,
+        bucket=BUCKET,
+        cls=BehavioralAssembly,
+        stimulus_set_loader=make_stimuli,
+        memory_map=True if by == "argument" else None,
+    )
+    assert assembly.values.tolist() == [0.5, 0.25]
+    assert assembly["object_name"].values.tolist() == ["face", "car"]
+    base = assembly.values
+    while base is not None and not isinstance(base, np.memmap):
+        base = base.base
+    assert base is not None
+    assert (own_homes / "brain-score" / "cache" / "memory_maps" / f"{reference['sha1']}.npy").is_file()
+
+
 def test_truncated_assembly_is_not_loaded(storage, tmp_path, own_homes):
     reference = put_assembly(storage, tmp_path, make_choices())
     s3.load_assembly_from_s3(**reference, bucket=BUCKET, cls=BehavioralAssembly)
