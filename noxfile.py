@@ -64,6 +64,14 @@ def tests(session: nox.Session) -> None:
     )
 
 
+@nox.session(python=False)
+def slow(session: nox.Session) -> None:
+    """Run the slow proofs, such as a hundred processes killed at random moments."""
+    python = workspace(session, "test")
+    arguments = session.posargs or ["-n", "auto"]
+    session.run(python, "-m", "pytest", "-m", "slow", *arguments, external=True, env={"OMP_NUM_THREADS": "1"})
+
+
 # -- house rules -------------------------------------------------------------------------------------------------------
 
 
