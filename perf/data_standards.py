@@ -25,9 +25,9 @@ TABLE = HERE / "RESULTS.md"
 TITLE = "## Data standards"
 NOTE = """
 The rows on images say little beyond their order of magnitude: on the machine of these numbers a plain copy of the same
-files took .2 to 1.0 s from one run to the next, and so did the creation of the files in unpacking. Packaging decodes every
-image to find the broken ones, about .5 ms each, which the published system does not do. Rows near 1.0 change sides from
-run to run.
+files took .2 to 1.0 s from one run to the next, and so did the creation of the files in unpacking. Packaging decodes
+every image to find the broken ones, about .5 ms each, which the published system does not do. Rows near 1.0 change
+sides from run to run.
 """
 
 PRESENTATIONS = 100_000

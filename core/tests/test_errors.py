@@ -18,6 +18,7 @@ CAUGHT_AS = {
     "LayerNotFoundError": (KeyError, AssertionError),
     "MissingStimulusError": (FileNotFoundError, ValueError, AssertionError),
     "PluginError": (ImportError, AssertionError),
+    "PrivateDataError": (OSError,),
     "RequirementsError": (RuntimeError,),
     "StimulusError": (ValueError, AssertionError),
     "UnknownIdentifierError": (KeyError, AssertionError),
