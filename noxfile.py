@@ -22,6 +22,7 @@ ROOT = Path(__file__).parent
 WORKSPACE = ROOT / ".nox" / "workspace"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
+MEASUREMENTS = ("first_score", "plugin_index", "simulated_truth", "data_standards", "metrics")
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
 
 nox.needs_version = ">=2024.4.15"
@@ -118,9 +119,21 @@ def build(session: nox.Session) -> None:
 def perf(session: nox.Session) -> None:
     """Measure speed: `nox -s perf [-- names of scripts in perf/]`; results go to perf/results."""
     python = workspace(session)
-    names = session.posargs or sorted(path.stem for path in (ROOT / "perf").glob("*.py"))
-    for name in names:
+    for name in session.posargs or MEASUREMENTS:
         session.run(python, f"perf/{name}.py", external=True, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session(python="3.11", default=False)
+def peer(session: nox.Session) -> None:
+    """Exchange files with the published system, in an environment of its own; `-- --perf` also compares speed."""
+    python, published = workspace(session), str(Path(session.bin) / "python")
+    install_torch(session, published)
+    session.install("brainscore-core==2.5.0", "brainscore-vision==2.4.2")
+    # Without this the published system installs requirements of plugins wherever the first pip of the path points to.
+    environment = {"OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no"}
+    session.run(python, "perf/peer_fixtures.py", "--peer", published, "--check", external=True, env=environment)
+    for name in ("data_standards", "metrics") if "--perf" in session.posargs else ():
+        session.run(python, f"perf/{name}.py", "--peer", published, external=True, env=environment)
 
 
 # -- the shared environment --------------------------------------------------------------------------------------------
@@ -167,7 +180,8 @@ def install_torch(session: nox.Session, python: str) -> None:
     session.log(f"Installing {pinned}, CPU build (about 200 MB; set BRAINSCORE_TORCH=gpu for the GPU build) ...")
     # On Linux the default build brings gigabytes of CUDA. A configured mirror may hold the CPU build; else its own
     # index does. The first attempt asks for a version that only a CPU build has, so it cannot bring the other one.
-    mirrored = subprocess.run([*installer(python), "--quiet", f"{pinned}+cpu"], capture_output=True, check=False)
+    # Its failure is no news (errors go to standard error), its progress is.
+    mirrored = subprocess.run([*installer(python), f"{pinned}+cpu"], stderr=subprocess.DEVNULL, check=False)
     if mirrored.returncode != 0:
         session.run(*installer(python), pinned, "--index-url", CPU_INDEX, external=True)
 

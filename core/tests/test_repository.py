@@ -59,3 +59,16 @@ def test_ci_runs_the_test_command_of_the_readme():
     readme = (ROOT / "README.md").read_text()
     command = next(row for row in readme.splitlines() if row.endswith("nox -s tests"))
     assert command in (ROOT / ".ci/run").read_text().splitlines()
+
+
+def test_every_script_in_perf_has_a_session():
+    text = (ROOT / "noxfile.py").read_text()
+    missing = [path.stem for path in (ROOT / "perf").glob("*.py") if path.stem not in text]
+    assert not missing
+
+
+def test_every_session_is_explained_to_contributors():
+    sessions = re.findall(r"^@nox\.session.*\ndef (\w+)\(", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert len(sessions) > 10
+    assert [name for name in sessions if f"| `{name}` |" not in text] == []

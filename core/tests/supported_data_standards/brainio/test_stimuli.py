@@ -4,6 +4,7 @@ import copy
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -354,3 +355,24 @@ def test_quoted_numbers_with_signs_stay_text(tmp_path):
     stimuli = load_table(tmp_path, text)
     assert stimuli["note"].tolist() == ["+5", "-5"]
     assert stimuli["value"].tolist() == [-5, 5]
+
+
+@pytest.mark.slow
+def test_a_million_rows_come_back(tmp_path):
+    n = 1_000_000
+    (tmp_path / "one.png").write_bytes(b"shown again and again")
+    table = pd.DataFrame(
+        {
+            "stimulus_id": np.char.add("stimulus", np.arange(n).astype(str)),
+            "filename": "one.png",
+            "contrast": np.arange(n) / n,
+            "block": np.arange(n) % 7,
+        }
+    )
+    csv = tmp_path / "stimuli.csv"
+    table.to_csv(csv, index=False)
+    loaded = StimulusSet.from_files(csv, tmp_path)
+    assert loaded["stimulus_id"].is_unique
+    np.testing.assert_array_equal(loaded["contrast"], table["contrast"])
+    np.testing.assert_array_equal(loaded["block"], table["block"])
+    assert loaded.get_stimulus("stimulus999999") == tmp_path / "one.png"
