@@ -6,10 +6,10 @@ Where to look:
   ``_levels`` (indexes), ``_grouping``, ``_netcdf`` and ``_hdf5`` (files), ``_loaders`` (files with stimuli)
 - stimuli: ``stimuli``
 - from data to files: ``packaging``; inside, ``_stimulus_files``, ``_upload``, ``_registration`` (code to paste)
-- checks: ``_validation`` gathers ``_stimulus_checks``, ``_assembly_checks``, ``_media`` and ``_packaged_files``; what they
-  find is a ``_problems.Problem``
-- from S3 to data: ``s3``; inside, ``fetch`` (cache, mirror), ``_transfer`` and ``_partial`` (bytes), ``_unzip``, ``access``
-  (private data)
+- checks: ``_validation`` gathers ``_stimulus_checks``, ``_assembly_checks``, ``_media`` and ``_packaged_files``; what
+  they find is a ``_problems.Problem``
+- from S3 to data: ``s3``; inside, ``fetch`` (cache, mirror), ``_transfer`` and ``_partial`` (bytes), ``_unzip``,
+  ``access`` (private data)
 """
 
 from __future__ import annotations
