@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import shutil
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
@@ -22,6 +23,7 @@ from brainscore_core.supported_data_standards.brainio._problems import Problem, 
 from brainscore_core.supported_data_standards.brainio._registration import registration_code
 from brainscore_core.supported_data_standards.brainio._stimulus_files import create_stimulus_csv, create_stimulus_zip
 from brainscore_core.supported_data_standards.brainio._upload import upload_to_s3
+from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
 
@@ -71,9 +73,10 @@ def package_stimulus_set_locally(
     Parameters
     ----------
     proto_stimulus_set : StimulusSet
-        One row per stimulus, with the column ``stimulus_id`` (texts, no two the same) and `stimulus_paths`: images,
-        videos, sounds or other files. An optional column ``stimulus_path_within_store`` names the files within the
-        archive (without their ending); otherwise they are called after the ``stimulus_id``. It is not changed.
+        One row per stimulus, with the column ``stimulus_id`` (texts, no two the same; integers become texts, with a
+        warning) and `stimulus_paths`: images, videos, sounds or other files. An optional column
+        ``stimulus_path_within_store`` names the files within the archive (without their ending); otherwise they are
+        called after the ``stimulus_id``. It is not changed.
     stimulus_set_identifier : str, optional
         Unique name, such as ``'MajajHong2015'``; a ``.`` in it is a ``_`` in the names of the files. None is
         ``proto_stimulus_set.identifier`` (which is its ``name`` too).
@@ -177,7 +180,8 @@ def package_data_assembly_locally(
     identifier = (
         _assembly_identifier(proto_data_assembly, shown) if assembly_identifier is None else assembly_identifier
     )
-    assembly = resolve_assembly_class(assembly_class_name)(proto_data_assembly.copy(deep=False))
+    assembly = _with_text_ids(resolve_assembly_class(assembly_class_name)(proto_data_assembly.copy(deep=False)))
+    shown = shown if shown is None else _with_stimulus_id(StimulusSet(shown))
     raise_errors(
         [
             *_validation.check_identifier(identifier),
@@ -341,7 +345,35 @@ def _with_stimulus_id(stimulus_set: StimulusSet) -> StimulusSet:
     """Return a copy that packaging may add columns to."""
     copied = StimulusSet(stimulus_set, copy=True)
     StimulusSetLoader.correct_stimulus_id_name(copied)
+    if STIMULUS_ID in copied and _are_integers(copied[STIMULUS_ID]):
+        _tell_conversion("stimulus set", copied[STIMULUS_ID].to_numpy())
+        copied[STIMULUS_ID] = [str(stimulus_id) for stimulus_id in copied[STIMULUS_ID]]
+        paths = getattr(copied, "stimulus_paths", None)
+        if paths is not None:
+            copied.stimulus_paths = {str(stimulus_id): path for stimulus_id, path in paths.items()}
     return copied
+
+
+def _with_text_ids(assembly: Array) -> Array:
+    """Return the assembly, a new one if its integer identifiers of stimuli have to become texts."""
+    if STIMULUS_ID not in assembly.coords or not _are_integers(assembly[STIMULUS_ID]):
+        return assembly
+    ids = assembly[STIMULUS_ID]
+    _tell_conversion("assembly", ids.values.ravel())
+    return assembly.assign_coords({STIMULUS_ID: (ids.dims, ids.values.astype(str))})
+
+
+def _are_integers(values: Any) -> bool:
+    return getattr(values.dtype, "kind", "") in "iu"
+
+
+def _tell_conversion(what: str, values: Any) -> None:
+    example = f", such as {values[0]} into '{values[0]}'" if len(values) else ""
+    warnings.warn(
+        f"Identifiers of stimuli are texts: the integers in stimulus_id of the {what} are turned into texts{example}. "
+        "Yours stay as they are; convert them (astype(str)) so that both agree.",
+        stacklevel=4,
+    )
 
 
 def _with_attrs(array: Array, attrs: Mapping[Any, Any]) -> Array:

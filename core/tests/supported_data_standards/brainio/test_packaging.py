@@ -186,8 +186,9 @@ def test_older_id_column_is_accepted(stimuli, tmp_path):
 
 
 def break_ids(stimuli):
-    stimuli["stimulus_id"] = [1, 2, 3, 4]
-    stimuli.stimulus_paths = dict(zip([1, 2, 3, 4], stimuli.stimulus_paths.values(), strict=True))
+    ids = [1, "b", 3, "d"]
+    stimuli["stimulus_id"] = pd.Series(ids, dtype=object)
+    stimuli.stimulus_paths = dict(zip(ids, stimuli.stimulus_paths.values(), strict=True))
 
 
 def break_everything(stimuli):
@@ -209,7 +210,7 @@ def unset_paths(stimuli):
 
 
 BROKEN = {
-    "integers": (break_ids, [r"holds int", r"astype\(str\)"]),
+    "integers and texts": (break_ids, [r"holds int", r"astype\(str\)"]),
     "column filename": (set_column("filename", "x"), [r"rename\(columns=\{'filename': 'stimulus_filename'\}\)"]),
     "no paths": (unset_paths, ["stimulus_paths is not set"]),
     "everything at once": (
@@ -230,6 +231,29 @@ BROKEN = {
         [r"'\.\./a'", "'/b'"],
     ),
 }
+
+
+def test_integer_ids_become_texts_with_a_warning(stimuli, tmp_path):
+    paths = list(stimuli.stimulus_paths.values())
+    texts, numbers = stimuli.copy(), stimuli.copy()
+    for table, ids in ((texts, ["1", "2", "3", "4"]), (numbers, [1, 2, 3, 4])):
+        table["stimulus_id"] = ids
+        table.stimulus_paths = dict(zip(ids, paths, strict=True))
+    with pytest.warns(UserWarning, match="1 into '1'"):
+        packaged = package_stimulus_set_locally(numbers, "A", tmp_path / "numbers")
+    expected = package_stimulus_set_locally(texts, "A", tmp_path / "texts")
+    assert (packaged["csv_sha1"], packaged["zip_sha1"]) == (expected["csv_sha1"], expected["zip_sha1"])
+    assert numbers["stimulus_id"].tolist() == [1, 2, 3, 4]  # the input stays as it is
+    assert list(numbers.stimulus_paths) == [1, 2, 3, 4]
+
+    assembly = BehavioralAssembly([0.5, 0.25], coords={"stimulus_id": ("presentation", [4, 1])}, dims=["presentation"])
+    with pytest.warns(UserWarning, match="4 into '4'"):
+        package = package_data_assembly_locally(
+            assembly, "A", "A", "BehavioralAssembly", tmp_path / "numbers", stimulus_set=numbers
+        )
+    loaded = BehavioralAssembly.from_files(package["path"])
+    assert loaded["stimulus_id"].values.tolist() == ["4", "1"]
+    assert assembly["stimulus_id"].values.tolist() == [4, 1]
 
 
 @pytest.mark.parametrize(("change", "problems"), BROKEN.values(), ids=BROKEN)
@@ -348,8 +372,8 @@ def test_stimuli_have_to_be_in_the_stimulus_set(stimuli, tmp_path):
     [
         (DataAssembly(np.ones((2, 3)), dims=["presentation", "measurement"]), "NeuroidAssembly", "neuroid"),
         (DataAssembly(np.ones((2, 0)), dims=["presentation", "neuroid"]), "NeuroidAssembly", "no values"),
-        (make_neural(ids=[1, 2, 3, 4]), "NeuroidAssembly", "stimulus_id"),
-        (make_neural(ids=[1, 2, 3, 4]), "DataAssembly", r"str\(id\)"),
+        (make_neural(ids=[1.0, 2.0, 3.0, 4.0]), "NeuroidAssembly", "stimulus_id"),
+        (make_neural(ids=[1.0, 2.0, 3.0, 4.0]), "DataAssembly", r"str\(id\)"),
         (BehavioralAssembly([1.0], dims=["presentation"]), "BehavioralAssembly", "stimulus_id"),
         (make_neural(), "NeuroidAsembly", "Did you mean 'NeuroidAssembly'"),
     ],
