@@ -13,7 +13,7 @@ class FaultyS3(http.server.ThreadingHTTPServer):
     """Serves `content` under every name, or what `objects` holds for a path.
 
     ``faults`` are answers to the next downloads, ``requests`` what was asked: (method, path, authorization).
-    ``most_active`` is how many downloads there were at once at the most; ``bytes_per_s`` slows each of them down;
+    ``bytes_per_s`` slows downloads down;
     ``ranges`` lists the Range header of every download. A fault is a status, other content (bytes), ``"cut"`` (half
     of the body, then the connection closes), ``"hang"`` (half of the body, then silence) or None (no fault).
     """
@@ -26,8 +26,6 @@ class FaultyS3(http.server.ThreadingHTTPServer):
         self.requests, self.ranges = [], []
         self.refuses = lambda handler: None
         self.bytes_per_s = None
-        self.active = self.most_active = 0
-        self.mutex = threading.Lock()
         self.understands_ranges = True
         self.url = f"http://127.0.0.1:{self.server_port}"
 
@@ -47,16 +45,6 @@ class FaultyHandler(http.server.BaseHTTPRequestHandler):
         self.answer(status or 200, b"" if status else self.stored(), send_body=False)
 
     def do_GET(self):
-        with self.server.mutex:
-            self.server.active += 1
-            self.server.most_active = max(self.server.most_active, self.server.active)
-        try:
-            self.download()
-        finally:
-            with self.server.mutex:
-                self.server.active -= 1
-
-    def download(self):
         self.server.requests.append(("GET", self.path, self.headers.get("Authorization")))
         self.server.ranges.append(self.headers.get("Range"))
         fault = self.server.faults.pop(0) if self.server.faults else None

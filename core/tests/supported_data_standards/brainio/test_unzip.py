@@ -5,7 +5,6 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
 import zipfile
 from pathlib import Path
 
@@ -241,26 +240,9 @@ def test_bomb_of_default_limits(tmp_path):
 @pytest.mark.slow
 def test_hundred_thousand_members(tmp_path):
     path = make_zip(tmp_path / "set.zip", {f"{n % 100}/{n}.png": b"" for n in range(100_000)}, zipfile.ZIP_STORED)
-    begin = time.monotonic()
     folder = unzip(path)
-    extracted = time.monotonic()
-    unzip(path)
-    looked = time.monotonic()
+    assert unzip(path) == folder
     assert sum(1 for _ in folder.rglob("*.png")) == 100_000
-    assert extracted - begin < 120
-    assert looked - extracted < 20
-
-
-def test_members_are_checked_in_linear_time(tmp_path):
-    """Ten times the members take nowhere near a hundred times as long."""
-    seconds = []
-    for count in (5_000, 50_000):
-        infos = [zipfile.ZipInfo(f"a/b/c/{number}.png") for number in range(count)]
-        begin = time.process_time()
-        assert _unzip._clashes(infos) == []
-        assert _unzip._same_without_case(infos) == []
-        seconds.append(time.process_time() - begin)
-    assert seconds[1] < 40 * seconds[0]
 
 
 def test_leftover_of_a_killed_extraction_is_removed(tmp_path):
