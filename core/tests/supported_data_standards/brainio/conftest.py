@@ -1,5 +1,6 @@
-"""Answer like S3, with faults on request."""
+"""Stand in for S3: a whole server, and one that answers with faults on request."""
 
+import contextlib
 import http.server
 import re
 import threading
@@ -7,6 +8,7 @@ import time
 import zlib
 
 import pytest
+from moto.server import ThreadedMotoServer
 
 
 class FaultyS3(http.server.ThreadingHTTPServer):
@@ -123,3 +125,30 @@ def server(no_credentials, monkeypatch):
         monkeypatch.setenv("AWS_ENDPOINT_URL", running.url)
         yield running
         running.shutdown()
+
+
+@pytest.fixture(scope="module")
+def moto_url():
+    """Run an S3 server on this machine; return its address."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    with contextlib.redirect_stderr(None):
+        server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def local_s3(moto_url, monkeypatch, tmp_path):
+    """Make the server the S3 of this test, and nobody's own settings count."""
+    for name, value in {
+        "AWS_ENDPOINT_URL": moto_url,
+        "AWS_ACCESS_KEY_ID": "somebody",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
+    }.items():
+        monkeypatch.setenv(name, value)
+    return moto_url

@@ -1,7 +1,6 @@
 """Packages hold exactly what was given, are the same bytes every time, and come back through S3 as they were."""
 
 import ast
-import contextlib
 import copy
 import errno
 import hashlib
@@ -20,7 +19,6 @@ import pytest
 import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from moto.server import ThreadedMotoServer
 from PIL import Image
 
 from brainscore_core.errors import AssemblyError, ConfigurationError, StimulusError, UploadError
@@ -402,28 +400,8 @@ def test_failed_writing_leaves_nothing(tmp_path, monkeypatch):
 # --- through S3 and back ----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def moto_url():
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    with contextlib.redirect_stderr(None):
-        server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def s3_client(moto_url, monkeypatch, tmp_path):
-    for name, value in {
-        "AWS_ENDPOINT_URL": moto_url,
-        "AWS_ACCESS_KEY_ID": "somebody",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
-    }.items():
-        monkeypatch.setenv(name, value)
+def s3_client(local_s3):
     client = boto3.client("s3")
     client.create_bucket(Bucket=BUCKET)
     yield client

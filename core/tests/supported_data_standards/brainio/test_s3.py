@@ -1,6 +1,5 @@
 """References to artefacts become files, stimulus sets and assemblies; real boto3 traffic to a local server."""
 
-import contextlib
 import hashlib
 import os
 import zipfile
@@ -9,7 +8,6 @@ from pathlib import Path
 import boto3
 import numpy as np
 import pytest
-from moto.server import ThreadedMotoServer
 
 from brainscore_core.errors import (
     ChecksumError,
@@ -28,28 +26,8 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 BUCKET = "brainscore-storage"
 
 
-@pytest.fixture(scope="module")
-def moto_url():
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    with contextlib.redirect_stderr(None):
-        server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def storage(moto_url, monkeypatch, tmp_path):
-    for name, value in {
-        "AWS_ENDPOINT_URL_S3": moto_url,
-        "AWS_ACCESS_KEY_ID": "somebody",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
-    }.items():
-        monkeypatch.setenv(name, value)
+def storage(local_s3):
     client = boto3.client("s3")
     client.create_bucket(Bucket=BUCKET)
     client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
@@ -256,7 +234,7 @@ def test_stimulus_set_from_a_mirror_without_network(storage, tmp_path, own_homes
         )
     monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
-    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     stimuli = s3.load_stimulus_set_from_s3(bucket=f"{BUCKET}/vision/data", **reference)
     assert stimuli.get_stimulus("a").read_bytes() == b"A"
     assert stimuli.get_stimulus("a").is_relative_to(own_homes / "brainio")

@@ -1,6 +1,5 @@
 """The snippets of the two data tutorials run as they are written; only paths, ellipses and counts are filled in."""
 
-import contextlib
 import os
 import re
 import subprocess
@@ -12,7 +11,6 @@ import boto3
 import numpy as np
 import pandas as pd
 import pytest
-from moto.server import ThreadedMotoServer
 from PIL import Image
 
 BRAINIO = "brainscore_core.supported_data_standards.brainio"
@@ -546,28 +544,8 @@ import_plugin.library_roots = lambda library: [root]
 """
 
 
-@pytest.fixture(scope="module")
-def moto_url():
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    with contextlib.redirect_stderr(None):
-        server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
 @pytest.fixture
-def s3_client(moto_url, monkeypatch, tmp_path):
-    for name, value in {
-        "AWS_ENDPOINT_URL": moto_url,
-        "AWS_ACCESS_KEY_ID": "somebody",
-        "AWS_SECRET_ACCESS_KEY": "secret",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": str(tmp_path / "no-config"),
-        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-credentials"),
-    }.items():
-        monkeypatch.setenv(name, value)
+def s3_client(local_s3):
     client = boto3.client("s3")
     for bucket in (BUCKET, "brainio-brainscore"):
         client.create_bucket(Bucket=bucket)
