@@ -74,15 +74,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from brainscore_core.config import settings
     from brainscore_vision import scoring
 
     prepared = options.conda_active.lower() in ("true", "1", "yes")
-    if settings().install_dependencies == "newenv" and not prepared:
-        scoring.score(options.model_identifier, options.benchmark_identifier)
-        return 0
     command_line.say(f"Scoring {options.model_identifier} on {options.benchmark_identifier} ...")
-    _, record, path = scoring.score_and_record(options.model_identifier, options.benchmark_identifier, options.record)
+    _, record, path = scoring.score_and_record(
+        options.model_identifier, options.benchmark_identifier, options.record, conda_active=prepared
+    )
     print(scoring.format_record(record, path))  # noqa: T201 - the result
     return 0
 

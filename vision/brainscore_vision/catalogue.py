@@ -6,12 +6,12 @@ import argparse
 import re
 import secrets
 import shutil
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
@@ -124,7 +124,7 @@ def _stored(plugin: Plugin, registry: str, identifier: str) -> tuple[StoredFile,
     try:
         return tuple(_locate(reference) for reference in references)
     except ConfigurationError as error:  # one wrong registration does not keep the others from being listed
-        _say(f"Warning: {plugin.init_file}: {error}")
+        command_line.say(f"Warning: {plugin.init_file}: {error}")
         return ()
 
 
@@ -333,7 +333,7 @@ def _fetch(options: argparse.Namespace) -> int:
     load = {"data": load_dataset, "stimulus_set": load_stimulus_set}
     wanted = [entry for identifier in options.identifier for entry in entries(identifier)]  # all known, or none
     for entry in wanted:
-        _say(f"Fetching {entry.identifier} ({entry.kind}) ...")
+        command_line.say(f"Fetching {entry.identifier} ({entry.kind}) ...")
         loaded: Any = load[entry.kind](entry.identifier)
         shape = getattr(loaded, "sizes", None) or {"stimuli": len(loaded)}
         described = ", ".join(f"{size} {name}" for name, size in shape.items())
@@ -348,7 +348,7 @@ def _verify(options: argparse.Namespace) -> int:
         _print(problem)
     _print(f"{count} files verified, {len(problems)} problems.")
     if problems:
-        _say("Remove what is damaged (data clean IDENTIFIER) and fetch it again.")
+        command_line.say("Remove what is damaged (data clean IDENTIFIER) and fetch it again.")
     return DAMAGED if problems else 0
 
 
@@ -371,7 +371,3 @@ def _size(size_bytes: int) -> str:
 
 def _print(line: str) -> None:
     print(line)  # noqa: T201 - a command line talks
-
-
-def _say(message: str) -> None:
-    print(message, file=sys.stderr)  # noqa: T201 - a command line talks

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_vision.loading import load_benchmark, load_model
 
@@ -49,18 +49,20 @@ def score(
     UnknownIdentifierError
         If no plugin registers one of the identifiers.
     """
-    if settings().install_dependencies == "newenv" and not conda_active:
-        return _score_in_new_environment(model_identifier, benchmark_identifier, report=report)
-    result, record, path = score_and_record(model_identifier, benchmark_identifier)
+    result, record, path = score_and_record(model_identifier, benchmark_identifier, conda_active=conda_active)
     if report:
-        print(format_record(record, path), file=sys.stderr)  # noqa: T201 - the documented summary
+        command_line.say(format_record(record, path))
     return result
 
 
 def score_and_record(
-    model_identifier: str, benchmark_identifier: str, record_path: Path | None = None
+    model_identifier: str,
+    benchmark_identifier: str,
+    record_path: Path | None = None,
+    *,
+    conda_active: bool = False,
 ) -> tuple[Score, ScoreRecord, Path]:
-    """Score a pair in this process and write its record.
+    """Score a pair, here or in an environment of its own (``BS_INSTALL_DEPENDENCIES=newenv``), and write its record.
 
     Parameters
     ----------
@@ -68,6 +70,8 @@ def score_and_record(
         What to score.
     record_path : Path, optional
         Where to write the record; None means ``scores/<benchmark>/<model>.json`` in the Brain-Score home.
+    conda_active : bool
+        See `score`.
 
     Returns
     -------
@@ -78,6 +82,10 @@ def score_and_record(
     """
     from brainscore_core.scoring import records  # brings NumPy, which the command line can do without
 
+    path = record_path or records.record_path(settings().home / "scores", model_identifier, benchmark_identifier)
+    if settings().install_dependencies == "newenv" and not conda_active:
+        record = _record_from_new_environment(model_identifier, benchmark_identifier, path)
+        return _score_of(record, path), record, path
     started = time.monotonic()
     result, benchmark = _score_pair(model_identifier, benchmark_identifier)
     record = records.ScoreRecord.of_score(
@@ -87,8 +95,7 @@ def score_and_record(
         benchmark_version=getattr(benchmark, "version", None),
         duration_s=time.monotonic() - started,
     )
-    default = records.record_path(settings().home / "scores", model_identifier, benchmark_identifier)
-    path = record.write(record_path or default)
+    record.write(path)
     result.attrs["record_path"] = str(path)
     return result, record, path
 
@@ -117,14 +124,12 @@ def _recorded_layers(model: BrainModel) -> dict[str, Any]:
     return dict(layer_map) if isinstance(layer_map, Mapping) else {}
 
 
-def _score_in_new_environment(model_identifier: str, benchmark_identifier: str, *, report: bool) -> Score:
-    from brainscore_core.metrics import Score
+def _record_from_new_environment(model_identifier: str, benchmark_identifier: str, path: Path) -> ScoreRecord:
     from brainscore_core.plugin_management.isolated_score import isolated_score
-    from brainscore_core.scoring import records
+    from brainscore_core.scoring.records import ScoreRecord
     from brainscore_vision.loading import find_plugin_directory
 
-    path = records.record_path(settings().home / "scores", model_identifier, benchmark_identifier)
-    record = isolated_score(
+    return isolated_score(
         "brainscore_vision",
         model_identifier,
         benchmark_identifier,
@@ -133,17 +138,21 @@ def _score_in_new_environment(model_identifier: str, benchmark_identifier: str, 
             find_plugin_directory("model", model_identifier),
         ],
         record_path=path,
-        read=records.ScoreRecord.read,
+        read=ScoreRecord.read,
     )
-    if report:
-        print(format_record(record, path), file=sys.stderr)  # noqa: T201 - the documented summary
+
+
+def _score_of(record: ScoreRecord, path: Path) -> Score:
+    """Return the score that a record describes, as far as it does: without values for splits and neuroids."""
+    from brainscore_core.metrics import Score
+
     result = Score(float("nan") if record.score is None else record.score)
     result.attrs.update(
         raw=None if record.raw is None else Score(record.raw),
         ceiling=None if record.ceiling is None else Score(record.ceiling),
         error=record.error,
-        model_identifier=model_identifier,
-        benchmark_identifier=benchmark_identifier,
+        model_identifier=record.model,
+        benchmark_identifier=record.benchmark,
         comment=f"layers: {dict(record.layers)}",
         record_path=str(path),
     )

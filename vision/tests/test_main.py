@@ -36,6 +36,16 @@ def test_score_prints_the_summary_and_writes_the_record(tmp_path):
     assert f"{content['score']:.4f}" in done.stdout
 
 
+def test_a_new_environment_writes_the_record_where_it_was_asked_for(tmp_path):
+    record = tmp_path / "record.json"
+    pair = ["--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-pls"]
+    done = run("score", *pair, "--record", str(record), BS_INSTALL_DEPENDENCIES="newenv")
+    assert done.returncode == 0, done.stderr
+    content = json.loads(record.read_text())
+    assert (content["model"], content["benchmark"]) == ("pixels", "SimulatedCortex2026.V1-pls")
+    assert f"{content['score']:.4f}" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("model", "benchmark", "hint"),
     [
