@@ -1,0 +1,16 @@
+"""Decide what continuous integration does: which change affects which plugins, what to test, what to score.
+
+Decisions are pure functions on frozen values; reading git, files and the network stands around them.
+
+============== =======================================================================
+`changes`      git history -> the files that differ
+`areas`        a path of the repository -> the plugin it belongs to, the library, ...
+`sources`      Python source -> what it loads and imports
+`dependencies` sources of all plugins -> which plugin uses which
+`policy`       ``pyproject.toml`` -> what the project has decided
+`survey`       a checkout -> its plugins, what they cost, their revisions
+`plan`         all of these -> tests to run and pairs to score, each with its reasons
+`shards`       tasks -> the jobs of a matrix
+`gate`         results of jobs -> whether a change may be merged
+============== =======================================================================
+"""

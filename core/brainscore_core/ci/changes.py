@@ -1,0 +1,222 @@
+"""Find the files that differ between two states of a repository."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast, get_args
+
+from brainscore_core.errors import ConfigurationError
+
+__all__ = ["NO_COMMIT", "Change", "ChangeSet", "changes_between", "changes_since", "parse_raw_diff"]
+
+NO_COMMIT = "0" * 40
+"""What GitHub gives as the commit before the first push of a branch."""
+
+Status = Literal["added", "copied", "deleted", "modified", "renamed", "type changed", "unmerged"]
+_STATUSES: dict[str, Status] = {name[0].upper(): name for name in cast("tuple[Status, ...]", get_args(Status))}
+_SYMLINK, _SUBMODULE = "120000", "160000"
+# Settings of the person or of the repository must not change what is found.
+_DIFF = (
+    "--raw",
+    "-z",
+    "--no-abbrev",
+    "--find-renames",
+    "-l0",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=none",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One file that differs.
+
+    Attributes
+    ----------
+    path : str
+        Its path now, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
+        UTF-8 are surrogates.
+    status : str
+        'added', 'copied', 'deleted', 'modified', 'renamed', 'type changed' or 'unmerged'.
+    old_path : str or None
+        The path before, of renamed and copied files.
+    special : 'symlink', 'submodule' or None
+        What the path is now, unless it is a plain file.
+    """
+
+    path: str
+    status: Status
+    old_path: str | None = None
+    special: Literal["symlink", "submodule"] | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path the change touches: a rename touches two; a copy leaves its source as it was."""
+        return (self.old_path, self.path) if self.status == "renamed" and self.old_path else (self.path,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeSet:
+    """The files that differ, and between which commits.
+
+    Attributes
+    ----------
+    changes : tuple of Change
+        Sorted by path.
+    base : str or None
+        Commit of the earlier state; None: there is none, everything counts as added.
+    head : str or None
+        Commit of the later state; None: the files as they lie in the working tree.
+    note : str
+        How the base was chosen, for people.
+    """
+
+    changes: tuple[Change, ...]
+    base: str | None
+    head: str | None
+    note: str
+
+
+def parse_raw_diff(output: bytes) -> tuple[Change, ...]:
+    """Read what ``git diff --raw -z`` prints.
+
+    Raises
+    ------
+    ValueError
+        If it is not of that form.
+    """
+    fields = output.decode("utf-8", "surrogateescape").split("\0")
+    if fields.pop() != "":
+        raise ValueError("The output of git diff --raw -z does not end with a NUL.")
+    rest = iter(fields)
+    changes = []
+    for head in rest:
+        parts = head.split(" ")
+        if len(parts) != 5 or not head.startswith(":") or parts[4][:1] not in _STATUSES:
+            raise ValueError(f"This is no entry of git diff --raw: {head!r}.")
+        status = _STATUSES[parts[4][0]]
+        names = [next(rest) for _ in range(2 if status in {"renamed", "copied"} else 1)]
+        mode = parts[1]
+        changes.append(
+            Change(
+                path=names[-1],
+                status=status,
+                old_path=names[0] if len(names) == 2 else None,
+                special="symlink" if mode == _SYMLINK else "submodule" if mode == _SUBMODULE else None,
+            )
+        )
+    return tuple(sorted(changes, key=lambda change: change.path))
+
+
+def changes_between(repository: Path, before: str, head: str, *, default_branch: str = "") -> ChangeSet:
+    """Return what a push or a pull request changes.
+
+    Parameters
+    ----------
+    repository : Path
+        Any folder of the checkout.
+    before : str
+        The commit or branch to compare with: the target branch of a pull request, or the commit before a push.
+        Compared is the last commit the two have in common, so that what others merged meanwhile does not count. Zeros
+        (the first push of a branch) and a commit that no longer exists (a forced push) stand for `default_branch`;
+        without that, or where it is the same commit, everything counts as added.
+    head : str
+        The later commit or branch.
+    default_branch : str
+        Such as ``'origin/main'``.
+
+    Raises
+    ------
+    ConfigurationError
+        If git is missing, this is no repository, `head` does not exist, or the history is too shallow.
+    """
+    after = _commit(repository, head)
+    if after is None:
+        raise ConfigurationError(f"{head!r} is no commit or branch of {repository}.")
+    earlier = _commit(repository, before) if before.strip("0") else None
+    note = f"compared with the last commit in common with {before}"
+    lost = earlier is None
+    if lost and default_branch:
+        earlier = _commit(repository, default_branch)
+        note = f"{before[:12]} is not in the history here: compared with {default_branch}"
+    base = earlier and _merge_base(repository, earlier, after)
+    if base is None or (lost and base == after):
+        base = None
+        note = "there is nothing to compare with: every file counts as added"
+    empty_tree = _git(repository, "hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+    raw = _git(repository, "diff", *_DIFF, base or empty_tree, after, "--")
+    return ChangeSet(changes=parse_raw_diff(raw), base=base, head=after, note=note)
+
+
+def changes_since(repository: Path, before: str) -> ChangeSet:
+    """Return how the working tree differs from the last commit in common with a branch, with files git does not know.
+
+    Parameters
+    ----------
+    repository : Path
+        Any folder of the checkout.
+    before : str
+        Branch or commit.
+
+    Raises
+    ------
+    ConfigurationError
+        As `changes_between`; also if `before` does not exist.
+    """
+    top = Path(_git(repository, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n"))
+    earlier = _commit(top, before)
+    if earlier is None:
+        raise ConfigurationError(
+            f"{before!r} is no commit or branch of {top}. Name the branch that the change will be merged into, for "
+            "instance --base origin/main, after git fetch."
+        )
+    base = _merge_base(top, earlier, "HEAD")
+    if base is None:
+        raise ConfigurationError(f"{before!r} and this branch have no commit in common; fetch the whole history.")
+    changes = {change.path: change for change in parse_raw_diff(_git(top, "diff", *_DIFF, base, "--"))}
+    unknown = _git(top, "ls-files", "--others", "--exclude-standard", "-z").decode("utf-8", "surrogateescape")
+    for path in unknown.split("\0")[:-1]:
+        special: Literal["symlink"] | None = "symlink" if (top / path).is_symlink() else None
+        changes.setdefault(path, Change(path=path, status="added", special=special))
+    ordered = tuple(changes[path] for path in sorted(changes))
+    note = f"working tree, compared with the last commit in common with {before}"
+    return ChangeSet(changes=ordered, base=base, head=None, note=note)
+
+
+def _merge_base(repository: Path, first: str, second: str) -> str | None:
+    """Return the last common commit, or None if the histories are unrelated."""
+    done = _run(repository, "merge-base", first, second)
+    if done.returncode == 0:
+        return done.stdout.decode().strip()
+    if _git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true":
+        raise ConfigurationError(
+            f"The history of {repository} is cut off, so what the change is compared with cannot be told. Fetch it: "
+            "git fetch --unshallow, or fetch-depth: 0 in a workflow."
+        )
+    return None
+
+
+def _commit(repository: Path, name: str) -> str | None:
+    done = _run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return done.stdout.decode().strip() if done.returncode == 0 else None
+
+
+def _git(repository: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
+    done = _run(repository, *arguments, stdin=stdin)
+    if done.returncode != 0:
+        message = done.stderr.decode("utf-8", "replace").strip()
+        raise ConfigurationError(f"git {arguments[0]} failed in {repository}: {message}")
+    return done.stdout
+
+
+def _run(repository: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    command = ["git", "-C", str(repository), *arguments]
+    try:
+        return subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 - no shell
+    except FileNotFoundError:
+        raise ConfigurationError(
+            "git is not installed or not on the PATH; it tells what a change consists of."
+        ) from None

@@ -1,0 +1,62 @@
+"""Provide small repositories of plugins."""
+
+import textwrap
+
+import pytest
+
+
+class Tree:
+    """A repository with plugins below vision/brainscore_vision, written as files."""
+
+    def __init__(self, path):
+        self.path = path
+        self.library = path / "vision/brainscore_vision"
+        for folder in ("data", "metrics", "benchmarks", "models"):
+            (self.library / folder).mkdir(parents=True)
+
+    def write(self, path, text):
+        file = self.path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text))
+        return file
+
+    def plugin(self, name, *, registers=(), test="def test_it():\n    assert load\n", **files):
+        """Write a plugin such as 'models/alexnet' that registers (registry, identifier) pairs."""
+        lines = [f"{registry}_registry[{identifier!r}] = lambda: None" for registry, identifier in registers]
+        self.write(f"vision/brainscore_vision/{name}/__init__.py", "\n".join(lines) + "\n")
+        if test is not None:
+            self.write(f"vision/brainscore_vision/{name}/test.py", test)
+        for file, text in files.items():
+            self.write(f"vision/brainscore_vision/{name}/{file.replace('__', '.')}", text)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A repository with one plugin of each kind, and a benchmark that uses the data and the metric."""
+    tree = Tree(tmp_path / "tree")
+    tree.plugin("data/recordings", registers=[("data", "Recordings"), ("stimulus_set", "Recordings")])
+    tree.plugin("metrics/similarity", registers=[("metric", "similarity")])
+    tree.plugin("metrics/other", registers=[("metric", "other")])
+    tree.plugin(
+        "benchmarks/experiment",
+        registers=[("benchmark", "Experiment-similarity")],
+        benchmark__py="""
+            from brainscore_vision import load_dataset, load_metric
+
+            def make():
+                return load_dataset("Recordings"), load_metric("similarity")
+        """,
+    )
+    tree.plugin("benchmarks/unrelated", registers=[("benchmark", "Unrelated")])
+    tree.plugin("models/network", registers=[("model", "network"), ("model", "network_small")])
+    tree.plugin("models/pixels", registers=[("model", "pixels")])
+    tree.write(
+        "pyproject.toml",
+        """
+        [tool.brainscore.ci]
+        representatives = ["benchmarks/unrelated", "models/pixels"]
+        reference-models = ["pixels"]
+        reference-benchmarks = ["Unrelated"]
+        """,
+    )
+    return tree
