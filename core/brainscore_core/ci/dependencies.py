@@ -20,7 +20,7 @@ from brainscore_core.ci.sources import Load, SourceFacts, read_source, read_text
 from brainscore_core.plugin_management.registry import KINDS
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot
+    from brainscore_core.plugin_management.discovery import Plugin, PluginIndex
 
 __all__ = ["Dependencies", "PluginFacts", "Use", "find_dependencies", "is_test_file", "read_tree", "resolve"]
 
@@ -149,8 +149,8 @@ def read_tree(index: PluginIndex) -> tuple[list[PluginFacts], dict[str, SourceFa
         others.
     """
     helpers: dict[str, SourceFacts] = {}
-    for root in index.roots:
-        helpers.update(_helpers(root))
+    for library, package in {root.path.parent: root.package.rpartition(".")[0] for root in index.roots}.items():
+        helpers.update(_helpers(library, package))
     helpers = _loading(helpers)
     names = {name.rpartition(".")[2].encode() for name in helpers}
     telling = re.compile(b"|".join([_TELLING.pattern, *(rb"\b%b\b" % re.escape(name) for name in sorted(names))]))
@@ -186,10 +186,9 @@ def _imports_a_plugin(files: Mapping[str, SourceFacts], plugin: Plugin) -> bool:
     )
 
 
-def _helpers(root: PluginRoot) -> dict[str, SourceFacts]:
-    package = root.package.rpartition(".")[0]
+def _helpers(library: Path, package: str) -> dict[str, SourceFacts]:
     found: dict[str, SourceFacts] = {}
-    for helper in sorted(root.path.parent.glob("*_helpers")):
+    for helper in sorted(library.glob("*_helpers")):
         for path, facts in _read_files(helper, re.compile(rb"load_|_helpers")).items():
             module = f"{package}.{helper.name}.{path.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
             if _RUN_BY_HAND not in module:

@@ -7,11 +7,13 @@ merge. It sees values and returns values; `brainscore_core.ci.survey` collects w
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from brainscore_core.ci.areas import Area, PluginName, area_of
+from brainscore_core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from brainscore_core.ci.changes import Change, ChangeSet
@@ -161,6 +163,43 @@ class Plan:
     def minutes(self) -> float:
         """What all tests take one after the other, about."""
         return sum(task.minutes for task in self.tests)
+
+    def to_json(self) -> str:
+        """Return the plan as JSON text; plugins are written as folder/name."""
+        content = asdict(self)
+        for task, entry in zip(self.tests, content["tests"], strict=True):
+            entry["plugin"] = str(task.plugin)
+        return json.dumps(content, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Plan:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        ConfigurationError
+            If it is anything else.
+        """
+        try:
+            content = json.loads(text)
+            content["tests"] = [{**entry, "plugin": PluginName.parse(entry["plugin"])} for entry in content["tests"]]
+            for name, kind in (
+                ("tests", TestTask),
+                ("pairs", Pair),
+                ("previews", Pair),
+                ("skipped", Skip),
+                ("refused", Refusal),
+            ):
+                content[name] = tuple(_entry(kind, entry) for entry in content[name])
+            return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
+        except (ValueError, TypeError, KeyError) as error:
+            raise ConfigurationError(f"This is no plan: {error}. Make it again with nox -s plan -- --json.") from error
+
+
+def _entry(kind: type, entry: dict[str, Any]) -> Any:
+    if "reasons" in entry:
+        entry = {**entry, "reasons": tuple(entry["reasons"])}
+    return kind(**entry)
 
 
 @dataclass

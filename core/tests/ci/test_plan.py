@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from brainscore_core.ci.areas import PluginName
 from brainscore_core.ci.changes import Change, ChangeSet
 from brainscore_core.ci.dependencies import Dependencies, Use
-from brainscore_core.ci.plan import PluginCard, make_plan
+from brainscore_core.ci.plan import Plan, PluginCard, make_plan
 from brainscore_core.ci.policy import Policy
 from brainscore_core.ci.survey import survey
+from brainscore_core.errors import ConfigurationError
 
 V = "vision/brainscore_vision"
 
@@ -219,6 +220,17 @@ def test_costs_of_the_metadata(tree):
         ("Experiment-similarity", 42.0, 9.5),
         ("Unrelated", 5.0, 4.0),
     }
+
+
+def test_as_text_and_back(tree):
+    made = plan(tree, change(f"{V}/metrics/similarity/metric.py"), change(f"{V}/models/a b/x.py"), change("odd"))
+    assert Plan.from_json(made.to_json()) == made
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"tests": [{"plugin": "models/$(x)"}]}'])
+def test_what_is_no_plan(text):
+    with pytest.raises(ConfigurationError, match="no plan"):
+        Plan.from_json(text)
 
 
 def test_plugin_without_tests_is_reported(tree):
