@@ -191,7 +191,10 @@ class Plan:
                 ("refused", Refusal),
             ):
                 content[name] = tuple(_entry(kind, entry) for entry in content[name])
-            return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in content.items()})
+            values: dict[str, Any] = {
+                key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
+            }
+            return cls(**values)
         except (ValueError, TypeError, KeyError) as error:
             raise ConfigurationError(f"This is no plan: {error}. Make it again with nox -s plan -- --json.") from error
 
