@@ -7,6 +7,7 @@ from brainscore_core.benchmarks._normalization import (
     ceiled_ratio,
     explained_variance,
     explained_variance_ratio,
+    validate_quantities,
 )
 from brainscore_core.metrics import Score
 
@@ -20,4 +21,5 @@ __all__ = [
     "explained_variance",
     "explained_variance_ratio",
     "score_benchmark",
+    "validate_quantities",
 ]

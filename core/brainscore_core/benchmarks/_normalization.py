@@ -1,25 +1,34 @@
 """Divide a raw score by its noise ceiling: formulas on plain numbers and arrays, and their labelled versions.
 
-Two kinds of raw score exist. One that is a correlation ``r`` is squared first, because a split-half reliability is
-already a share of variance (`explained_variance`); one that is a share already (an accuracy, a kappa, a similarity)
-is divided as it is (`ceil_score`).
+A score that is a correlation ``r`` is squared before it is divided by a reliability, because a reliability is already
+a share of variance (`explained_variance`). A score whose ceiling is the same quantity (an accuracy and the accuracy of
+people, a correlation and the highest correlation) is divided as it is (`ceil_score`). Scores and ceilings that declare
+what they are, in ``attrs['quantity']``, are not normalised in another way (`validate_quantities`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from brainscore_core.errors import CeilingError
-from brainscore_core.metrics import Score
+from brainscore_core.metrics import Quantity, Score
 
-__all__ = ["as_ceiling", "ceil_score", "ceiled_ratio", "explained_variance", "explained_variance_ratio"]
+__all__ = [
+    "as_ceiling",
+    "ceil_score",
+    "ceiled_ratio",
+    "explained_variance",
+    "explained_variance_ratio",
+    "validate_quantities",
+]
 
 _REMEDY = "Check that the ceiling function gets the data with repetitions, not their average."
 # What describes the raw score only and would be wrong on the normalised one.
-_OF_RAW_ONLY = ("raw", "ceiling", "error", "interval")
+_OF_RAW_ONLY = ("raw", "ceiling", "error", "interval", "quantity")
+_QUANTITIES = get_args(Quantity)
 
 
 def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
@@ -134,8 +143,64 @@ def _require_positive(ceiling: Score, of: str) -> None:
     )
 
 
+def validate_quantities(
+    score: Any, ceiling: Any, *, normalization: Literal["ceil_score", "explained_variance"]
+) -> None:
+    r"""Refuse to normalise a score by a ceiling that is not of its kind.
+
+    ================  ============  ======================
+    score             ceiling       lawful normalisation
+    ================  ============  ======================
+    ``correlation``   reliability   `explained_variance`, :math:`r^2 / \rho`
+    ``correlation``   correlation   `ceil_score`, :math:`r / r_{max}`
+    ``reliability``   reliability   `ceil_score`
+    ``share``         share         `ceil_score`
+    ================  ============  ======================
+
+    Parameters
+    ----------
+    score, ceiling : Score or anything else
+        What they are stands in ``attrs['quantity']``, see `brainscore_core.metrics.Quantity`.
+    normalization : 'ceil_score' or 'explained_variance'
+        The function that is about to be applied.
+
+    Raises
+    ------
+    CeilingError
+        If both declare a quantity and the combination is none of the table.
+    """
+    of_score, of_ceiling = (str(getattr(each, "attrs", {}).get("quantity")) for each in (score, ceiling))
+    if not {of_score, of_ceiling} <= set(_QUANTITIES):
+        return
+    squared = (of_score, of_ceiling) == ("correlation", "reliability")
+    if squared if normalization == "explained_variance" else of_score == of_ceiling:
+        return
+    raise CeilingError(
+        f"{normalization} got a score that is a {of_score} and a ceiling that is a {of_ceiling}. "
+        f"{_advice(of_score, of_ceiling)}"
+    )
+
+
+def _advice(score: str, ceiling: str) -> str:
+    if (score, ceiling) == ("correlation", "reliability"):
+        return (
+            "A reliability is a share of variance, the square of the highest correlation: use "
+            "explained_variance(score, ceiling), which is r * abs(r) / reliability."
+        )
+    if score == ceiling:
+        return "Both are the same quantity, and nothing is to be squared: use ceil_score(score, ceiling)."
+    fitting = {
+        "correlation": "a ceiling that is a reliability (internal_consistency, noise_ceiling) with explained_variance, "
+        "or one that is a correlation (rsa_ceiling, leave_one_subject_out) with ceil_score",
+        "reliability": "a ceiling that is a reliability with ceil_score",
+        "share": "a ceiling that is a share, such as the same metric applied to people or to halves of the data, with "
+        "ceil_score",
+    }[score]
+    return f"No formula divides a {score} by a {ceiling}: use {fitting}."
+
+
 def ceil_score(score: Score, ceiling: Any) -> Score:
-    r"""Normalise a score that is a share: :math:`s / c`.
+    r"""Normalise a score by a ceiling that is the same quantity: :math:`s / c`.
 
     Parameters
     ----------
@@ -149,13 +214,14 @@ def ceil_score(score: Score, ceiling: Any) -> Score:
     Score
         Not clipped. Attributes: ``raw`` (the score given), ``ceiling``, ``error`` (the raw error divided by the
         ceiling, as the ceiling itself is taken as exact; absent when the raw score has none), and every descriptive
-        attribute of the raw score (``n_stimuli``, ``layers``, ...).
+        attribute of the raw score (``n_stimuli``, ``layers``, ...) except its ``quantity``.
 
     Raises
     ------
     CeilingError
-        If the ceiling is not a finite number above 0.
+        If the ceiling is not a finite number above 0, or is another quantity than the score (`validate_quantities`).
     """
+    validate_quantities(score, ceiling, normalization="ceil_score")
     return _normalize(score, ceiling, ceiled_ratio, lambda raw, c: 1 / c)  # noqa: ARG005 - d(s/c)/ds needs no s
 
 
@@ -167,7 +233,8 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
     score : Score
         Raw score, a Pearson correlation, 0-d or with dimensions that the ceiling shares.
     ceiling : Score or number
-        Reliability of the measurement (split-half consistency after the Spearman-Brown correction), above 0.
+        Reliability of the measurement (split-half consistency after the Spearman-Brown correction, share of signal
+        variance), above 0.
 
     Returns
     -------
@@ -178,8 +245,10 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
     Raises
     ------
     CeilingError
-        If the ceiling is not a finite number above 0.
+        If the ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability
+        (`validate_quantities`).
     """
+    validate_quantities(score, ceiling, normalization="explained_variance")
     return _normalize(score, ceiling, explained_variance_ratio, lambda raw, c: abs(2 * raw / c))
 
 

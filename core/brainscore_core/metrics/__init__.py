@@ -1,6 +1,6 @@
 """Compare assemblies: the score, the contracts of metric and ceiling, and errors by resampling."""
 
-from brainscore_core.metrics._metric import Ceiling, Metric
+from brainscore_core.metrics._metric import Ceiling, Metric, Quantity
 from brainscore_core.metrics._score import Score
 
-__all__ = ["Ceiling", "Metric", "Score"]
+__all__ = ["Ceiling", "Metric", "Quantity", "Score"]

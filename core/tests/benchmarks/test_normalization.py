@@ -99,3 +99,43 @@ def test_as_ceiling_names_whose_it_is():
     ceiling = Score(0.5)
     assert as_ceiling(ceiling) is ceiling
     assert isinstance(as_ceiling(1), Score)
+
+
+KINDS = ("correlation", "reliability", "share")
+LAWFUL = {
+    ceil_score: {(kind, kind) for kind in KINDS},
+    explained_variance: {("correlation", "reliability")},
+}
+
+
+def declared(value, kind):
+    score = Score(value)
+    if kind is not None:
+        score.attrs["quantity"] = kind
+    return score
+
+
+@pytest.mark.parametrize("normalize", LAWFUL)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ceiling_kind", KINDS)
+def test_lawful_and_unlawful_combinations(normalize, kind, ceiling_kind):
+    score, ceiling = declared(0.4, kind), declared(0.8, ceiling_kind)
+    if (kind, ceiling_kind) in LAWFUL[normalize]:
+        assert "quantity" not in normalize(score, ceiling).attrs
+        return
+    with pytest.raises(CeilingError, match="use ") as error:
+        normalize(score, ceiling)
+    assert normalize.__name__ in str(error.value)
+    # The advice is a function that takes this pair, if there is one.
+    for other, lawful in LAWFUL.items():
+        if (kind, ceiling_kind) in lawful:
+            assert f"use {other.__name__}(" in str(error.value)
+
+
+@pytest.mark.parametrize("normalize", LAWFUL)
+@pytest.mark.parametrize("kind", [None, *KINDS, "something of a plugin"])
+def test_nothing_is_refused_unless_both_sides_say_what_they_are(normalize, kind):
+    normalize(declared(0.4, kind), declared(0.8, None))
+    normalize(declared(0.4, None), declared(0.8, kind))
+    normalize(declared(0.4, kind), 0.8)
+    normalize(declared(0.4, "unknown"), declared(0.8, kind))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.benchmarks import explained_variance_ratio
+from brainscore_vision.metric_helpers.arrays.resampling import medians_of_draws
+from brainscore_vision.metric_helpers.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
@@ -51,7 +53,7 @@ def bootstrap_ceiled(
     n_resamples : int
         Bootstrap samples.
     seed : int
-        Seeds the draws.
+        Root of the draws, see `brainscore_vision.metric_helpers.seeds`.
 
     Returns
     -------
@@ -64,21 +66,22 @@ def bootstrap_ceiled(
     doi:10.1201/9780429246593. Nadeau and Bengio (2003), Inference for the generalization error, Machine Learning 52,
     equation 9, doi:10.1023/A:1024068626366.
     """
-    rng = np.random.default_rng(seed)
     n_splits, n_neuroids = raw.shape
     n_drawn = max(1, round(1 / (1 / n_splits + test_to_train)))
-    # The version that leaves NaN out is much slower.
-    clean = np.isfinite(raw).all() and (ceiling is None or np.isfinite(ceiling).all())
-    median = np.median if clean else np.nanmedian
-    raw_scores, ceilings = np.empty(n_resamples), np.full(n_resamples, constant_ceiling, dtype=float)
-    for i in range(n_resamples):
-        neuroids = rng.integers(n_neuroids, size=n_neuroids)
-        splits = rng.integers(n_splits, size=n_drawn)
-        raw_scores[i] = median(raw[splits][:, neuroids], axis=1).mean()
-        if ceiling is not None:
-            ceiling_splits = rng.integers(len(ceiling), size=len(ceiling))
-            ceilings[i] = median(ceiling[ceiling_splits][:, neuroids], axis=1).mean()
+    neuroids = generator(seed, "interval", "neuroid").integers(n_neuroids, size=(n_resamples, n_neuroids))
+    raw_scores = _resampled(raw, neuroids, n_drawn, generator(seed, "interval", "split"))
+    ceilings = np.full(n_resamples, constant_ceiling, dtype=float)
+    if ceiling is not None:
+        ceilings = _resampled(ceiling, neuroids, len(ceiling), generator(seed, "interval", "ceiling split"))
     return formula(raw_scores, ceilings)
+
+
+def _resampled(values: np.ndarray, neuroids: np.ndarray, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
+    """Median over the drawn neuroids, mean over drawn splits; shape (n_resamples,)."""
+    medians = medians_of_draws(values, neuroids)
+    splits = rng.integers(len(values), size=(len(neuroids), n_drawn))
+    means: np.ndarray = np.take_along_axis(medians, splits, axis=1).mean(axis=1)
+    return means
 
 
 def ceiled_interval(
@@ -95,10 +98,11 @@ def ceiled_interval(
     Parameters
     ----------
     raw : Score
-        0-d, with an attribute ``raw`` of dims (split, neuroid) of which it is the mean over splits of the median
-        over neuroids.
+        0-d, with an attribute ``raw`` of dims (split, neuroid) or (neuroid) of which it is the mean over splits of the
+        median over neuroids.
     ceiling : Score
-        0-d; with such an attribute its uncertainty is included, without it the ceiling counts as exact.
+        0-d; with such an attribute, or one of dims (neuroid), its uncertainty is included; without it the ceiling
+        counts as exact.
     formula : callable
         ``formula(raw, ceiling)``, element-wise on arrays.
     n_resamples, seed : int
@@ -134,9 +138,9 @@ def ceiled_interval(
 def _by_split_and_neuroid(score: Score) -> np.ndarray | None:
     """Return (split, neuroid) values whose mean of medians is the score; None if there are none."""
     raw = score.attrs.get("raw")
-    if raw is None or score.ndim or set(getattr(raw, "dims", ())) != {"split", "neuroid"}:
+    if raw is None or score.ndim or set(getattr(raw, "dims", ())) not in ({"split", "neuroid"}, {"neuroid"}):
         return None
-    values = np.asarray(raw.transpose("split", "neuroid").values, dtype=float)
+    values = np.atleast_2d(np.asarray(raw.transpose(..., "neuroid").values, dtype=float))
     if np.isnan(values).all(axis=1).any():
         return None
     same = np.isclose(np.nanmedian(values, axis=1).mean(), float(score), rtol=1e-6, atol=1e-9)

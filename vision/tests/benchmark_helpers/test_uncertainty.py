@@ -74,3 +74,12 @@ def test_seeded_and_nan_tolerant():
     first, second = (bootstrap_ceiled(values, None, explained_variance_ratio, n_resamples=50, seed=3) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     assert np.isfinite(first).all()
+
+
+def test_ceiling_without_splits_is_one_split():
+    reliability = np.linspace(0.3, 0.9, 31)
+    ceiling, bare = score_of(reliability[None]), Score(np.median(reliability))
+    bare.attrs["raw"] = ceiling.attrs["raw"].isel(split=0, drop=True)
+    assert bare.attrs["raw"].dims == ("neuroid",)
+    raw = score_of(np.sqrt(reliability)[None])
+    assert ceiled_interval(raw, bare) == ceiled_interval(raw, ceiling) == pytest.approx((1, 1))

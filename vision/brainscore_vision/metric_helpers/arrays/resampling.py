@@ -1,0 +1,108 @@
+"""Resample stimuli and neuroids by weights and draws, all resamples at once.
+
+References
+----------
+Efron & Tibshirani (1993), An Introduction to the Bootstrap, doi:10.1201/9780429246593.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
+
+__all__ = ["bootstrap_weights", "medians_of_draws", "weighted_correlations"]
+
+Floats = NDArray[np.float64]
+_BLOCK_VALUES = 2**21
+"""How many drawn values are held at a time (16 MiB)."""
+
+
+def bootstrap_weights(rng: np.random.Generator, n: int, n_resamples: int) -> Floats:
+    """Draw how often each of n entries occurs in samples of size n with replacement.
+
+    Returns
+    -------
+    ndarray, shape (n_resamples, n)
+        Whole numbers; every row sums to n.
+    """
+    return rng.multinomial(n, np.full(n, 1 / n), size=n_resamples).astype(np.float64)
+
+
+def weighted_correlations(weights: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
+    """Correlate columns under many weightings of their rows.
+
+    The weighted Pearson correlation; a whole number as weight counts a row that often.
+
+    Parameters
+    ----------
+    weights : array-like, shape (n_weightings, n_stimuli)
+        Not negative.
+    first, second : array-like, shape (n_stimuli, n_columns)
+
+    Returns
+    -------
+    ndarray, shape (n_weightings, n_columns)
+        In [-1, 1]; NaN where a column is constant under the weights.
+    """
+    w = np.asarray(weights, dtype=np.float64)
+    total = w.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):  # no weight at all, or constant: NaN
+        # Standardised first: the difference of mean square and squared mean then loses no digits.
+        columns = [_standardized(np.asarray(each, dtype=np.float64)) for each in (first, second)]
+        x, y = columns
+        mean_x, mean_y = w @ x / total, w @ y / total
+        covariance = w @ (x * y) / total - mean_x * mean_y
+        variance_x = w @ (x * x) / total - mean_x**2
+        variance_y = w @ (y * y) / total - mean_y**2
+        r = covariance / np.sqrt(variance_x * variance_y)
+    r[~((variance_x > ROUNDING) & (variance_y > ROUNDING))] = np.nan
+    clipped: Floats = np.clip(r, -1.0, 1.0)
+    return clipped
+
+
+def _standardized(values: Floats) -> Floats:
+    centred = values - values.mean(axis=0)
+    scale = np.sqrt(np.mean(centred**2, axis=0))
+    standardized: Floats = centred / np.where(scale > 0, scale, 1.0)
+    return standardized
+
+
+def medians_of_draws(values: ArrayLike, draws: NDArray[np.intp]) -> Floats:
+    """Take the median over drawn columns.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_rows, n_columns) or (n_draws, n_rows, n_columns)
+        One table for all draws, or one for each. NaN does not count.
+    draws : ndarray of int, shape (n_draws, n_drawn)
+        Columns, possibly repeated.
+
+    Returns
+    -------
+    ndarray, shape (n_draws, n_rows)
+        NaN where all drawn values are.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    n_rows = table.shape[-2]
+    result = np.empty((len(draws), n_rows))
+    with_nan = bool(np.isnan(table).any())
+    step = max(1, _BLOCK_VALUES // max(1, n_rows * draws.shape[1]))
+    for start in range(0, len(draws), step):
+        rows = draws[start : start + step]
+        if table.ndim == 2:
+            drawn = table[:, rows].transpose(1, 0, 2)
+        else:
+            drawn = np.take_along_axis(table[start : start + step], rows[:, None, :], axis=2)
+        result[start : start + step] = _nan_median(drawn) if with_nan else np.median(drawn, axis=2)
+    return result
+
+
+def _nan_median(values: Floats) -> Floats:
+    """Median over the last axis without NaN; sorting puts NaN last, so the middle moves with their number."""
+    ordered = np.sort(values, axis=-1)
+    count = np.sum(~np.isnan(ordered), axis=-1, keepdims=True)
+    low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[-1] - 1)
+    middle: Floats = 0.5 * (np.take_along_axis(ordered, low, -1) + np.take_along_axis(ordered, high, -1))[..., 0]
+    return middle

@@ -1,0 +1,326 @@
+r"""Estimate how well any model of all subjects can predict one of them, from how well the other subjects do.
+
+Each subject is correlated over stimuli with the mean over the others (lower bound: that mean is noisy) and with the
+mean over all, itself included (upper bound: that mean knows its noise). With :math:`\bar r` the lower bound of one
+response variable, averaged over the :math:`S` subjects, and :math:`x` the share of a single subject's variance that
+all share, :math:`\bar r = \sqrt{S - 1}\, x / \sqrt{1 + (S - 2)\, x}`. Solved for :math:`x`:
+
+.. math:: \text{corrected} = \operatorname{median}_j \sqrt{x_j}, \qquad
+    \rho = \operatorname{median}_j \frac{S x_j}{1 + (S - 1) x_j}
+
+The first is the highest correlation with single subjects, the second the reliability of the mean over subjects.
+
+- Input, subjects answer for the same variables: dims (presentation) or (presentation, neuroid), with `stimulus_id` and
+  `subject` on presentation: ratings, accuracies, mean responses of a region. Texts such as choices are made numbers
+  first (``right = assembly.copy(data=assembly.values == assembly['truth'].values)``) or given a `metric`.
+- Input, subjects have their own neuroids: dims (presentation, neuroid) with `subject` on neuroid. There is no mean over
+  subjects then: `metric` predicts the neuroids of each subject from the pooled neuroids of the others, as a regression
+  metric does (inter-animal consistency). This is a lower bound.
+- Output: Score, at most 1; a correlation, or a reliability if ``scored='mean'``.
+- Invariances: order of presentations; without a metric, shift and positive scaling of all subjects' responses.
+- When: measurements from several subjects, where the score is the mean over subjects of the correlation with each
+  (``scored='subject'``, with `ceil_score`) or the correlation with their mean (``scored='mean'``, with
+  `explained_variance`). Repetitions of one subject are averaged: what subjects do not share counts as noise.
+
+References
+----------
+Nili et al. (2014), doi:10.1371/journal.pcbi.1003553; Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown
+(1910), doi:10.1111/j.2044-8295.1910.tb00207.x; Nayebi et al. (2022), Mouse visual cortex as a limited resource system
+that self-learns an ecologically-general representation, doi:10.1371/journal.pcbi.1011506.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.alignment import coordinate, coords_along, squeeze_time_bin
+from brainscore_vision.metric_helpers.arrays.noise_ceiling import leave_one_out_correlations, single_reliability
+from brainscore_vision.metric_helpers.arrays.reliability import spearman_brown
+from brainscore_vision.metric_helpers.arrays.resampling import (
+    bootstrap_weights,
+    medians_of_draws,
+    weighted_correlations,
+)
+from brainscore_vision.metric_helpers.intervals import with_interval
+from brainscore_vision.metric_helpers.seeds import generator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Bound = Literal["lower", "upper", "corrected"]
+_BLOCK_VALUES = 2**22
+
+
+class LeaveOneSubjectOut(Ceiling):
+    """How well subjects predict each other.
+
+    Parameters
+    ----------
+    bound : 'lower', 'upper', 'corrected' or None
+        Which value the score is. None: corrected if there is no `metric`, else lower.
+    scored : 'subject' or 'mean'
+        What models are compared with: single subjects, or the mean over subjects (always corrected, no `metric`).
+    metric : callable or None
+        ``metric(others, subject)`` returns a Score; None correlates. Where subjects share the variables, ``others`` is
+        their mean; where they have their own neuroids, the pooled neuroids of the others.
+    subject_coord : str
+        Coordinate of presentation or of neuroid that names the subjects.
+    n_resamples : int
+        Draws of stimuli, subjects and response variables for the interval.
+    random_state : int
+        Root of these draws.
+    """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
+
+    def __init__(
+        self,
+        *,
+        bound: Bound | None = None,
+        scored: Literal["subject", "mean"] = "subject",
+        metric: Callable[[Any, Any], Score] | None = None,
+        subject_coord: str = "subject",
+        n_resamples: int = 200,
+        random_state: int = 0,
+    ) -> None:
+        self._bound = bound or ("lower" if metric else "corrected")
+        if self._bound not in ("lower", "upper", "corrected") or scored not in ("subject", "mean"):
+            raise ValueError(
+                f"Expected bound 'lower', 'upper' or 'corrected' and scored 'subject' or 'mean', got {bound!r} and "
+                f"{scored!r}."
+            )
+        if metric is not None and (self._bound == "corrected" or scored == "mean"):
+            raise ValueError("The correction is one of correlations: with a metric, bound is 'lower' or 'upper'.")
+        if scored == "mean" and self._bound != "corrected":
+            raise ValueError(
+                f"bound={bound!r} is about single subjects; the ceiling for the mean over subjects (scored='mean') is "
+                "its reliability, bound='corrected'."
+            )
+        self._scored = scored
+        self._metric = metric
+        self._subject_coord = subject_coord
+        self._n_resamples = n_resamples
+        self._random_state = random_state
+
+    def __call__(self, assembly: Any) -> Score:
+        """Estimate.
+
+        Parameters
+        ----------
+        assembly : BehavioralAssembly or NeuroidAssembly
+            Dims (presentation) or (presentation, neuroid), the subjects apart. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d, at most 1. Attrs: ``raw`` (Score, the lower bound, dims (subject, neuroid), or (subject) with a
+            metric), ``lower_bound`` and ``upper_bound`` (float; with a metric the one computed), ``bound``, ``scored``,
+            ``interval`` (95 %) and ``error`` over ``error_over`` (stimuli, subjects and neuroids; with a metric over
+            subjects), ``n_subjects``, ``n_stimuli``, ``quantity``, ``interval_seed``.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects (three with a correction), a coordinate is missing, or values are
+            text or NaN.
+        """
+        assembly = squeeze_time_bin(assembly)
+        names = np.unique(coordinate(assembly, self._subject_coord))
+        least = 3 if self._bound == "corrected" else 2
+        if len(names) < least:
+            raise AssemblyError(
+                f"This ceiling compares each subject with others and needs at least {least} values of "
+                f"{self._subject_coord!r}, found {len(names)}. With repetitions, use 'noise_ceiling' instead."
+            )
+        (dim,) = assembly[self._subject_coord].dims
+        if dim == "presentation" and self._metric is None:
+            score = self._by_correlation(_by_subject(assembly, names, self._subject_coord), names)
+        elif dim == "presentation":
+            score = self._by_metric(*self._means(assembly, names), names)
+        else:
+            score = self._by_metric(*self._pools(assembly, names), names)
+        quantity = getattr(self._metric, "quantity", None) if self._metric else self.quantity
+        if self._scored == "mean":
+            quantity = "reliability"
+        if quantity is not None:
+            score.attrs["quantity"] = quantity
+        score.attrs.update(
+            bound=self._bound,
+            scored=self._scored,
+            n_subjects=len(names),
+            n_stimuli=len(np.unique(coordinate(assembly, Defaults.stimulus_coord))),
+        )
+        return score
+
+    # --- the same variables in all subjects
+
+    def _by_correlation(self, table: _Table, names: NDArray[Any]) -> Score:
+        lower, upper = leave_one_out_correlations(table.responses, table.present)
+        bounds = {"lower": lower, "upper": upper, "corrected": lower}
+        per_variable = self._ceilings(bounds[self._bound].mean(axis=0), table)
+        score = Score(_median(per_variable))
+        coords = {"subject": ("subject", names), **table.coords}
+        score.attrs.update(
+            raw=Score(lower, coords=coords, dims=["subject", table.dim]),
+            lower_bound=_median(lower.mean(axis=0)),
+            upper_bound=_median(upper.mean(axis=0)),
+        )
+        samples = self._samples(table)
+        samples += float(score) - np.nanmean(samples)  # the bias of the draws is not that of the ceiling
+        over = ["presentation", "subject"] + ([table.dim] if lower.shape[1] > 1 else [])
+        return with_interval(score, samples, over, level=0.95, seed=self._random_state, method="bootstrap")
+
+    def _ceilings(self, r: Any, table: _Table) -> Any:
+        """From mean correlations over subjects, of any shape (..., n_variables)."""
+        if self._bound != "corrected":
+            return r
+        others = 1 / np.mean(1 / (table.counts - 1))
+        single = single_reliability(r, 1, others)
+        if self._scored == "mean":
+            return spearman_brown(single, 1 / np.mean(1 / table.counts))
+        return np.sign(single) * np.sqrt(np.abs(single))
+
+    def _samples(self, table: _Table) -> Any:
+        """Draw stimuli, and subjects among their correlations: never a subject to predict its own copy."""
+        n_subjects, n_stimuli, n_variables = table.responses.shape
+        draw = {
+            name: generator(self._random_state, "interval", name) for name in ("presentation", "subject", "neuroid")
+        }
+        weights = bootstrap_weights(draw["presentation"], n_stimuli, self._n_resamples)
+        samples = []
+        for block in np.array_split(weights, max(1, weights.shape[0] * n_subjects * n_variables // _BLOCK_VALUES)):
+            chosen = draw["subject"].integers(n_subjects, size=(len(block), n_subjects)).T
+            drawn = np.take_along_axis(self._correlations(table, block), chosen[:, :, None], axis=0).mean(axis=0)
+            variables = draw["neuroid"].integers(n_variables, size=(len(block), n_variables))
+            samples.append(medians_of_draws(self._ceilings(drawn, table)[:, None, :], variables)[:, 0])
+        return np.concatenate(samples)
+
+    def _correlations(self, table: _Table, weights: Any) -> Any:
+        """Correlate each subject with the others under each weighting of stimuli; (subjects, weightings, variables)."""
+        total, count = table.responses.sum(axis=0), table.present.sum(axis=0)
+        r = np.empty((len(table.responses), len(weights), table.responses.shape[2]))
+        for subject, own in enumerate(table.responses):
+            used = table.present[subject] & (count > 1)
+            n = count[used][:, None]
+            others = total[used] / n if self._bound == "upper" else (total[used] - own[used]) / (n - 1)
+            r[subject] = weighted_correlations(weights[:, used], own[used], others)
+        return r
+
+    # --- with a metric
+
+    def _means(self, assembly: Any, names: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+        """Return what each subject is predicted from, and the subjects."""
+        of = assembly[self._subject_coord].values
+        rows = [np.flatnonzero(of == name) for name in names]
+        subjects = [_averaged(assembly.isel(presentation=own)) for own in rows]
+        groups = [
+            np.arange(len(of)) if self._bound == "upper" else np.setdiff1d(np.arange(len(of)), own) for own in rows
+        ]
+        others = [_averaged(assembly.isel(presentation=group)) for group in groups]
+        pairs = [_shared(*pair) for pair in zip(others, subjects, strict=True)]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+    def _pools(self, assembly: Any, names: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+        if self._metric is None or self._bound != "lower":
+            raise AssemblyError(
+                f"The subjects of this assembly have their own neuroids ({self._subject_coord!r} is a coordinate of "
+                "neuroid), so there is no mean over subjects to correlate with. Give a metric that predicts the "
+                "neuroids of one from those of the others, such as metric=load_metric('pls'), which is a lower bound."
+            )
+        of = assembly[self._subject_coord].values
+        own = [assembly.isel(neuroid=np.flatnonzero(of == name)) for name in names]
+        return [assembly.isel(neuroid=np.flatnonzero(of != name)) for name in names], own
+
+    def _by_metric(self, others: list[Any], subjects: list[Any], names: NDArray[Any]) -> Score:
+        values = np.array([float(self._metric(*pair)) for pair in zip(others, subjects, strict=True)])
+        score = Score(values.mean())
+        score.attrs["raw"] = Score(values, coords={"subject": ("subject", names)}, dims=["subject"])
+        score.attrs[f"{self._bound}_bound"] = float(values.mean())
+        rng = generator(self._random_state, "interval", "subject")
+        samples = values[rng.integers(len(values), size=(self._n_resamples, len(values)))].mean(axis=1)
+        return with_interval(score, samples, ["subject"], level=0.95, seed=self._random_state, method="bootstrap")
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Responses arranged by subject."""
+
+    responses: NDArray[np.float64]  # (subjects, stimuli, variables), 0 where absent
+    present: NDArray[np.bool_]  # (subjects, stimuli)
+    dim: str  # of the variables
+    coords: dict[str, Any]
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """Subjects that have each stimulus, of those that at least two have."""
+        count = self.present.sum(axis=0).astype(float)
+        return count[count > 1]
+
+
+def _by_subject(assembly: Any, names: NDArray[Any], subject_coord: str) -> _Table:
+    """Average what a subject gave to a stimulus several times."""
+    dims = [dim for dim in assembly.dims if dim != "presentation"]
+    values = assembly.transpose("presentation", *dims).values
+    if values.dtype.kind not in "bifu" or len(dims) > 1:
+        raise AssemblyError(
+            f"The assembly has values of type {values.dtype} and dimensions {tuple(assembly.dims)}; expected numbers "
+            "and (presentation) or (presentation, neuroid). Make choices numbers first, for instance whether they are "
+            "right: assembly.copy(data=assembly.values == assembly['truth'].values), or give a metric."
+        )
+    values = values.reshape(len(values), -1).astype(np.float64)
+    if not np.isfinite(values).all():
+        bad = int((~np.isfinite(values)).any(axis=0).sum())
+        raise AssemblyError(
+            f"{bad} of {values.shape[1]} response variables have NaN or infinite values. Drop these variables, or "
+            "these presentations: subjects need not all have all stimuli."
+        )
+    stimuli, stimulus = np.unique(coordinate(assembly, Defaults.stimulus_coord).astype(str), return_inverse=True)
+    subject = np.searchsorted(names, coordinate(assembly, subject_coord))
+    total = np.zeros((len(names), len(stimuli), values.shape[1]))
+    count = np.zeros((len(names), len(stimuli)))
+    np.add.at(total, (subject, stimulus), values)
+    np.add.at(count, (subject, stimulus), 1)
+    dim = str(dims[0]) if dims else "neuroid"
+    coords = coords_along(assembly, dim) if dims else {}
+    return _Table(total / np.maximum(count, 1)[:, :, None], count > 0, dim, coords)
+
+
+def _averaged(assembly: Any) -> Any:
+    """Average over presentations of a stimulus where there are several numbers; leave single answers as they are."""
+    ids = coordinate(assembly, Defaults.stimulus_coord)
+    if len(np.unique(ids)) == len(ids):
+        return assembly
+    _, first, index = np.unique(ids, return_index=True, return_inverse=True)
+    if assembly.dtype.kind not in "bifu":
+        raise AssemblyError(
+            f"Answers of type {assembly.dtype} cannot be averaged over subjects. Make them numbers first, for instance "
+            "whether they are right: assembly.copy(data=assembly.values == assembly['truth'].values)."
+        )
+    axis = assembly.dims.index("presentation")
+    values = np.moveaxis(assembly.values, axis, 0).astype(float)
+    total = np.zeros((len(first), *values.shape[1:]))
+    np.add.at(total, index, values)
+    mean = total / np.bincount(index).reshape(-1, *[1] * (values.ndim - 1))
+    return assembly.isel(presentation=first).copy(data=np.moveaxis(mean, 0, axis))
+
+
+def _shared(*assemblies: Any) -> list[Any]:
+    """Keep the stimuli that all have."""
+    ids = [coordinate(each, Defaults.stimulus_coord) for each in assemblies]
+    common = set(ids[0].tolist()).intersection(*(each.tolist() for each in ids[1:]))
+    return [
+        assembly.isel(presentation=np.flatnonzero([name in common for name in names.tolist()]))
+        for assembly, names in zip(assemblies, ids, strict=True)
+    ]
+
+
+def _median(values: Any) -> float:
+    defined = values[~np.isnan(values)]
+    return float(np.median(defined)) if defined.size else float("nan")

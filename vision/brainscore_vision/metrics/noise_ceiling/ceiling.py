@@ -1,0 +1,180 @@
+r"""Estimate the reliability of responses in closed form, from the variance between and within stimuli.
+
+The variance over stimuli of the mean over repetitions is signal plus what noise is left, and the noise is known from
+the variance within stimuli:
+
+.. math:: \rho_j = 1 - \frac{\overline{\sigma_{ij}^2 / n_i}}{\operatorname{Var}_i(\bar y_{ij})}, \qquad
+    \text{ceiling} = \operatorname{median}_j \rho_j
+
+where :math:`\overline{\cdot}` is the mean over stimuli :math:`i`, :math:`n_i` the number of repetitions and :math:`j`
+the neuroid. It is what `internal_consistency` estimates from random halves, without the scatter of the halves and for
+any numbers of repetitions. For complete data (every stimulus once in every repetition) the numerator leaves out
+differences between whole repetitions: the signal is that of Sahani and Linden (2003), the reliability Cronbach's alpha.
+
+- Input: an assembly, dims (presentation, neuroid), of single repetitions, with `stimulus_id`, `neuroid_id` and, unless
+  repetitions are not comparable between stimuli, `repetition`. Stimuli may have different numbers of repetitions, some
+  a single one.
+- Output: Score, at most 1: a reliability. Not clipped: that of a neuroid without signal scatters around 0.
+- Invariances: order of presentations; shift and scaling of each neuroid; in complete data, shifts of whole repetitions.
+- When: any measurement with repetitions, above all few or unequal ones. With `explained_variance`.
+
+References
+----------
+Sahani & Linden (2003), NIPS 15; Schoppe et al. (2016), doi:10.3389/fncom.2016.00010; Allen et al. (2022),
+doi:10.1038/s41593-021-00962-x, section "Noise ceiling estimation" (``ncsnr``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.alignment import (
+    coordinate,
+    coords_along,
+    has_coordinate,
+    matrix,
+    squeeze_time_bin,
+    usable_neuroids,
+)
+from brainscore_vision.metric_helpers.arrays.noise_ceiling import (
+    RepeatedResponses,
+    ncsnr,
+    repeated_responses,
+    variance_components,
+)
+from brainscore_vision.metric_helpers.arrays.resampling import bootstrap_weights, medians_of_draws
+from brainscore_vision.metric_helpers.intervals import with_interval
+from brainscore_vision.metric_helpers.seeds import generator
+from brainscore_vision.metric_helpers.xarray_utils import neuroid_order
+
+_BLOCK_VALUES = 2**22
+
+
+class NoiseCeiling(Ceiling):
+    """Share of the variance of the mean responses that is signal.
+
+    Parameters
+    ----------
+    n_averaged : int or None
+        Of the mean over how many repetitions; None: over those that each stimulus has in the assembly.
+    repetition_coord : str
+        Coordinate that numbers the repetitions; where it is missing they are taken as not comparable.
+    n_resamples : int
+        Draws of stimuli and neuroids for ``error`` and ``interval``.
+    random_state : int
+        Root of these draws.
+    """
+
+    quantity: ClassVar[Quantity | None] = "reliability"
+
+    def __init__(
+        self,
+        *,
+        n_averaged: int | None = None,
+        repetition_coord: str = "repetition",
+        n_resamples: int = 1000,
+        random_state: int = 0,
+    ) -> None:
+        if n_averaged is not None and n_averaged < 1:
+            raise ValueError(f"n_averaged is a number of repetitions, at least 1; got {n_averaged}.")
+        self._n_averaged = n_averaged
+        self._repetition_coord = repetition_coord
+        self._n_resamples = n_resamples
+        self._random_state = random_state
+
+    def __call__(self, assembly: Any) -> Score:
+        """Estimate.
+
+        Parameters
+        ----------
+        assembly : NeuroidAssembly, dims (presentation, neuroid)
+            Single repetitions. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d, at most 1. Attrs: ``raw`` (Score, dims (neuroid)), ``ncsnr`` (Score, dims (neuroid)), ``interval``
+            (95 %) and ``error`` over stimuli and neuroids, ``n_stimuli``, ``n_repetitions`` (most of any stimulus),
+            ``design`` (``'crossed'`` or ``'nested'``, see `repeated_responses`), ``n_neuroids``, ``quantity``,
+            ``interval_seed``. Neuroids that are constant or NaN throughout do not count; ``neuroids_left_out``
+            names them.
+
+        Raises
+        ------
+        AssemblyError
+            If no stimulus has two repetitions, there is a single stimulus, a coordinate is missing, or values are NaN
+            otherwise.
+        """
+        assembly = squeeze_time_bin(assembly)
+        values = matrix(assembly, Defaults.expected_dims, role="given")
+        order = neuroid_order(assembly)
+        named = has_coordinate(assembly, Defaults.neuroid_coord)
+        names = coordinate(assembly, Defaults.neuroid_coord) if named else np.arange(values.shape[1])
+        neuroids = usable_neuroids(values, names, role="given")
+        used = neuroids.used[order]
+        responses = self._responses(assembly, values[:, order[used]])
+        components = variance_components(responses)
+        ratio = ncsnr(components)
+        raw = self._reliability(components)
+        score = Score(_median(raw))
+        coords = {name: (dim, labels[order]) for name, (dim, labels) in coords_along(assembly, "neuroid").items()}
+        for name, column in (("raw", raw), ("ncsnr", ratio)):
+            full = np.full(len(order), np.nan)
+            full[used] = column
+            score.attrs[name] = Score(full, coords=coords, dims=["neuroid"])
+        score.attrs.update(
+            neuroids.attrs,
+            n_stimuli=len(responses.counts),
+            n_repetitions=int(responses.counts.max()),
+            design="crossed" if responses.crossed else "nested",
+            quantity=self.quantity,
+        )
+        samples = self._samples(responses)
+        # Stimuli drawn twice vary less; the bias of the draws is not that of the ceiling.
+        samples += float(score) - np.nanmean(samples)
+        return with_interval(
+            score, samples, ["presentation", "neuroid"], level=0.95, seed=self._random_state, method="bootstrap"
+        )
+
+    def _responses(self, assembly: Any, values: Any) -> RepeatedResponses:
+        stimuli, stimulus = np.unique(coordinate(assembly, Defaults.stimulus_coord).astype(str), return_inverse=True)
+        repetition = None
+        if has_coordinate(assembly, self._repetition_coord):
+            repetition = np.unique(coordinate(assembly, self._repetition_coord), return_inverse=True)[1]
+        if len(stimuli) < 2 or np.bincount(stimulus).max() < 2:
+            raise AssemblyError(
+                f"A noise ceiling needs at least two stimuli, of which one has two repetitions; the assembly has "
+                f"{len(stimuli)} stimuli in {len(stimulus)} presentations. Give it the single repetitions, before they "
+                "are averaged."
+            )
+        return repeated_responses(values, stimulus, repetition)
+
+    def _reliability(self, components: Any) -> Any:
+        if self._n_averaged is None:
+            return components.reliability
+        signal = components.signal
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return signal / (signal + components.noise / self._n_averaged)
+
+    def _samples(self, responses: RepeatedResponses) -> Any:
+        n_stimuli, n_neuroids = responses.means.shape
+        weights = bootstrap_weights(
+            generator(self._random_state, "interval", "presentation"), n_stimuli, self._n_resamples
+        )
+        neuroids = generator(self._random_state, "interval", "neuroid")
+        samples = []
+        # Draws a block at a time: 50,000 voxels times 1,000 draws would not fit in the memory of a laptop.
+        for block in np.array_split(weights, max(1, self._n_resamples * n_neuroids // _BLOCK_VALUES)):
+            raw = self._reliability(variance_components(responses, block))
+            samples.append(medians_of_draws(raw[:, None, :], neuroids.integers(n_neuroids, size=raw.shape))[:, 0])
+        return np.concatenate(samples)
+
+
+def _median(values: Any) -> Any:
+    defined = values[~np.isnan(values)]
+    return np.median(defined) if defined.size else np.nan

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_ceiling
+
+
+def assembly(values, stimulus, repetition=None):
+    coords = {
+        "stimulus_id": ("presentation", [f"s{number:03d}" for number in stimulus]),
+        "object_name": ("presentation", ["o"] * len(stimulus)),
+        "neuroid_id": ("neuroid", [f"n{number:02d}" for number in range(values.shape[1])]),
+        "region": ("neuroid", ["IT"] * values.shape[1]),
+    }
+    if repetition is not None:
+        coords["repetition"] = ("presentation", repetition)
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def measured(counts, noise, seed=0, n_neuroids=20):
+    """Signal of variance 1 over stimuli, repetitions with noise."""
+    rng = np.random.default_rng(seed)
+    stimulus = np.repeat(np.arange(len(counts)), counts)
+    repetition = np.concatenate([np.arange(count) for count in counts])
+    signal = rng.standard_normal((len(counts), n_neuroids))
+    return assembly(signal[stimulus] + noise * rng.standard_normal((len(stimulus), n_neuroids)), stimulus, repetition)
+
+
+def test_equals_internal_consistency_up_to_its_random_halves():
+    given = measured([8] * 300, noise=2)
+    score, halves = load_ceiling("noise_ceiling")(given), load_ceiling("internal_consistency")(given)
+    assert float(score) == pytest.approx(float(halves), abs=0.02)
+    assert score.attrs["design"] == "crossed"
+    assert score.attrs["quantity"] == "reliability"
+
+
+@pytest.mark.parametrize("counts", [[4] * 100, [1, 2, 3, 6] * 25])
+def test_interval_holds_the_truth_as_often_as_it_says(counts):
+    truth = 1 / (1 + 1.5**2 * np.mean(1 / np.array(counts)))
+    held = 0
+    for seed in range(40):
+        score = load_ceiling("noise_ceiling", n_resamples=200)(measured(counts, noise=1.5, seed=seed))
+        low, high = score.attrs["interval"]
+        held += low <= truth <= high
+    assert held >= 35
+
+
+def test_other_numbers_of_repetitions():
+    given = measured([6] * 50, noise=2)
+    one, six, default = (load_ceiling("noise_ceiling", n_averaged=n)(given) for n in (1, 6, None))
+    assert float(six) == pytest.approx(float(default))
+    np.testing.assert_allclose(six.raw.values, 6 * one.raw.values / (1 + 5 * one.raw.values))
+    np.testing.assert_allclose(one.raw.values, one.attrs["ncsnr"].values ** 2 / (one.attrs["ncsnr"].values ** 2 + 1))
+
+
+def test_without_numbered_repetitions_and_in_another_order():
+    given = measured([2, 3, 4, 5] * 5, noise=1)
+    order = np.random.default_rng(0).permutation(given.sizes["presentation"])
+    bare = assembly(given.values, np.repeat(np.arange(20), [2, 3, 4, 5] * 5))
+    expected = load_ceiling("noise_ceiling")(given)
+    assert expected.attrs["design"] == "nested"
+    assert float(load_ceiling("noise_ceiling")(bare)) == float(expected)
+    assert float(load_ceiling("noise_ceiling")(given.isel(presentation=order))) == pytest.approx(float(expected))
+
+
+def test_constant_neuroids_are_named_and_left_out():
+    given = measured([3] * 20, noise=1)
+    values = given.values.copy()
+    values[:, 2], values[:, 4] = 7.0, np.nan
+    stimulus, repetition = np.repeat(np.arange(20), 3), given["repetition"].values
+    score = load_ceiling("noise_ceiling")(assembly(values, stimulus, repetition))
+    assert score.attrs["neuroids_left_out"] == ["n02", "n04"]
+    others = assembly(np.delete(values, [2, 4], axis=1), stimulus, repetition)
+    assert float(score) == pytest.approx(float(load_ceiling("noise_ceiling")(others)))
+    assert np.isnan(score.raw.values[[2, 4]]).all()
+    values[0, 0] = np.nan
+    with pytest.raises(AssemblyError, match="n00"):
+        load_ceiling("noise_ceiling")(assembly(values, stimulus, repetition))
+
+
+@pytest.mark.parametrize("counts", [[1, 1, 1], [5]])
+def test_too_little(counts):
+    with pytest.raises(AssemblyError, match="single repetitions"):
+        load_ceiling("noise_ceiling")(measured(counts, noise=1))
+
+
+def test_no_repetitions_to_average():
+    with pytest.raises(ValueError, match="n_averaged"):
+        load_ceiling("noise_ceiling", n_averaged=0)

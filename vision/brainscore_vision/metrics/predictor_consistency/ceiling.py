@@ -1,0 +1,197 @@
+"""Estimate the reliability of responses from halves of repetitions that are drawn for each stimulus anew.
+
+In every split the repetitions of each stimulus are divided at random into two halves, independently of other stimuli.
+The mean responses of the halves are correlated over stimuli per neuroid and stepped up to the reliability of the mean
+over all repetitions; the ceiling is the median over neuroids, then the mean over splits:
+
+    ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
+
+With ``n_i`` repetitions of stimulus ``i`` and halves of ``a_i`` and ``b_i``, the noise of the mean over stimuli is that
+of the harmonic means ``a``, ``b`` and ``n``: the correlation is solved for the reliability of a single repetition,
+which is stepped up to ``n``. For halves of equal size this is ``2 r / (1 + r)``.
+
+- Input: an assembly, dims (presentation, neuroid), with `stimulus_id`, `repetition` and `neuroid_id`. Stimuli may have
+  different repetitions; those with a single one do not count.
+- Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation).
+- Invariances: shift and positive scaling of each neuroid. Differences between whole repetitions count as noise, unlike
+  in `internal_consistency`.
+- When: repetitions that are not comparable between stimuli, such as sessions with different stimuli. `noise_ceiling`
+  estimates the same without random halves.
+
+References
+----------
+Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown (1910), doi:10.1111/j.2044-8295.1910.tb00207.x.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.alignment import (
+    coordinate,
+    coords_along,
+    has_coordinate,
+    matrix,
+    squeeze_time_bin,
+    usable_neuroids,
+)
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.noise_ceiling import single_reliability
+from brainscore_vision.metric_helpers.arrays.reliability import spearman_brown
+from brainscore_vision.metric_helpers.intervals import raw_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FEWEST = 3  # two stimuli always correlate with 1 or -1
+_FEWEST_PUBLISHED = 10
+
+
+class SplitHalfPredictorConsistency(Ceiling):
+    """Split-half reliability over repetitions that are divided for each stimulus apart.
+
+    Parameters
+    ----------
+    n_splits : int
+        How many times the repetitions are divided.
+    seed : int
+        Of the divisions.
+    image_level : str
+        Coordinate of the stimuli; where the assembly lacks it, `stimulus_id` is taken.
+    rep_level : str
+        Coordinate that numbers the repetitions.
+    compat : bool
+        Apply ``2 r / (1 + r)`` to halves of unequal size too, and return NaN for fewer than ten stimuli, as the
+        published ceiling does. For even numbers of repetitions of ten stimuli or more it makes no difference.
+    """
+
+    quantity: ClassVar[Quantity | None] = "reliability"
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        seed: int = 0,
+        image_level: str = "image_id",
+        rep_level: str = "repetition",
+        *,
+        compat: bool = False,
+    ) -> None:
+        self.n_splits = n_splits
+        self.seed = seed
+        self.image_level = image_level
+        self.rep_level = rep_level
+        self._compat = compat
+
+    def __call__(self, assembly: Any) -> Score:
+        """Estimate.
+
+        Parameters
+        ----------
+        assembly : NeuroidAssembly, dims (presentation, neuroid)
+            Single repetitions. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` (standard error of the
+            mean over splits), ``interval`` (95 %; over neuroids and splits), ``n_stimuli`` (with two repetitions or
+            more), ``n_neuroids``, ``n_repetitions`` (most of any stimulus), ``seed``, ``quantity``. Neuroids that are
+            constant or NaN throughout do not count; ``neuroids_left_out`` names them.
+
+        Raises
+        ------
+        AssemblyError
+            If fewer than three stimuli have two repetitions, a coordinate is missing, or values are NaN otherwise.
+        """
+        assembly = squeeze_time_bin(assembly)
+        values = matrix(assembly, Defaults.expected_dims, role="given")
+        named = has_coordinate(assembly, Defaults.neuroid_coord)
+        names = coordinate(assembly, Defaults.neuroid_coord) if named else np.arange(values.shape[1])
+        neuroids = usable_neuroids(values, names, role="given")
+        means, counts = self._repetition_means(assembly, values[:, neuroids.used])
+        n_stimuli = len(counts)
+        if n_stimuli < _FEWEST:
+            raise AssemblyError(
+                f"Halves of repetitions need at least {_FEWEST} stimuli with two values of {self.rep_level!r} or more, "
+                f"found {n_stimuli}. Give the ceiling the single repetitions, before they are averaged."
+            )
+        raw_values = np.full((self.n_splits, values.shape[1]), np.nan)
+        raw_values[:, neuroids.used] = self._reliabilities(means, counts)
+        coords = {"split": ("split", np.arange(self.n_splits)), **coords_along(assembly, "neuroid")}
+        raw = Score(raw_values, coords=coords, dims=["split", "neuroid"])
+        used = raw_values[:, neuroids.used]
+        undefined = np.isnan(used).all(axis=1)
+        medians = np.array([np.nan if none else np.nanmedian(row) for row, none in zip(used, undefined, strict=True)])
+        score = Score(medians.mean())
+        score.attrs.update(
+            raw=raw,
+            error=float(medians.std() / np.sqrt(self.n_splits)),
+            interval=raw_interval(raw, seed=self.seed),
+            **neuroids.attrs,
+            n_stimuli=n_stimuli,
+            n_repetitions=int(counts.max()),
+            seed=self.seed,
+            quantity=self.quantity,
+        )
+        return score
+
+    def _repetition_means(self, assembly: Any, values: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Arrange as (stimuli, repetitions, neuroids), repetitions from the left, zeros after the last.
+
+        Stimuli are sorted; those with a single repetition are left out; presentations of one stimulus in one
+        repetition are averaged.
+        """
+        has_image = has_coordinate(assembly, self.image_level)
+        stimulus = coordinate(assembly, self.image_level if has_image else Defaults.stimulus_coord)
+        repetition = coordinate(assembly, self.rep_level)
+        stimulus, repetition = (np.unique(each, return_inverse=True)[1] for each in (stimulus, repetition))
+        pairs, pair, n = np.unique(
+            stimulus * (repetition.max() + 1) + repetition, return_inverse=True, return_counts=True
+        )
+        total = np.zeros((len(pairs), values.shape[1]))
+        np.add.at(total, pair, values)
+        of = pairs // (repetition.max() + 1)
+        counts = np.bincount(of)
+        place = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
+        means = np.zeros((len(counts), counts.max(), values.shape[1]))
+        means[of, place] = total / n[:, None]
+        kept = counts > 1
+        return means[kept], counts[kept]
+
+    def _reliabilities(self, means: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
+        if self._compat and len(counts) < _FEWEST_PUBLISHED:
+            return np.full((self.n_splits, means.shape[2]), np.nan)
+        first = counts // 2
+        sizes = [1 / np.mean(1 / each) for each in (first, counts - first, counts)]
+        rng = np.random.default_rng(self.seed)
+        reliabilities = np.empty((self.n_splits, means.shape[2]))
+        total = means.sum(axis=1)
+        for split in reliabilities:
+            in_first = _halves(rng, counts, means.shape[1])
+            sums = np.einsum("ir,irj->ij", in_first.astype(float), means)
+            r = pearson_columns(sums / first[:, None], (total - sums) / (counts - first)[:, None])
+            if self._compat:
+                split[:] = spearman_brown(r)
+            else:
+                split[:] = spearman_brown(single_reliability(r, sizes[0], sizes[1]), sizes[2])
+        return reliabilities
+
+
+def _halves(rng: np.random.Generator, counts: NDArray[Any], most: int) -> NDArray[np.bool_]:
+    """Choose half of the repetitions of each stimulus, rounded down; True for these, shape (stimuli, repetitions).
+
+    One permutation for each stimulus in turn, as the published ceiling draws them.
+    """
+    chosen = np.zeros((len(counts), most), dtype=bool)
+    if (counts == counts[0]).all():
+        orders = rng.permuted(np.tile(np.arange(counts[0]), (len(counts), 1)), axis=1)
+        np.put_along_axis(chosen, orders[:, : counts[0] // 2], values=True, axis=1)
+        return chosen
+    for row, count in zip(chosen, counts, strict=True):
+        row[rng.permutation(count)[: count // 2]] = True
+    return chosen

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_ceiling
+from brainscore_vision.metrics.predictor_consistency.ceiling import SplitHalfPredictorConsistency
+
+
+def measured(counts, seed=0, n_neuroids=7, noise=1.2):
+    rng = np.random.default_rng(seed)
+    signal = rng.normal(size=(len(counts), n_neuroids))
+    stimulus = np.repeat(np.arange(len(counts)), counts)
+    values = signal[stimulus] + noise * rng.normal(size=(len(stimulus), n_neuroids))
+    coords = {
+        "stimulus_id": ("presentation", [f"s{number:03d}" for number in stimulus]),
+        "repetition": ("presentation", np.concatenate([np.arange(count) for count in counts])),
+        "neuroid_id": ("neuroid", range(n_neuroids)),
+        "region": ("neuroid", ["IT"] * n_neuroids),
+    }
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+# By the published system on these assemblies: ceiling and error.
+PUBLISHED = {
+    "even": ([4] * 30, 0.7570485119123438, 0.005689809658417174),
+    "odd": ([5] * 30, 0.7919722623191892, 0.007206928931516954),
+    "mixed": ([2, 3, 4, 1, 6] * 8, 0.7169997873166796, 0.005783056749797537),
+    "few": ([4] * 8, float("nan"), float("nan")),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_numbers(name):
+    counts, ceiling, error = PUBLISHED[name]
+    score = load_ceiling("predictor_consistency", compat=True)(measured(counts))
+    assert float(score) == pytest.approx(ceiling, rel=1e-10, nan_ok=True)
+    assert score.attrs["error"] == pytest.approx(error, rel=1e-10, nan_ok=True)
+
+
+def test_right_numbers_are_the_published_ones_for_equal_halves_only():
+    values = {name: float(load_ceiling("predictor_consistency")(measured(case[0]))) for name, case in PUBLISHED.items()}
+    assert values["even"] == pytest.approx(PUBLISHED["even"][1], rel=1e-10)
+    assert values["odd"] > PUBLISHED["odd"][1]
+    assert np.isfinite(values["few"])
+
+
+@pytest.mark.parametrize("counts", [[3] * 400, [2, 3, 5, 9] * 100])
+def test_unequal_halves_give_the_true_reliability(counts):
+    truth = 1 / (1 + 1.2**2 * np.mean(1 / np.array(counts)))
+    given = measured(counts, n_neuroids=60)
+    assert float(load_ceiling("predictor_consistency")(given)) == pytest.approx(truth, abs=0.01)
+    published = float(load_ceiling("predictor_consistency", compat=True)(given))
+    assert published < truth - (0.01 if len(set(counts)) == 1 else 0.002)
+
+
+def test_attributes_and_interval():
+    score = SplitHalfPredictorConsistency(n_splits=4, seed=3)(measured([4] * 30))
+    assert score.raw.dims == ("split", "neuroid")
+    assert score.raw.shape == (4, 7)
+    low, high = score.attrs["interval"]
+    assert low < float(score) < high
+    assert score.attrs["seed"] == 3
+    assert score.attrs["quantity"] == "reliability"
+
+
+def test_order_of_presentations_does_not_matter():
+    given = measured([3] * 20)
+    order = np.random.default_rng(0).permutation(60)
+    ceiling = load_ceiling("predictor_consistency")
+    assert float(ceiling(given.isel(presentation=order))) == pytest.approx(float(ceiling(given)), rel=1e-12)
+
+
+def test_stimuli_with_a_single_repetition_do_not_count():
+    whole = measured([4] * 20 + [1] * 5)
+    ceiling = load_ceiling("predictor_consistency")
+    assert ceiling(whole).attrs["n_stimuli"] == 20
+    assert float(ceiling(whole)) == float(ceiling(whole.isel(presentation=np.arange(80))))
+
+
+def test_too_few_stimuli():
+    with pytest.raises(AssemblyError, match="at least 3"):
+        load_ceiling("predictor_consistency")(measured([4, 4, 1, 1]))
