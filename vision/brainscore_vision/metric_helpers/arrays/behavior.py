@@ -12,7 +12,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["cohens_kappa", "error_consistency", "pairwise_error_consistency"]
+__all__ = [
+    "accuracy_closeness",
+    "cohens_kappa",
+    "error_consistency",
+    "pairwise_accuracies",
+    "pairwise_error_consistency",
+    "relative_closeness",
+]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +51,7 @@ def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:
     return kappa
 
 
-def error_consistency(first: ArrayLike, second: ArrayLike) -> Floats:
+def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> Floats:
     """Compute Cohen's kappa on whether two observers are right about the same stimuli.
 
     With accuracies ``p1`` and ``p2``, agreement by chance is ``p1 p2 + (1 - p1)(1 - p2)``.
@@ -55,11 +62,14 @@ def error_consistency(first: ArrayLike, second: ArrayLike) -> Floats:
         True where the first observer's answer is right.
     second : array-like of bool, shape (..., n_stimuli)
         The same for the second observer, the same stimuli in the same order; leading axes broadcast.
+    counted : array-like of bool, shape (..., n_stimuli), or None
+        Which stimuli both have judged; None if all. The others do not count.
 
     Returns
     -------
     ndarray, shape (...)
-        Kappa, at most 1. NaN where both are always right or both always wrong, since then nothing can be told.
+        Kappa, at most 1. NaN where both are always right or both always wrong, since then nothing can be told, and
+        where no stimulus counts.
 
     Examples
     --------
@@ -68,17 +78,24 @@ def error_consistency(first: ArrayLike, second: ArrayLike) -> Floats:
     """
     one = np.asarray(first, dtype=bool)
     two = np.asarray(second, dtype=bool)
-    accuracy_one, accuracy_two = one.mean(axis=-1), two.mean(axis=-1)
-    expected = accuracy_one * accuracy_two + (1 - accuracy_one) * (1 - accuracy_two)
-    return cohens_kappa((one == two).mean(axis=-1), expected)
+    if counted is None:
+        n, one_right, two_right = one.shape[-1], one.sum(axis=-1), two.sum(axis=-1)
+        agree = (one == two).sum(axis=-1)
+    else:
+        both = np.asarray(counted, dtype=bool)
+        n, one_right, two_right = both.sum(axis=-1), (one & both).sum(axis=-1), (two & both).sum(axis=-1)
+        agree = ((one == two) & both).sum(axis=-1)
+    return _kappa_of_counts(n, one_right, two_right, agree)
 
 
-def pairwise_error_consistency(correct: ArrayLike) -> Floats:
-    """Compute the error consistency of every pair of observers.
+def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = None) -> Floats:
+    """Compute the error consistency of every pair of observers, from three products of matrices.
 
     Parameters
     ----------
     correct : array-like of bool, shape (n_observers, n_stimuli)
+    judged : array-like of bool, shape (n_observers, n_stimuli), or None
+        Whether an observer judged a stimulus; None if everybody judged all. Only stimuli that both judged count.
 
     Returns
     -------
@@ -86,5 +103,100 @@ def pairwise_error_consistency(correct: ArrayLike) -> Floats:
         Pairs in the order (0, 1), (0, 2), ..., (1, 2), ...
     """
     right = np.asarray(correct, dtype=bool)
-    left, other = np.triu_indices(len(right), k=1)
-    return error_consistency(right[left], right[other])
+    seen = np.ones_like(right) if judged is None else np.asarray(judged, dtype=bool)
+    counts, hits = seen.astype(np.float64), (right & seen).astype(np.float64)
+    pairs = np.triu_indices(len(right), k=1)
+    common = (counts @ counts.T)[pairs]
+    among_common = hits @ counts.T  # row: how often this observer is right about what the column has judged
+    one_right, two_right = among_common[pairs], among_common.T[pairs]
+    both_right = (hits @ hits.T)[pairs]
+    return _kappa_of_counts(common, one_right, two_right, common - one_right - two_right + 2 * both_right)
+
+
+def _kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, agree: ArrayLike) -> Floats:
+    with np.errstate(invalid="ignore"):  # 0 / 0 where nothing counts
+        total = np.asarray(n, dtype=np.float64)
+        one, two = np.asarray(one_right) / total, np.asarray(two_right) / total
+        return cohens_kappa(np.asarray(agree) / total, one * two + (1 - one) * (1 - two))
+
+
+def accuracy_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
+    """Compute how close an accuracy comes to another, as a part of how far off it could be.
+
+    ``closeness = 1 - |source - target| / max(target, 1 - target)``
+
+    Parameters
+    ----------
+    source, target : array-like, any shapes that broadcast
+        Accuracies in [0, 1].
+
+    Returns
+    -------
+    ndarray
+        In [0, 1]; 1 for equal accuracies, 0 for the accuracy that is farthest from `target`. Not symmetric.
+
+    Examples
+    --------
+    >>> accuracy_closeness([0.5, 0.75, 0.0], 0.75)
+    array([0.66666667, 1.        , 0.        ])
+    """
+    given, wanted = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    closeness: Floats = 1.0 - np.abs(given - wanted) / np.maximum(wanted, 1.0 - wanted)
+    return closeness
+
+
+def relative_closeness(source: ArrayLike, target: ArrayLike) -> Floats:
+    """Compute how close a quantity comes to another, in units of the other.
+
+    ``closeness = max(1 - |source - target| / |target|, 0)``
+
+    Parameters
+    ----------
+    source, target : array-like, any shapes that broadcast
+        Any quantity on a ratio scale.
+
+    Returns
+    -------
+    ndarray
+        In [0, 1]; 0 from 100 % off. NaN where `target` is 0.
+
+    Examples
+    --------
+    >>> relative_closeness([10.0, 30.0, 90.0], 20.0)
+    array([0.5, 0.5, 0. ])
+    """
+    given, wanted = np.asarray(source, dtype=np.float64), np.abs(np.asarray(target, dtype=np.float64))
+    off = np.abs(given - np.asarray(target, dtype=np.float64))
+    ratio = np.divide(off, wanted, out=np.full(np.broadcast(off, wanted).shape, np.nan), where=wanted > 0)
+    closeness: Floats = np.maximum(1.0 - ratio, 0.0)
+    return closeness
+
+
+def pairwise_accuracies(right: ArrayLike, judged: ArrayLike) -> Floats:
+    """Compute the accuracy of every observer on the stimuli of every other one.
+
+    Parameters
+    ----------
+    right : array-like, shape (n_observers, n_stimuli)
+        How often an observer was right about a stimulus, at most `judged`.
+    judged : array-like, shape (n_observers, n_stimuli)
+        How often an observer judged it.
+
+    Returns
+    -------
+    ndarray, shape (n_observers, n_observers)
+        Entry ``(i, j)`` is the accuracy of ``i`` on what ``j`` judged too, each stimulus counted as often as ``j``
+        judged it. NaN where the two share no stimulus. The diagonal holds plain accuracies.
+
+    Examples
+    --------
+    >>> pairwise_accuracies([[1, 1, 0], [1, 0, 0]], [[1, 1, 1], [1, 1, 0]])
+    array([[0.66666667, 1.        ],
+           [0.5       , 0.5       ]])
+    """
+    hits, counts = np.asarray(right, dtype=np.float64), np.asarray(judged, dtype=np.float64)
+    seen = counts > 0
+    share = np.divide(hits, counts, out=np.zeros(hits.shape), where=seen)
+    number = seen.astype(np.float64) @ counts.T
+    accuracies: Floats = np.divide(share @ counts.T, number, out=np.full(number.shape, np.nan), where=number > 0)
+    return accuracies

@@ -10,13 +10,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics import Metric, Score
+from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.alignment import coords_along, has_coordinate, matching_order
 
 
@@ -29,6 +29,8 @@ class Accuracy(Metric):
         Give in ``error`` the standard deviation of single answers, as published scores do, not the standard error of
         the accuracy.
     """
+
+    quantity: ClassVar[Quantity | None] = "share"
 
     def __init__(self, *, compat: bool = False) -> None:
         self._compat = compat
@@ -46,7 +48,7 @@ class Accuracy(Metric):
         -------
         Score
             0-d, in [0, 1]. Attrs: ``raw`` (Score of bool, dims (presentation), in the order of `target`), ``error``
-            (standard error of the mean, ``sqrt(p (1 - p) / n)``), ``n_stimuli``, ``n_trials``.
+            (standard error of the mean, ``sqrt(p (1 - p) / n)``), ``n_stimuli``, ``n_trials``, ``quantity``.
 
         Raises
         ------
@@ -70,6 +72,7 @@ class Accuracy(Metric):
         score.attrs["error"] = deviation if self._compat else deviation / float(np.sqrt(len(correct)))
         score.attrs["n_stimuli"] = len(np.unique(ids[-1].astype(str))) if ids else len(correct)
         score.attrs["n_trials"] = len(correct)
+        score.attrs["quantity"] = self.quantity
         return score
 
 

@@ -21,6 +21,7 @@ def test_by_hand():
     assert score.attrs["raw"]["stimulus_id"].values.tolist() == list("1234")
     assert score.attrs["error"] == pytest.approx(np.sqrt(0.75 * 0.25 / 4))
     assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (4, 4)
+    assert score.attrs["quantity"] == "share"
 
 
 def test_compat_error_is_the_deviation_of_single_answers():

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import sem
 from sklearn.metrics import cohen_kappa_score
 
 from brainscore_core.errors import AssemblyError
@@ -47,9 +48,37 @@ def test_equals_scikit_learn():
     expected = [cohen_kappa_score(model, person) for person in people]
     np.testing.assert_allclose(score.attrs["raw"].values, [expected], atol=1e-12)
     assert float(score) == pytest.approx(np.mean(expected))
-    assert score.attrs["error"] == pytest.approx(np.std(expected))
+    assert score.attrs["error"] == pytest.approx(sem(expected))
+    assert score.attrs["quantity"] == "share"
     assert score.attrs["raw"].dims == ("condition", "subject")
     assert (score.attrs["n_stimuli"], score.attrs["n_subjects"], score.attrs["n_trials"]) == (60, 4, 240)
+
+
+def test_compat_gives_the_published_aggregate():
+    source, target, model, people = experiment(conditions=2)
+    contrary = trials(
+        np.where(model, "na", source["truth"].values),
+        **{n: source[n].values for n in ("stimulus_id", "truth", "condition")},
+    )
+    kappas = np.array([[cohen_kappa_score(~model[c::2], person[c::2]) for person in people] for c in range(2)])
+    assert float(load_metric("error_consistency")(contrary, target)) == pytest.approx(kappas.mean())
+    published = load_metric("error_consistency", compat=True)(contrary, target)
+    assert float(published) == pytest.approx(-kappas.mean())
+    assert published.attrs["error"] == pytest.approx(kappas.std())
+
+
+def test_one_person_has_no_error_and_two_have_none_for_their_ceiling():
+    source, target, _, _ = experiment(subjects=2)
+    assert np.isnan(load_metric("error_consistency")(source, target.isel(presentation=slice(60))).attrs["error"])
+    assert np.isnan(load_metric("error_consistency").ceiling(target).attrs["error"])
+
+
+def test_error_of_the_ceiling_leaves_out_people():
+    _, target, _, people = experiment(subjects=4)
+    kappa = {(i, j): cohen_kappa_score(people[i], people[j]) for i in range(4) for j in range(i + 1, 4)}
+    left_out = np.array([np.mean([k for pair, k in kappa.items() if who not in pair]) for who in range(4)])
+    expected = np.sqrt(3 / 4 * ((left_out - left_out.mean()) ** 2).sum())
+    assert load_metric("error_consistency").ceiling(target).attrs["error"] == pytest.approx(expected)
 
 
 def test_ceiling_is_the_mean_over_pairs():

@@ -1,0 +1,286 @@
+"""Compute which objects observers confuse: confusion matrices and image-level signal detection.
+
+Objects are numbered from 0; images have one true object each. Axis ``n_objects`` is that of the objects an image was,
+or could have been, taken for.
+
+References
+----------
+Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018), Large-scale, high-resolution comparison of the core visual
+object recognition behavior of humans, monkeys, and state-of-the-art deep artificial neural networks, Journal of
+Neuroscience 38:7255, doi:10.1523/JNEUROSCI.0388-18.2018.
+Schrimpf, Kubilius et al. (2018), Brain-Score, doi:10.1101/407007, for false alarms per object.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "center_by_task",
+    "choice_rates",
+    "confusion_matrices",
+    "image_dprimes",
+    "masked_correlations",
+    "object_dprimes",
+    "object_means",
+    "off_diagonal",
+    "two_way_rates",
+]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int_]
+
+
+def confusion_matrices(
+    truth: ArrayLike, answer: ArrayLike, n_objects: int, group: ArrayLike | None = None, n_groups: int = 1
+) -> Integers:
+    """Count how often each object was taken for each other one.
+
+    Parameters
+    ----------
+    truth, answer : array-like of int, shape (n_trials,)
+        Number of the object shown and of the object chosen; a negative number is none of them and does not count.
+    n_objects : int
+    group : array-like of int, shape (n_trials,), or None
+        Who answered; None if nobody is told apart.
+    n_groups : int
+
+    Returns
+    -------
+    ndarray of int, shape (n_groups, n_objects, n_objects)
+        Rows are true objects, columns the chosen ones.
+
+    Examples
+    --------
+    >>> confusion_matrices([0, 0, 1], [0, 1, 1], 2)
+    array([[[1, 1],
+            [0, 1]]])
+    """
+    shown, chosen = np.asarray(truth), np.asarray(answer)
+    who = np.zeros(shown.shape, dtype=np.intp) if group is None else np.asarray(group)
+    counted = (shown >= 0) & (chosen >= 0)
+    cell = (who[counted] * n_objects + shown[counted]) * n_objects + chosen[counted]
+    counts: Integers = np.bincount(cell, minlength=n_groups * n_objects**2)
+    return counts.reshape(n_groups, n_objects, n_objects)
+
+
+def off_diagonal(matrices: ArrayLike) -> NDArray[np.float64]:
+    """Return the entries beside the diagonal, row by row: shape (..., n, n) becomes (..., n (n - 1)).
+
+    Examples
+    --------
+    >>> off_diagonal([[1, 2], [3, 4]])
+    array([2., 3.])
+    """
+    values = np.asarray(matrices, dtype=np.float64)
+    return values[..., ~np.eye(values.shape[-1], dtype=bool)]
+
+
+def two_way_rates(probabilities: ArrayLike, truth: ArrayLike) -> Floats:
+    """Compute how often each distractor would win over the true object if these two were the only choices.
+
+    ``rate[i, c] = p[i, c] / (p[i, c] + p[i, truth_i])``
+
+    Parameters
+    ----------
+    probabilities : array-like, shape (n_images, n_objects)
+        Not negative; rows need not sum to one.
+    truth : array-like of int, shape (n_images,)
+
+    Returns
+    -------
+    ndarray, shape (n_images, n_objects)
+        In [0, 1]; NaN for the true object, and where both probabilities are 0.
+
+    Examples
+    --------
+    >>> two_way_rates([[0.6, 0.2, 0.2]], [0])
+    array([[ nan, 0.25, 0.25]])
+    """
+    p = np.asarray(probabilities, dtype=np.float64)
+    rows, objects = np.arange(len(p)), np.asarray(truth)
+    total = p + p[rows, objects][:, None]
+    rates: Floats = np.divide(p, total, out=np.full(p.shape, np.nan), where=total > 0)
+    rates[rows, objects] = np.nan
+    return rates
+
+
+def choice_rates(
+    image: ArrayLike,
+    chosen: ArrayLike,
+    offered: tuple[ArrayLike, ArrayLike],
+    truth: ArrayLike,
+    n_objects: int,
+    group: ArrayLike | None = None,
+    n_groups: int = 1,
+) -> Floats:
+    """Compute how often each distractor was chosen, from trials with two objects to choose from.
+
+    Parameters
+    ----------
+    image, chosen : array-like of int, shape (n_trials,)
+        Which image was shown, and which object was chosen.
+    offered : two array-likes of int, shape (n_trials,)
+        The two objects that could be chosen.
+    truth : array-like of int, shape (n_images,)
+    n_objects : int
+    group : array-like of int, shape (..., n_trials), or None
+        To which part each trial belongs, such as a half; leading axes hold other divisions of the same trials.
+    n_groups : int
+        Number of parts.
+
+    Returns
+    -------
+    ndarray, shape (..., n_groups, n_images, n_objects)
+        In [0, 1]; NaN for the true object and for objects that were never offered with the image.
+    """
+    objects = np.asarray(truth)
+    shape = (len(objects), n_objects)
+    part = np.zeros(np.shape(image), dtype=np.intp) if group is None else np.asarray(group)
+    leading = part.shape[:-1]
+    division = np.arange(int(np.prod(leading))).reshape((*leading, 1)) * n_groups
+    cells = int(np.prod(leading)) * n_groups * shape[0] * shape[1]
+    offset = (division + part) * (shape[0] * shape[1])
+    row = np.asarray(image) * n_objects
+
+    def count(column: ArrayLike) -> Integers:
+        counts: Integers = np.bincount((offset + (row + np.asarray(column))).ravel(), minlength=cells)
+        return counts.reshape((*leading, n_groups, *shape))
+
+    number = count(offered[0]) + count(offered[1])
+    rates: Floats = np.divide(count(chosen), number, out=np.full(number.shape, np.nan), where=number > 0)
+    rates[..., np.arange(shape[0]), objects] = np.nan
+    return rates
+
+
+def object_means(rates: ArrayLike, truth: ArrayLike) -> Floats:
+    """Average rates over the images of each object; NaN does not count.
+
+    Parameters
+    ----------
+    rates : array-like, shape (..., n_images, n_objects)
+    truth : array-like of int, shape (n_images,)
+
+    Returns
+    -------
+    ndarray, shape (..., n_objects, n_objects)
+        Rows are true objects. NaN without any value.
+    """
+    values = np.asarray(rates, dtype=np.float64)
+    member = np.asarray(truth) == np.arange(values.shape[-1])[:, None]
+    known = ~np.isnan(values)
+    total, number = member @ np.where(known, values, 0.0), member @ known.astype(np.float64)
+    means: Floats = np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+    return means
+
+
+def image_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
+    """Compute how well each image is told from each distractor (I2 of Rajalingham et al., 2018).
+
+    ``d'[i, c] = z(1 - rate[i, c]) - z(mean of rate[j, t_i] over the images j of object c)``
+
+    Parameters
+    ----------
+    rates : array-like, shape (..., n_images, n_objects)
+        How often distractor ``c`` is chosen for image ``i``; NaN where not known.
+    truth : array-like of int, shape (n_images,)
+    limit : float
+        Values are clipped to ``[-limit, limit]``, since rates of 0 and 1 have infinite z.
+
+    Returns
+    -------
+    ndarray, shape (..., n_images, n_objects)
+        NaN where the rate, or that of the reverse confusion, is not known or both are infinite with the same sign.
+    """
+    from scipy.special import ndtri
+
+    values = np.asarray(rates, dtype=np.float64)
+    reverse = np.swapaxes(object_means(values, truth)[..., :, np.asarray(truth)], -1, -2)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
+        dprimes: Floats = np.clip(ndtri(1.0 - values) - ndtri(reverse), -limit, limit)
+    return dprimes
+
+
+def object_dprimes(rates: ArrayLike, truth: ArrayLike, limit: float = 5.0) -> Floats:
+    """Compute how well each pair of objects is told apart (O2 of Rajalingham et al., 2018).
+
+    ``d'[a, b] = z(1 - rate(b taken for a)) - z(rate(a taken for b))``; rates are averaged over the images of an object.
+
+    Parameters
+    ----------
+    rates, truth, limit
+        As for `image_dprimes`.
+
+    Returns
+    -------
+    ndarray, shape (..., n_objects, n_objects)
+    """
+    from scipy.special import ndtri
+
+    means = object_means(rates, truth)
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
+        dprimes: Floats = np.clip(ndtri(1.0 - np.swapaxes(means, -1, -2)) - ndtri(means), -limit, limit)
+    return dprimes
+
+
+def center_by_task(patterns: ArrayLike, truth: ArrayLike) -> Floats:
+    """Subtract, for each pair of true object and distractor, the mean over the images of the object.
+
+    What is left does not depend on how hard the objects are (I2n from I2).
+
+    Parameters
+    ----------
+    patterns : array-like, shape (..., n_images, n_objects)
+    truth : array-like of int, shape (n_images,)
+
+    Returns
+    -------
+    ndarray, the same shape
+    """
+    values = np.asarray(patterns, dtype=np.float64)
+    centered: Floats = values - object_means(values, truth)[..., np.asarray(truth), :]
+    return centered
+
+
+def masked_correlations(first: ArrayLike, second: ArrayLike, counted: ArrayLike) -> tuple[Floats, Floats]:
+    """Correlate tables over the entries that count, and again without each row.
+
+    Parameters
+    ----------
+    first, second : array-like, shapes (..., n_rows, n_columns) that broadcast
+    counted : array-like of bool, shape (..., n_rows, n_columns)
+        Entries that do not count may be NaN.
+
+    Returns
+    -------
+    correlations : ndarray, shape (...)
+        Pearson correlation over all entries; NaN if one side does not vary.
+    left_out : ndarray, shape (..., n_rows)
+        The correlation over all entries but those of one row.
+    """
+    keep = np.asarray(counted, dtype=bool)
+    number = keep.sum(axis=(-2, -1), keepdims=True)
+    sides = []
+    for side in (first, second):
+        values = np.where(keep, np.asarray(side, dtype=np.float64), 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 where nothing counts
+            centered = np.where(keep, values - values.sum(axis=(-2, -1), keepdims=True) / number, 0.0)
+        # What rounding leaves of a side that does not vary counts as nothing.
+        negligible = np.abs(centered) <= 1e-13 * np.abs(values).max(axis=(-2, -1), keepdims=True, initial=0.0)
+        sides.append(np.where(negligible, 0.0, centered))
+    x, y = sides
+    terms = (x, y, x * x, y * y, x * y)
+    rows = np.stack([keep.sum(axis=-1, dtype=np.float64), *(term.sum(axis=-1) for term in terms)])
+    total = rows.sum(axis=-1)
+    return _correlation_of_sums(total), _correlation_of_sums(total[..., None] - rows)
+
+
+def _correlation_of_sums(sums: Floats) -> Floats:
+    n, x, y, xx, yy, xy = sums
+    with np.errstate(invalid="ignore", divide="ignore"):  # n = 0
+        spread_x, spread_y = xx - x * x / n, yy - y * y / n
+        varies = (spread_x > 1e-13 * xx) & (spread_y > 1e-13 * yy)
+        scale = np.sqrt(np.where(varies, spread_x * spread_y, np.nan))
+        correlation: Floats = np.clip((xy - x * y / n) / scale, -1.0, 1.0)
+    return correlation

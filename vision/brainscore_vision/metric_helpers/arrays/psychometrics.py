@@ -1,0 +1,304 @@
+"""Fit psychometric functions to shares of right answers, and read thresholds from them.
+
+References
+----------
+Wichmann & Hill (2001), The psychometric function: I. Fitting, sampling, and goodness of fit, Perception &
+Psychophysics 63:1293, doi:10.3758/BF03194544, equation 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "PsychometricFit",
+    "cumulative_gaussian",
+    "fit_cumulative_gaussian",
+    "inverse_cumulative_gaussian",
+    "rising_part",
+    "shares_right",
+]
+
+Floats = NDArray[np.float64]
+
+_MEAN_RANGE = (-2.0, 3.0)  # where the mean of the Gaussian may lie; the measured range is 0 to 1
+_STEEPEST = 20.0  # how many standard deviations may lie between the two nearest stimulus levels
+_GRID_LAPSES = 7
+_GRID_SLOPES = 18
+_MOST_STARTS = 8
+
+
+def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5) -> Floats:
+    """Compute the psychometric function ``guess + (1 - guess - lapse) Phi(slope (x - mean))``.
+
+    Parameters
+    ----------
+    x : array-like, any shape
+        Strength of the stimulus.
+    slope : float
+        Inverse of the standard deviation, in 1 / unit of `x`.
+    mean : float
+        Where the function is half-way up, in the unit of `x`.
+    lapse : float
+        Part of wrong answers that remains for the strongest stimuli.
+    guess : float
+        Part of right answers without any stimulus; 0.5 with two choices.
+
+    Returns
+    -------
+    ndarray, the same shape
+        Expected part of right answers.
+
+    Examples
+    --------
+    >>> float(cumulative_gaussian(2.0, slope=1.0, mean=2.0, lapse=0.1))
+    0.7
+    """
+    from scipy.special import ndtr
+
+    values: Floats = guess + (1 - guess - lapse) * ndtr(slope * (np.asarray(x, dtype=np.float64) - mean))
+    return values
+
+
+def inverse_cumulative_gaussian(
+    share: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5
+) -> Floats:
+    """Compute at which strength `cumulative_gaussian` reaches a share of right answers; NaN where it never does.
+
+    Examples
+    --------
+    >>> round(float(inverse_cumulative_gaussian(0.7, slope=1.0, mean=2.0, lapse=0.1)), 6)
+    2.0
+    """
+    from scipy.special import ndtri
+
+    with np.errstate(invalid="ignore", divide="ignore"):  # unreachable shares; a flat function
+        height = (np.asarray(share, dtype=np.float64) - guess) / (1 - guess - lapse)
+        strength: Floats = mean + ndtri(height) / slope
+    return strength
+
+
+@dataclass(frozen=True)
+class PsychometricFit:
+    """A fitted psychometric function.
+
+    Attributes
+    ----------
+    slope, mean, lapse : float
+        Parameters of `cumulative_gaussian`.
+    r2 : float
+        Part of the variance of the shares that the function explains; NaN if they do not vary.
+    """
+
+    slope: float
+    mean: float
+    lapse: float
+    r2: float
+
+    @property
+    def parameters(self) -> tuple[float, float, float]:
+        """Slope, mean and lapse, in the order of `cumulative_gaussian`."""
+        return self.slope, self.mean, self.lapse
+
+
+def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, NDArray[np.int_]]:
+    """Compute the share of right answers at each level of a stimulus.
+
+    Parameters
+    ----------
+    x : array-like, shape (n_trials,)
+    right : array-like of bool, shape (n_trials,)
+
+    Returns
+    -------
+    levels, shares : ndarray, shape (n_levels,)
+        Levels rise.
+    n_trials : ndarray of int, shape (n_levels,)
+
+    Examples
+    --------
+    >>> [side.tolist() for side in shares_right([2, 1, 2], [True, True, False])]
+    [[1.0, 2.0], [1.0, 0.5], [1, 2]]
+    """
+    levels, level = np.unique(np.asarray(x, dtype=np.float64), return_inverse=True)
+    n_trials = np.bincount(level, minlength=len(levels))
+    hits = np.bincount(level, weights=np.asarray(right, dtype=np.float64), minlength=len(levels))
+    return levels, hits / n_trials, n_trials
+
+
+def rising_part(shares: ArrayLike) -> int:
+    """Count the leading levels over which a share does not fall again for good.
+
+    After its (first) maximum, a share has fallen for good from where it and all later ones lie at least one standard
+    deviation of all shares below the maximum.
+
+    Parameters
+    ----------
+    shares : array-like, shape (n_levels,)
+        Levels rise.
+
+    Returns
+    -------
+    int
+        How many levels to keep, at least 1.
+
+    Examples
+    --------
+    >>> rising_part([0.5, 0.7, 0.9, 0.6, 0.5])
+    3
+    """
+    values = np.asarray(shares, dtype=np.float64)
+    peak = int(np.argmax(values))
+    spread = values.std() if np.ptp(values) > 0 else 0.0  # not what rounding makes of equal shares
+    fallen = np.abs(values - values[peak]) >= spread
+    fallen[: peak + 1] = False
+    for_good = np.logical_and.accumulate(fallen[::-1])[::-1]
+    return int(np.argmax(for_good)) if for_good.any() else len(values)
+
+
+def fit_cumulative_gaussian(
+    x: ArrayLike,
+    shares: ArrayLike,
+    n_trials: ArrayLike | None = None,
+    *,
+    lapse_bounds: tuple[float, float] = (0.03, 0.5),
+    guess: float = 0.5,
+) -> PsychometricFit:
+    """Fit `cumulative_gaussian` by the highest binomial likelihood.
+
+    A grid over all three parameters, and the best step, give some starts; from each of them a quasi-Newton search with
+    exact derivatives (L-BFGS-B) finds the nearest optimum, and the best one counts. Nothing is drawn at random.
+
+    Parameters
+    ----------
+    x : array-like, shape (n_levels,)
+        Levels of the stimulus, at least two different ones.
+    shares : array-like, shape (n_levels,)
+        Share of right answers at each level.
+    n_trials : array-like, shape (n_levels,), or None
+        Numbers of trials; None weighs all levels alike.
+    lapse_bounds : (float, float)
+        Least and greatest lapse.
+    guess : float
+        As for `cumulative_gaussian`.
+
+    Returns
+    -------
+    PsychometricFit
+        With a slope that is not negative and a mean within two ranges of the measured range. Where the data are a step,
+        all steep functions fit alike: then the slope is 20 standard deviations per smallest gap, and the mean in the
+        middle of the gap.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two levels, or values are not finite.
+    """
+    from scipy.optimize import minimize
+
+    order = np.argsort(x, kind="stable")
+    levels, wanted = np.asarray(x, dtype=np.float64)[order], np.asarray(shares, dtype=np.float64)[order]
+    weights = np.ones(len(levels)) if n_trials is None else np.asarray(n_trials, dtype=np.float64)[order]
+    gaps = np.diff(np.unique(levels))
+    if len(gaps) == 0 or not (np.isfinite(levels).all() and np.isfinite(wanted).all()):
+        raise ValueError(f"A psychometric fit needs finite shares at two levels or more, got {len(gaps) + 1} levels.")
+    low, span = levels.min(), np.ptp(levels)
+    unit = (levels - low) / span
+    steepest = _STEEPEST * span / gaps.min()
+    arguments = (unit, wanted, weights / weights.sum(), guess)
+    results = [
+        minimize(
+            _negative_log_likelihood,
+            start,
+            args=arguments,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=((0.0, steepest), _MEAN_RANGE, lapse_bounds),
+            options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
+        )
+        for start in _starts(*arguments, steepest, lapse_bounds)
+    ]
+    # Among functions that fit equally well, as those of a step do, the first start decides.
+    enough = min(float(result.fun) for result in results) + 1e-12
+    slope, mean, lapse = next(result.x for result in results if result.fun <= enough)
+    fit = (float(slope / span), float(low + mean * span), float(lapse))
+    residual = weights @ (wanted - cumulative_gaussian(levels, *fit, guess)) ** 2
+    spread = weights @ (wanted - weights @ wanted / weights.sum()) ** 2
+    return PsychometricFit(*fit, r2=float(1 - residual / spread) if spread > 0 else float("nan"))
+
+
+def _starts(
+    unit: Floats, shares: Floats, weights: Floats, guess: float, steepest: float, lapse_bounds: tuple[float, float]
+) -> Floats:
+    """Return the best points of a grid, shape (n_starts, 3), at most one for each mean.
+
+    Steep functions have an optimum of their own in every gap between two levels: means are the levels and the middles
+    of the gaps.
+    """
+    from scipy.special import ndtr
+
+    lapses = np.linspace(*lapse_bounds, _GRID_LAPSES)
+    slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)
+    inside = np.unique(unit)
+    means = np.concatenate([[-0.5, -0.2], inside, (inside[1:] + inside[:-1]) / 2, [1.2, 1.5]])
+    risen = ndtr(slopes[:, None, None] * (unit - means[:, None, None, None]))
+    p = guess + (1 - guess - lapses[:, None]) * risen
+    # Shares are constant over the grid, so that the likelihood of all points is two products.
+    loss = -(np.log(p) @ (weights * shares) + np.log1p(-p) @ (weights * (1 - shares))).reshape(len(means), -1)
+    best = loss.argmin(axis=1)
+    slope, lapse = np.divmod(best, len(lapses))
+    order = np.argsort(loss[np.arange(len(means)), best], kind="stable")[:_MOST_STARTS]
+    step = _best_step(unit, shares, weights, guess, steepest, lapse_bounds)
+    return np.vstack([step, np.column_stack([slopes[slope], means, lapses[lapse]])[order]])
+
+
+def _best_step(
+    unit: Floats, shares: Floats, weights: Floats, guess: float, steepest: float, lapse_bounds: tuple[float, float]
+) -> Floats:
+    """Return the best function of infinite slope: guesses below one level, any share at it, lapses above.
+
+    Searches do not find it, since the derivatives vanish almost everywhere around it.
+    """
+    from scipy.special import ndtri
+
+    def cost(p: Floats) -> Floats:
+        loss: Floats = -weights * (shares * np.log(p) + (1 - shares) * np.log1p(-p))
+        return loss
+
+    number = np.cumsum(weights[::-1])[::-1] - weights
+    hits = np.cumsum((weights * shares)[::-1])[::-1] - weights * shares
+    lapse = np.clip(1 - np.divide(hits, number, out=np.ones_like(hits), where=number > 0), *lapse_bounds)
+    room = np.maximum(1 - guess - lapse, 1e-9)
+    height = np.clip((shares - guess) / room, 1e-6, 1 - 1e-6)
+    below = np.cumsum(cost(np.full(len(unit), guess)))
+    at = cost(guess + (1 - guess - lapse) * height)
+    above = np.where(np.arange(len(unit)) > np.arange(len(unit))[:, None], cost(1 - lapse[:, None]), 0.0).sum(axis=1)
+    best = int(np.argmin(np.concatenate([[0.0], below[:-1]]) + at + above))
+    if height[best] <= 1e-6 and best + 1 < len(unit):
+        mean = (unit[best] + unit[best + 1]) / 2  # this level is still at the guesses
+    elif height[best] >= 1 - 1e-6 and best > 0:
+        mean = (unit[best] + unit[best - 1]) / 2
+    else:
+        mean = unit[best] - ndtri(height[best]) / steepest
+    return np.array([steepest, mean, lapse[best]])
+
+
+def _negative_log_likelihood(
+    parameters: Floats, unit: Floats, shares: Floats, weights: Floats, guess: float
+) -> tuple[float, Any]:
+    """Return the value and the three derivatives."""
+    from scipy.special import ndtr
+
+    slope, mean, lapse = parameters
+    z = slope * (unit - mean)
+    risen, density = ndtr(z), np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    height = 1 - guess - lapse
+    p = guess + height * risen
+    loss = -(weights @ (shares * np.log(p) + (1 - shares) * np.log1p(-p)))
+    by_p = -weights * (shares / p - (1 - shares) / (1 - p))
+    by_z = by_p * height * density
+    return float(loss), np.array([by_z @ (unit - mean), -slope * by_z.sum(), -(by_p @ risen)])

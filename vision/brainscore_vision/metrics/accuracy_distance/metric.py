@@ -1,0 +1,27 @@
+"""Score how close the accuracy of a model comes to that of people.
+
+With the accuracies ``s`` of the model and ``t`` of one person on the same stimuli, the score of the person is what
+remains of the greatest possible distance,
+
+    ``1 - |s - t| / max(t, 1 - t)``
+
+and the score is the mean over people. With `variables` the distance is computed within each combination of their
+values and averaged over these before people are: two models of the same accuracy differ if only one of them finds the
+same conditions hard as people do.
+
+- Input: source, one answer for each stimulus; target, one answer for each trial, with `stimulus_id`, `subject` and
+  `truth` on presentation. An answer that is no label counts as wrong.
+- Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
+- Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
+- Error: the standard error over people; published scores give the standard deviation (`compat=True`).
+- When: to compare how hard conditions are, beside `error_consistency`, which compares single stimuli.
+
+References
+----------
+Coggan & Tong (2024); Lonnqvist, Scialom, Gokce, Merchant, Herzog & Schrimpf (2025), Contour integration underlies
+human-like vision, arXiv:2504.05253, use it.
+"""
+
+from brainscore_vision.metric_helpers.behavioral_agreement import AccuracyDistance
+
+__all__ = ["AccuracyDistance"]

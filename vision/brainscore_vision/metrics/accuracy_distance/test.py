@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import sem
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import load_metric
+
+
+def trials(values, **coords):
+    return BehavioralAssembly(
+        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
+    )
+
+
+def people():
+    """Three people, right about 5, 3 and 9 of 9 stimuli."""
+    answers = ["dog cat chair cat dog dog dog dog chair", "cat cat chair cat dog cat chair cat cat"]
+    answers.append(" ".join(["dog cat chair"] * 3))
+    return trials(
+        np.array(" ".join(answers).split()),
+        stimulus_id=np.tile([f"s{i}" for i in range(9)], 3),
+        truth=np.resize(["dog", "cat", "chair"], 27),
+        condition=np.tile(np.repeat([1, 2, 3], 3), 3),
+        animacy=np.resize(["animate", "animate", "inanimate"], 27),
+        subject=np.repeat(["A", "B", "C"], 9),
+    )
+
+
+def only(name):
+    target = people()
+    return target.isel(presentation=target["subject"].values == name)
+
+
+def test_by_hand():
+    score = load_metric("accuracy_distance")(only("A"), people())
+    expected = [1, 1 - (2 / 9) / (6 / 9), 1 - (4 / 9) / 1]
+    np.testing.assert_allclose(score.attrs["raw"].values, expected)
+    assert float(score) == pytest.approx(0.74074074)  # as published
+    assert float(score.raw.sel(subject="A")) == 1
+    assert score.attrs["error"] == pytest.approx(sem(expected))
+    notes = {name: score.attrs[name] for name in ("n_stimuli", "n_trials", "n_subjects", "n_conditions", "quantity")}
+    assert notes == {"n_stimuli": 9, "n_trials": 27, "n_subjects": 3, "n_conditions": 1, "quantity": "share"}
+    published = load_metric("accuracy_distance", compat=True)(only("A"), people())
+    assert published.attrs["error"] == pytest.approx(np.std(expected))
+
+
+@pytest.mark.parametrize("variables", [("condition",), ["condition", "animacy"], "condition"])
+def test_conditions_are_compared_one_by_one(variables):
+    score = load_metric("accuracy_distance")(only("C"), people(), variables)
+    assert float(score) == pytest.approx(0.55555556)  # as published
+    # A is right about 3, 0 and 2 of 3: a perfect model is as good, as far off as can be, and half as far.
+    if variables in (("condition",), "condition"):
+        assert float(score.raw.sel(subject="A")) == pytest.approx((1 + 0 + 1 / 2) / 3)
+
+
+def test_conditions_that_one_side_lacks_do_not_count():
+    target = people()
+    source = only("C").isel(presentation=slice(6))
+    score = load_metric("accuracy_distance")(source, target, ("condition",))
+    assert float(score.raw.sel(subject="A")) == pytest.approx((1 + 0) / 2)
+    seen = target["condition"].values == 1
+    assert load_metric("accuracy_distance")(only("C"), target.isel(presentation=seen), ("condition",)) > 0
+    with pytest.raises(AssemblyError, match=r"missing from the source .*'s8'"):
+        load_metric("accuracy_distance")(only("C").isel(presentation=slice(8)), target, ("condition",))
+
+
+def test_ceiling_compares_pairs():
+    ceiling = load_metric("accuracy_distance").ceiling(people())
+    expected = [1 - (2 / 9) / (6 / 9), 1 - 4 / 9, 1 - 6 / 9]  # A-B, A-C, B-C; the second is the person
+    np.testing.assert_allclose(ceiling.attrs["raw"].values, expected)
+    assert float(ceiling) == pytest.approx(np.mean(expected))
+    assert ceiling.raw["subject_left"].values.tolist() == ["A", "A", "B"]
+    assert ceiling.raw["subject_right"].values.tolist() == ["B", "C", "C"]
+    assert ceiling.attrs["error"] > 0
+    published = load_metric("accuracy_distance", compat=True).ceiling(people())
+    assert published.attrs["error"] == pytest.approx(np.std(expected))
+    both = load_metric("accuracy_distance", symmetric=True).ceiling(people())
+    turned = [1 - (2 / 9) / (5 / 9), 1 - (4 / 9) / (5 / 9), 1 - (6 / 9) / (6 / 9)]  # the first is the person
+    np.testing.assert_allclose(both.attrs["raw"].values, (np.array(expected) + turned) / 2)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 1000))
+def test_order_and_names_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    target, source = people(), only("B")
+    base = load_metric("accuracy_distance")(source, target)
+    moved = target.isel(presentation=rng.permutation(27))
+    other = source.isel(presentation=rng.permutation(9))
+    rename = dict(zip(["dog", "cat", "chair"], rng.permutation(["x", "y", "z"]).tolist(), strict=True))
+    coords = {name: moved[name].values for name in ("stimulus_id", "subject", "condition")}
+    renamed = trials(
+        [rename[label] for label in moved.values], truth=[rename[label] for label in moved["truth"].values], **coords
+    )
+    square = BehavioralAssembly(
+        [[rename[label] for label in other.values]],
+        coords={"stimulus_id": ("presentation", other["stimulus_id"].values), "n": ("presentation", range(9))},
+        dims=["choice", "presentation"],
+    )
+    score = load_metric("accuracy_distance")(square, target=renamed)
+    np.testing.assert_allclose(score.raw.values, base.raw.values)
+    swap = rng.permutation(["A", "B", "C"])
+    swapped = trials(
+        moved.values,
+        subject=[dict(zip("ABC", swap.tolist(), strict=True))[name] for name in moved["subject"].values],
+        **{name: moved[name].values for name in ("stimulus_id", "truth")},
+    )
+    metric = load_metric("accuracy_distance", symmetric=True)
+    assert float(metric.ceiling(swapped)) == pytest.approx(float(metric.ceiling(target)))
+    assert metric.ceiling(swapped).attrs["error"] == pytest.approx(metric.ceiling(target).attrs["error"])
+
+
+def test_people_who_saw_a_part_are_compared_on_it():
+    target = people().isel(presentation=[*range(9), *range(9, 13)])
+    score = load_metric("accuracy_distance")(only("C"), target)
+    assert float(score.raw.sel(subject="B")) == pytest.approx(1 - (1 - 2 / 4) / (2 / 4))
+
+
+def test_arguments_are_left_as_they_are():
+    source, target = only("A"), people()
+    before = source.copy(deep=True), target.copy(deep=True)
+    load_metric("accuracy_distance")(source, target, ("condition",))
+    load_metric("accuracy_distance").ceiling(target)
+    assert source.identical(before[0])
+    assert target.identical(before[1])
+
+
+def test_mismatches_raise():
+    metric = load_metric("accuracy_distance")
+    with pytest.raises(AssemblyError, match="only in the source"):
+        metric(only("A"), people().isel(presentation=people()["stimulus_id"].values != "s3"))
+    with pytest.raises(AssemblyError, match="'colour'"):
+        metric(only("A"), people(), ("colour",))
+    with pytest.raises(AssemblyError, match="two subjects"):
+        metric.ceiling(only("A"))
+    with pytest.raises(AssemblyError, match="'subject'"):
+        metric(only("A"), trials(list("ab"), stimulus_id=list("12"), truth=list("ab")))

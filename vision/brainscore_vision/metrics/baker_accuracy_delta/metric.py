@@ -1,0 +1,182 @@
+"""Score whether disturbing the configuration of objects costs a model as much accuracy as people.
+
+The cost is the accuracy for the first type of images (whole objects) minus that for the second one. That of the model,
+``m``, is the mean over categories; that of people, ``h``, the mean over subjects. For random halves of the subjects
+
+    ``score = mean_halves max(1 - |h - m| / |h|, 0)``
+
+- Input: source, labels with `image_type` and `animal` on presentation; target, one trial for each presentation, not 0
+  if the answer was right, with `image_type` and `subject`.
+- Output: Score in [0, 1].
+- Invariances: order of trials; names of subjects and categories.
+- Error: the standard deviation over halves, which for half of a sample, drawn without replacement, estimates the
+  standard error of the mean over all subjects.
+- Differs from the published score: halves are drawn from all subjects. The published ones are drawn from the numbers
+  1 to n - 1, so that subject n never takes part, and need subjects that are numbered (`compat=True`).
+- When: experiments like that of Baker & Elder, where the cost for people is clearly not zero.
+
+References
+----------
+Baker & Elder (2022), doi:10.1016/j.isci.2022.104913.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_vision.metric_helpers.alignment import coordinate
+from brainscore_vision.metric_helpers.arrays.behavior import relative_closeness
+from brainscore_vision.metric_helpers.judgements import labels_of, same_label
+from brainscore_vision.metric_helpers.seeds import generator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class BakerAccuracyDelta(Metric):
+    """Relative difference of the cost in accuracy between model and people.
+
+    Parameters
+    ----------
+    image_types : sequence of two str
+        The type of undisturbed images, such as ``'w'`` (whole), and that of disturbed ones, such as ``'f'``
+        (Frankenstein) or ``'o'`` (fragmented).
+    seed : int
+        Of the halves of subjects.
+    compat : bool
+        Draw the published halves; subjects must be numbered from 1.
+    """
+
+    quantity: ClassVar[Quantity | None] = "share"
+    HALVES = 100
+
+    def __init__(self, image_types: Sequence[str], *, seed: int = 0, compat: bool = False) -> None:
+        if isinstance(image_types, str) or len(image_types) != 2:
+            raise ValueError(f"image_types names two types of images, such as ['w', 'f']; got {image_types!r}.")
+        self._image_types = tuple(image_types)
+        self._seed = seed
+        self._compat = compat
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
+            The model's label for each image, with `image_type` and the true category `animal`.
+        target : BehavioralAssembly, dims (presentation)
+            Whether each answer of people was right (0 is wrong), with `image_type` and `subject`.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error over subjects),
+            ``model_delta``, ``human_delta`` (over all subjects), ``n_subjects``, ``seed``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If a coordinate is missing, a subject or a category lacks a type of images, there are fewer than two
+            subjects, or people's cost is 0 in one of the halves.
+        """
+        subjects, deltas = _human_deltas(target, self._image_types)
+        if len(subjects) < 2:
+            raise AssemblyError(f"Halves need at least two subjects, found {len(subjects)}.")
+        model = _model_delta(source, self._image_types)
+        halves = self._halves(subjects)
+        people = halves @ deltas / halves.sum(axis=1)
+        if not people.all():
+            raise AssemblyError(
+                f"In {int((people == 0).sum())} of {len(people)} halves of subjects the disturbance costs people "
+                "nothing, so that the distance of a model relative to this cost is not defined."
+            )
+        # The published score divides by the signed cost, which exceeds 1 where people gain by the disturbance.
+        published = np.maximum(1 - np.abs(people - model) / people, 0)
+        closeness = published if self._compat else relative_closeness(model, people)
+        raw = Score(closeness, coords={"split": ("split", np.arange(len(people)))}, dims=["split"])
+        score = Score(raw.values.mean())
+        score.attrs.update(
+            raw=raw,
+            error=float(raw.values.std()),
+            model_delta=float(model),
+            human_delta=float(deltas.mean()),
+            n_subjects=len(subjects),
+            seed=self._seed,
+            quantity=self.quantity,
+        )
+        return score
+
+    def compute_ceiling(self, source: Any, target: Any, image_types: Sequence[str] | None = None) -> float:
+        """Compare the costs of two groups of people, such as two halves.
+
+        Parameters
+        ----------
+        source, target : BehavioralAssembly, dims (presentation)
+            As `target` of the metric.
+        image_types : sequence of two str, or None
+            None: those of the metric.
+
+        Returns
+        -------
+        float
+            In [0, 1]: ``max(1 - |h1 - h2| / |h2|, 0)``; NaN if the cost of the second group is 0.
+        """
+        types = self._image_types if image_types is None else tuple(image_types)
+        first, second = (_human_deltas(half, types)[1].mean() for half in (source, target))
+        return float(relative_closeness(first, second))
+
+    def _halves(self, subjects: NDArray[Any]) -> NDArray[np.float64]:
+        """Return which subjects are in each half, as ones, shape (n_halves, n_subjects)."""
+        size = len(subjects) // 2
+        if self._compat:
+            numbers = np.arange(1, len(subjects))
+            draws = [np.random.RandomState(i).choice(numbers, size, replace=False) for i in range(self.HALVES)]
+            halves = np.stack([np.isin(subjects, draw) for draw in draws]).astype(np.float64)
+            if not halves.any(axis=1).all():
+                raise AssemblyError(
+                    f"The published halves need subjects that are numbered from 1 to {len(subjects)}; found "
+                    f"{', '.join(repr(str(name)) for name in subjects[:5])}. Without compat=True names may be any."
+                )
+            return halves
+        keys = generator(self._seed, "baker_accuracy_delta", "subject").random((self.HALVES, len(subjects)))
+        return (keys.argsort(axis=1).argsort(axis=1) < size).astype(np.float64)
+
+
+def _human_deltas(target: Any, image_types: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return subjects and their costs in accuracy, shape (n_subjects,)."""
+    right = np.asarray(target.values).reshape(-1) != 0
+    names = coordinate(target, "subject")
+    subjects, accuracies = _accuracies(right, coordinate(target, "image_type"), names, "subject", image_types)
+    return subjects, accuracies[0] - accuracies[1]
+
+
+def _model_delta(source: Any, image_types: Sequence[str]) -> float:
+    truth = coordinate(source, "animal")
+    right = same_label(labels_of(source, role="source"), truth)
+    _, accuracies = _accuracies(right, coordinate(source, "image_type"), truth, "animal", image_types)
+    return float(accuracies[0].mean() - accuracies[1].mean())
+
+
+def _accuracies(
+    right: NDArray[np.bool_], image_type: NDArray[Any], group: NDArray[Any], what: str, image_types: Sequence[str]
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return groups (subjects or categories) and accuracies by type of images and group, shape (2, n_groups)."""
+    names, code = np.unique(group, return_inverse=True)
+    types = image_type.astype(str)
+    result = np.empty((2, len(names)))
+    for row, wanted in zip(result, image_types, strict=True):
+        chosen = types == str(wanted)
+        number = np.bincount(code[chosen], minlength=len(names))
+        if not number.all() or not len(names):
+            lacking = [str(name) for name in names[number == 0][:5]]
+            raise AssemblyError(
+                f"{int((number == 0).sum())} of {len(names)} values of {what!r} have no images of type {wanted!r} "
+                f"({', '.join(map(repr, lacking))}); the types are {sorted(set(types.tolist()))}."
+            )
+        row[:] = np.bincount(code[chosen], weights=right[chosen], minlength=len(names)) / number
+    return names, result

@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import load_metric
+
+TYPES = ["w", "f"]
+
+
+def source_of(labels, types, animals):
+    coords = {"image_type": ("presentation", types), "animal": ("presentation", animals)}
+    return BehavioralAssembly([labels], coords=coords, dims=["choice", "presentation"])
+
+
+def target_of(right, subjects, types):
+    coords = {"subject": ("presentation", subjects), "image_type": ("presentation", types)}
+    return BehavioralAssembly(right, coords=coords, dims=["presentation"])
+
+
+def experiment(seed=0, n_subjects=9, n_animals=5, n_images=40):
+    rng = np.random.default_rng(seed)
+    types = np.repeat(TYPES, n_images)
+    animals = np.array([f"animal{i % n_animals}" for i in range(2 * n_images)])
+    labels = np.where(rng.random(2 * n_images) < np.where(types == "w", 0.9, 0.6), animals, "other")
+    right = (rng.random((n_subjects, 2 * n_images)) < np.where(types == "w", 0.9, 0.5)).astype(int)
+    subjects = np.repeat(np.arange(1, n_subjects + 1), 2 * n_images)
+    target = target_of(right.ravel(), subjects, np.tile(types, n_subjects))
+    return source_of(labels, types, animals), target, right
+
+
+def metric(**kwargs):
+    return load_metric("baker_accuracy_delta", image_types=TYPES, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("seed", "expected", "error"),
+    [(0, 0.5907067253788432, 0.04092819083656309), (1, 0.9029039000571853, 0.04417703966384689)],
+)
+def test_published_scores(seed, expected, error):
+    source, target, _ = experiment(seed)
+    score = metric(compat=True)(source, target)
+    assert float(score) == pytest.approx(expected, abs=1e-12)
+    assert score.attrs["error"] == pytest.approx(error, abs=1e-12)
+
+
+def test_two_people_by_hand():
+    source = source_of(list("aabbaaxb"), ["w"] * 4 + ["f"] * 4, list("aabbaabb"))  # 1 against (1 + 1/2) / 2: m = 1/4
+    target = target_of([1, 1, 0, 1, 1, 1, 0, 0], ["p"] * 4 + ["q"] * 4, ["w", "w", "f", "f"] * 2)  # h = 1/2 and 1
+    score = metric()(source, target)
+    assert set(score.raw.values.tolist()) == {0.5, 0.25}
+    assert score.attrs["model_delta"] == pytest.approx(0.25)
+    assert score.attrs["human_delta"] == pytest.approx(0.75)
+    assert score.raw.sizes == {"split": 100}
+    assert score.attrs["quantity"] == "share"
+
+
+def test_every_subject_takes_part():
+    """The published halves leave out the one with the highest number."""
+    source, target, _ = experiment()
+    last = target["subject"].values == 9
+    other = target_of(np.where(last, 0, target.values), target["subject"].values, target["image_type"].values)
+    assert float(metric()(source, other)) != float(metric()(source, target))
+    assert float(metric(compat=True)(source, other)) == float(metric(compat=True)(source, target))
+
+
+def test_error_estimates_the_standard_error_over_subjects():
+    _, _, right = experiment(n_subjects=40)
+    deltas = right[:, :40].mean(axis=1) - right[:, 40:].mean(axis=1)
+    source, target, _ = experiment(n_subjects=40)
+    score = metric()(source, target)
+    model, human = score.attrs["model_delta"], deltas.mean()
+    assert model < human  # so that the score is model / human
+    expected = deltas.std(ddof=1) / np.sqrt(40) / human * model / human
+    assert score.attrs["error"] == pytest.approx(expected, rel=0.25)
+
+
+def test_seed_names_and_order():
+    source, target, _ = experiment()
+    base = metric()(source, target)
+    assert float(metric()(source, target)) == float(base)
+    assert float(metric(seed=1)(source, target)) != float(base)
+    order = np.random.default_rng(0).permutation(target.sizes["presentation"])
+    named = target_of(
+        target.values[order], [f"p{i}" for i in target["subject"].values[order]], target["image_type"].values[order]
+    )
+    assert float(metric()(source.isel(presentation=order[order < 80]), named)) == pytest.approx(float(base))
+
+
+def test_ceiling_of_two_halves():
+    _, target, right = experiment()
+    first = target["subject"].values < 5
+    deltas = right[:, :40].mean(axis=1) - right[:, 40:].mean(axis=1)
+    one, two = deltas[:4].mean(), deltas[4:].mean()
+    ceiling = metric().compute_ceiling(target.isel(presentation=first), target.isel(presentation=~first), TYPES)
+    assert ceiling == pytest.approx(1 - abs(one - two) / two)
+
+
+def test_bad_input_raises():
+    source, target, _ = experiment()
+    with pytest.raises(AssemblyError, match=r"9 of 9 values of 'subject' have no images of type 'o'"):
+        load_metric("baker_accuracy_delta", image_types=["w", "o"])(source, target)
+    with pytest.raises(AssemblyError, match="'animal'"):
+        metric()(target, target)
+    with pytest.raises(AssemblyError, match="two subjects"):
+        metric()(source, target.isel(presentation=target["subject"].values == 1))
+    with pytest.raises(AssemblyError, match="costs people nothing"):
+        metric()(source, target_of(np.ones_like(target.values), target["subject"].values, target["image_type"].values))
+    with pytest.raises(ValueError, match="two types"):
+        load_metric("baker_accuracy_delta", image_types="wf")
+    named = target_of(target.values, [f"p{i}" for i in target["subject"].values], target["image_type"].values)
+    with pytest.raises(AssemblyError, match="numbered"):
+        metric(compat=True)(source, named)

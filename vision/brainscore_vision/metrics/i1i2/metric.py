@@ -1,0 +1,355 @@
+"""Score whether a model confuses the same images with the same objects as people or monkeys do.
+
+In a match-to-sample task an image of one object is shown and two objects are offered. With the rate ``f[i, c]`` at
+which distractor ``c`` is chosen for image ``i`` of object ``t``, and the mean ``F[c, t]`` of the reverse rate over all
+images of ``c``, image ``i`` is told from ``c`` by
+
+    ``d'[i, c] = z(1 - f[i, c]) - z(F[c, t])``, clipped to [-5, 5]
+
+A model's rate is ``p[i, c] / (p[i, c] + p[i, t])``. The score is the Pearson correlation of the model's pattern with
+that of half of the trials, averaged over random halves. The patterns are
+
+==========  ==========================================================================================
+``I2``      ``d'[i, c]``
+``I2n``     ``I2`` minus the mean over the images of the same object: what is left are single images
+``I1``      the mean of ``I2`` over distractors: how hard an image is
+``I1n``     the mean of ``I2n`` over distractors
+``O2``      ``d'`` of pairs of objects, from rates averaged over images
+``O1``      the mean of ``O2`` over distractors
+==========  ==========================================================================================
+
+- Input: source, probabilities, dims (presentation, choice), one presentation for each image; target, single trials,
+  dims (presentation), values the chosen object, with `stimulus_id`, `truth`, `sample_obj` and `dist_obj`.
+- Output: Score in [-1, 1], a correlation; the ceiling is a reliability (of a half), so that the normalised score is
+  ``score / sqrt(ceiling)``: `ceil_score`.
+- Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The
+  order of trials decides which trials make a half.
+- Error: jackknife over images (over objects for O1 and O2); the published one is the standard deviation over
+  repetitions (`compat=True`).
+- When: dense match-to-sample data, tens of trials for each image.
+
+References
+----------
+Rajalingham, Issa, Bashivan, Kar, Schmidt & DiCarlo (2018), doi:10.1523/JNEUROSCI.0388-18.2018, changed as in Schrimpf,
+Kubilius et al. (2018), doi:10.1101/407007: the model answers once for each image, and rates of false alarms are
+averaged by object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.arrays.jackknife import jackknife_error
+from brainscore_vision.metric_helpers.arrays.object_patterns import (
+    center_by_task,
+    choice_rates,
+    image_dprimes,
+    masked_correlations,
+    object_dprimes,
+    two_way_rates,
+)
+
+Floats = NDArray[np.float64]
+
+# The names of this coordinate in data sets, and in the tutorial.
+SAMPLE, DISTRACTOR = ("sample_obj", "sample_object"), ("dist_obj", "distractor_object")
+
+
+class BehavioralPatterns(Metric):
+    """Correlate patterns of confusions.
+
+    Parameters
+    ----------
+    level : 'image' or 'object'
+        Whether patterns are of single images or averaged over those of each object.
+    collapse_distractors : bool
+        Average patterns over distractors.
+    normalize : bool
+        Subtract the mean over the images of each object, for patterns of images.
+    repetitions : int
+        How often the trials are divided into halves.
+    seed : int
+        Of the halves; with 0 they are those of the published scores, the same for score and ceiling.
+    compat : bool
+        Give in ``error`` the standard deviation over repetitions, as published scores do.
+    """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
+
+    def __init__(
+        self,
+        collapse_distractors: bool,
+        normalize: bool = False,
+        repetitions: int = 2,
+        *,
+        level: Literal["image", "object"] = "image",
+        seed: int = 0,
+        compat: bool = False,
+    ) -> None:
+        if repetitions < 1:
+            raise ValueError(f"The trials are divided at least once; got repetitions={repetitions}.")
+        self._collapse_distractors = collapse_distractors
+        self._normalize = normalize
+        self._repetitions = repetitions
+        self._level = level
+        self._seed = seed
+        self._compat = compat
+
+    def __call__(self, source_probabilities: Any, target: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source_probabilities : BehavioralAssembly, dims (presentation, choice)
+            Probabilities of all objects for each image of `target` once, with `stimulus_id` and `choice`. What is
+            right is taken from `target`.
+        target : BehavioralAssembly, dims (presentation)
+            Single trials.
+
+        Returns
+        -------
+        Score
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split): one correlation for each half), ``error`` (standard
+            error over images), ``n_stimuli``, ``n_objects``, ``n_trials``, ``seed``, ``quantity``. Entries for which
+            a half has no trials do not count.
+
+        Raises
+        ------
+        AssemblyError
+            If images or objects of the two sides differ, a coordinate is missing, an image has two true objects, or
+            probabilities are NaN, negative, or 0 for both objects that are compared.
+        """
+        trials = _read_trials(target)
+        rates = two_way_rates(self._probabilities(source_probabilities, trials), trials.truth)
+        own = np.arange(len(trials.objects)) == trials.truth[:, None]
+        if np.isnan(rates[~own]).any():
+            raise AssemblyError(
+                f"The probabilities of object and distractor are both 0 for {int(np.isnan(rates[~own]).sum())} pairs, "
+                "so that neither is more probable. Give probabilities in float64, or add a small constant."
+            )
+        return self._correlate(
+            self._pattern(rates, trials), self._pattern(self._halves(trials)[:, 0], trials), trials, skipna=False
+        )
+
+    def ceiling(self, assembly: Any, skipna: bool = False) -> Score:
+        """Correlate the patterns of two halves of the trials.
+
+        Parameters
+        ----------
+        assembly : BehavioralAssembly, dims (presentation)
+            As `target` of the metric.
+        skipna : bool
+            Leave out entries for which one of the halves has no trials. Without it, only those that the second half
+            lacks are; if the first half lacks others, this is an error.
+
+        Returns
+        -------
+        Score
+            0-d, the reliability of the pattern of half of the trials. Attrs as for the metric.
+
+        Raises
+        ------
+        AssemblyError
+            If a coordinate is missing, or the first half lacks entries that the second one has.
+        """
+        trials = _read_trials(assembly)
+        patterns = self._pattern(self._halves(trials), trials)
+        score = self._correlate(patterns[:, 0], patterns[:, 1], trials, skipna=skipna)
+        score.attrs["quantity"] = "reliability"
+        return score
+
+    @classmethod
+    def aggregate(cls, scores: Score) -> Score:
+        """Average over halves; ``error`` is the standard deviation over them."""
+        score = scores.mean("split")
+        score.attrs["error"] = float(scores.std("split"))
+        return score
+
+    def ceil_score(self, score: Score, ceiling: Score) -> Score:
+        """Normalise by halves: the mean of ``score / sqrt(ceiling)`` over repetitions.
+
+        Parameters
+        ----------
+        score, ceiling : Score
+            What the metric and `ceiling` returned, with the same repetitions.
+
+        Returns
+        -------
+        Score
+            0-d. Attrs: ``raw`` (the score given), ``ceiling``, ``error`` (standard deviation over repetitions).
+        """
+        order = matching_order(score.raw["split"].values, ceiling.raw["split"].values, what="split")
+        ceiled = Score(
+            score.raw.values / np.sqrt(ceiling.raw.values[order]),
+            coords={"split": ("split", score.raw["split"].values)},
+            dims=["split"],
+        )
+        result = self.aggregate(ceiled)
+        result.attrs.update(raw=score, ceiling=ceiling)
+        return result
+
+    def _halves(self, trials: _Trials) -> Floats:
+        """Return rates of both halves of each repetition, shape (repetitions, 2, n_images, n_objects)."""
+        # The published halves come from this generator, whose results are fixed for ever.
+        generator = np.random.RandomState(self._seed)
+        half = np.ones((self._repetitions, len(trials.image)), dtype=np.int8)
+        for row in half:
+            order = np.arange(len(row))
+            generator.shuffle(order)
+            row[order[: len(row) // 2]] = 0
+        return choice_rates(
+            trials.image,
+            trials.chosen,
+            (trials.sample, trials.distractor),
+            trials.truth,
+            len(trials.objects),
+            group=half,
+            n_groups=2,
+        )
+
+    def _pattern(self, rates: Floats, trials: _Trials) -> Floats:
+        """Return patterns, shape (..., n_images or n_objects, n_objects or 1)."""
+        if self._level == "object":
+            patterns = object_dprimes(rates, trials.truth)
+            # The rows of what is averaged here are the objects taken for, not those shown.
+            return _mean_known(np.swapaxes(patterns, -1, -2)) if self._collapse_distractors else patterns
+        patterns = image_dprimes(rates, trials.truth)
+        if self._normalize:
+            patterns = center_by_task(patterns, trials.truth)
+        return _mean_known(patterns) if self._collapse_distractors else patterns
+
+    def _correlate(self, first: Floats, second: Floats, trials: _Trials, *, skipna: bool) -> Score:
+        counted = ~np.isnan(second)
+        unknown = counted & np.isnan(first)
+        if skipna:
+            counted = counted & ~unknown
+        elif unknown.any():
+            raise AssemblyError(
+                f"{int(unknown.sum())} entries are not known on the first side but on the second: too few trials for "
+                "each image and pair of objects. Use ceiling(assembly, skipna=True) to leave them out."
+            )
+        correlations, left_out = masked_correlations(np.nan_to_num(first), second, counted)
+        raw = Score(correlations, coords={"split": ("split", np.arange(self._repetitions))}, dims=["split"])
+        score = self.aggregate(raw)
+        if not self._compat:
+            score.attrs["error"] = jackknife_error(left_out.mean(axis=0))
+        score.attrs.update(
+            raw=raw,
+            n_stimuli=len(trials.stimuli),
+            n_objects=len(trials.objects),
+            n_trials=len(trials.image),
+            seed=self._seed,
+            quantity=self.quantity,
+        )
+        return score
+
+    def _probabilities(self, source: Any, trials: _Trials) -> Floats:
+        if set(source.dims) != {"presentation", "choice"}:
+            raise AssemblyError(
+                f"The source assembly has dimensions {tuple(source.dims)} of sizes {tuple(source.shape)}; expected "
+                "probabilities with ('presentation', 'choice')."
+            )
+        images = matching_order(trials.stimuli, coordinate(source, "stimulus_id").astype(str))
+        objects = matching_order(trials.objects, coordinate(source, "choice").astype(str), what="choice")
+        values = source.transpose("presentation", "choice").values[np.ix_(images, objects)].astype(np.float64)
+        wrong = ~(np.isfinite(values) & (values >= 0))
+        if wrong.any():
+            raise AssemblyError(
+                f"{int(wrong.sum())} of {wrong.size} probabilities are NaN, infinite or negative, for images such as "
+                f"{str(trials.stimuli[wrong.any(axis=1)][0])!r}."
+            )
+        return values
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Trials by numbers of images and objects; objects and images in ascending order of their names."""
+
+    stimuli: NDArray[Any]  # (n_images,)
+    objects: NDArray[Any]  # (n_objects,)
+    truth: NDArray[np.intp]  # (n_images,)
+    image: NDArray[np.intp]  # (n_trials,), as the following
+    chosen: NDArray[np.intp]
+    sample: NDArray[np.intp]
+    distractor: NDArray[np.intp]
+
+
+def _read_trials(assembly: Any) -> _Trials:
+    if assembly.dims != ("presentation",) or not assembly.sizes["presentation"]:
+        raise AssemblyError(
+            f"The target assembly has {dict(assembly.sizes)}; expected one chosen object for each trial, "
+            "dims ('presentation',)."
+        )
+    sample = _coordinate(assembly, SAMPLE)
+    columns = [
+        np.asarray(assembly.values),
+        sample,
+        _coordinate(assembly, DISTRACTOR),
+        coordinate(assembly, "truth") if has_coordinate(assembly, "truth") else sample,
+    ]
+    stimuli, image = _numbered(coordinate(assembly, "stimulus_id"))
+    objects, codes = _numbered(np.concatenate([np.asarray(column, dtype=object) for column in columns]))
+    chosen, sampled, distractor, shown = codes.reshape(len(columns), -1)
+    truth = np.zeros(len(stimuli), dtype=np.intp)
+    truth[image] = shown
+    if (truth[image] != shown).any():
+        name = str(stimuli[image[truth[image] != shown][0]])
+        raise AssemblyError(f"Image {name!r} has more than one true object in 'truth'; expected one for each image.")
+    return _Trials(stimuli, objects, truth, image, chosen, sampled, distractor)
+
+
+def _numbered(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give names numbers in ascending order of their text."""
+    # Hashing is much faster than sorting as many names as there are trials.
+    codes, found = pd.factorize(np.asarray(names, dtype=object))
+    unique, order = np.unique(np.asarray(found).astype(str), return_inverse=True)
+    return unique, order[codes]
+
+
+def _coordinate(assembly: Any, names: tuple[str, ...]) -> NDArray[Any]:
+    return coordinate(assembly, next((name for name in names if has_coordinate(assembly, name)), names[0]))
+
+
+def _mean_known(values: Floats) -> Floats:
+    """Average over the last axis what is not NaN, and keep the axis; NaN where nothing is known."""
+    known = ~np.isnan(values)
+    total, number = np.where(known, values, 0.0).sum(axis=-1), known.sum(axis=-1)
+    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)[..., None]
+
+
+def I1(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
+    """Image-level difficulty: `BehavioralPatterns` averaged over distractors; keywords as there."""
+    return BehavioralPatterns(collapse_distractors=True, normalize=False, **kwargs)
+
+
+def I1n(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
+    """Image-level difficulty without that of objects; keywords as for `BehavioralPatterns`."""
+    return BehavioralPatterns(collapse_distractors=True, normalize=True, **kwargs)
+
+
+def I2(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
+    """Image-level confusions; keywords as for `BehavioralPatterns`."""
+    return BehavioralPatterns(collapse_distractors=False, normalize=False, **kwargs)
+
+
+def I2n(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
+    """Image-level confusions without those of objects; keywords as for `BehavioralPatterns`."""
+    return BehavioralPatterns(collapse_distractors=False, normalize=True, **kwargs)
+
+
+def O1(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
+    """Object-level difficulty; keywords as for `BehavioralPatterns`."""
+    return BehavioralPatterns(collapse_distractors=True, normalize=False, level="object", **kwargs)
+
+
+def O2(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
+    """Object-level confusions; keywords as for `BehavioralPatterns`."""
+    return BehavioralPatterns(collapse_distractors=False, normalize=False, level="object", **kwargs)

@@ -1,0 +1,36 @@
+"""Score as `error_consistency`, but on stimuli that both the model and the person answered.
+
+An empty answer, or the text `NaN`, stands for none: a person who did not see a stimulus, or a model that fails already
+on the undistorted version of an image. Such a stimulus is left out of the comparison with this person, on both sides.
+
+- Input, output, invariances, error: as for `error_consistency`.
+- When: experiments in which people answer a part of the stimuli, or only some stimuli are fair to a model.
+
+References
+----------
+Kato & He (2026), Systematic image perturbations reveal persistent gaps between human and machine vision, iScience,
+doi:10.1016/j.isci.2026.117370.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from brainscore_vision.metric_helpers.behavioral_agreement import ErrorConsistency
+
+NO_ANSWER = ("", "NaN")
+
+
+class KatoErrorConsistency(ErrorConsistency):
+    """As `ErrorConsistency`, with answers that stand for none.
+
+    Parameters
+    ----------
+    omitted_answers : collection of str
+        Answers that stand for none.
+    compat : bool
+        As for `ErrorConsistency`.
+    """
+
+    def __init__(self, *, omitted_answers: Collection[str] = NO_ANSWER, compat: bool = False) -> None:
+        super().__init__(omitted_answers=omitted_answers, compat=compat)

@@ -1,0 +1,351 @@
+"""Score whether a model confuses the same objects, and finds the same tasks hard, as people.
+
+`confusion_similarity` is the Pearson correlation of the entries beside the diagonal of two confusion matrices, that of
+the model and that of all people together. `tasks_consistency` is the Pearson correlation, over tasks (kinds of
+disturbed images), of the accuracies of the model and of people:
+
+    ``confusion_similarity = r(offdiagonal(C_model), offdiagonal(C_people))``,
+    ``tasks_consistency = r(accuracy_model(task), accuracy_people(task))``
+
+- Input: source, probabilities, dims (presentation, choice), with `image_label`; target, one trial of one person for
+  each presentation, with `image_label`, `prediction` and, for errors and ceilings, `subject_id`. For tasks the source
+  also has `manipulation` and `manipulation_details`, the target `task`.
+- Output: Score in [-1, 1], a correlation. The ceiling is the highest correlation that the noise of people allows:
+  the root of the reliability of all their answers, stepped up from random halves of them (Spearman-Brown).
+- Invariances: order of trials; names of objects.
+- Error: jackknife over people; NaN without `subject_id`, or for one person.
+- Differs from the published ceilings: these are the mean correlation of halves, not stepped up (`compat=True`), drawn
+  without a seed; those of tasks come from overlapping parts that do not hold all trials.
+- When: experiments with several disturbances of the same objects.
+
+References
+----------
+Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate
+from brainscore_vision.metric_helpers.arrays import pearson_columns, step_up
+from brainscore_vision.metric_helpers.arrays.jackknife import jackknife_error
+from brainscore_vision.metric_helpers.arrays.object_patterns import confusion_matrices, off_diagonal
+from brainscore_vision.metric_helpers.judgements import most_probable, same_label
+from brainscore_vision.metric_helpers.seeds import generator
+
+Floats = NDArray[np.float64]
+
+# How a word in the name of a task is called in `manipulation`.
+MANIPULATIONS = {"clutter": "clutter", "control": "control", "occlusion": "occluder", "scrambling": "phasescrambling"}
+# The kind of occluder (blobs, deletion, partial viewing) is no condition of the model's images.
+OCCLUDERS = ("blobs", "deletion", "partial_viewing")
+DETAILS = {
+    **{name: name for name in ("heavy", "light", "highpass", "lowpass")},
+    **{
+        f"{number}_{size}_{kind}_{level}": f"{number}{size}-{level}"
+        for number, size in (("few", "large"), ("many", "small"))
+        for kind in OCCLUDERS
+        for level in ("high", "low")
+    },
+}
+
+
+class _PatternCorrelation(Metric):
+    """What the two metrics share.
+
+    Parameters
+    ----------
+    seed : int
+        Of the halves for the ceiling.
+    compat : bool
+        For the ceiling: the mean correlation of halves, not stepped up.
+    """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
+    SPLITS = 100
+
+    def __init__(self, *, seed: int = 0, compat: bool = False) -> None:
+        self._seed = seed
+        self._compat = compat
+
+    def _score(self, model: Floats, people: Floats, without: Floats | None, notes: dict[str, Any]) -> Score:
+        """Correlate patterns, shape (n_entries,); `without` lacks one person each, shape (n_people, n_entries)."""
+        score = Score(_correlations(model, people[None])[0])
+        error = float("nan") if without is None else jackknife_error(_correlations(model, without))
+        raw = Score(np.stack([model, people]), coords={"side": ["source", "target"]}, dims=["side", "entry"])
+        score.attrs.update(raw=raw, error=error, **notes, quantity=self.quantity)
+        return score
+
+    def _highest(self, correlations: Any, sizes: tuple[int, int]) -> Any:
+        """Turn the correlation of parts of these sizes into the highest one with the whole."""
+        return correlations if self._compat else np.sqrt(np.maximum(step_up(correlations, *sizes), 0))
+
+    def _ceiling(self, correlations: Floats, sizes: tuple[int, int], error: float, notes: dict[str, Any]) -> Score:
+        score = Score(self._highest(correlations.mean(), sizes))
+        score.attrs.update(
+            raw=Score(correlations, coords={"split": ("split", np.arange(len(correlations)))}, dims=["split"]),
+            error=error,
+            **notes,
+            seed=self._seed,
+            quantity=self.quantity,
+        )
+        return score
+
+
+class ConfusionSimilarity(_PatternCorrelation):
+    """Correlation of confusion matrices, without their diagonals.
+
+    Parameters
+    ----------
+    seed : int
+        Of the halves of people for the ceiling.
+    compat : bool
+        For the ceiling: the mean correlation of halves, not stepped up, as published.
+    """
+
+    def __call__(self, probabilities: Any, human_assembly: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        probabilities : BehavioralAssembly, dims (presentation, choice)
+            Of the model, with `image_label`.
+        human_assembly : BehavioralAssembly, dims (presentation)
+            Trials of people, with `image_label` and `prediction`. Predictions that are no label do not count.
+
+        Returns
+        -------
+        Score
+            0-d, in [-1, 1]; NaN if one side makes no, or all possible, confusions equally often. Attrs: ``raw``
+            (Score, dims (side, entry): numbers of confusions, row by row), ``error`` (standard error over people),
+            ``n_stimuli`` (of the model), ``n_trials``, ``n_objects``, ``n_subjects``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If the two sides do not have the same objects, or a coordinate is missing.
+        """
+        objects, matrices = _human_matrices(human_assembly)
+        choices = np.unique(coordinate(probabilities, "choice").astype(str))
+        if not np.array_equal(choices, objects):
+            raise AssemblyError(
+                "The choices of the model and the labels of people are not the same objects: only the model has "
+                f"{np.setdiff1d(choices, objects).tolist()}, only people have {np.setdiff1d(objects, choices).tolist()}"
+            )
+        truth = _numbers(objects, coordinate(probabilities, "image_label"))
+        model = confusion_matrices(truth, _numbers(objects, most_probable(probabilities)), len(objects))[0]
+        people = matrices.sum(axis=0)
+        without = off_diagonal(people - matrices) if len(matrices) > 1 else None
+        notes = {
+            "n_stimuli": len(truth),
+            "n_trials": int(people.sum()),
+            "n_objects": len(objects),
+            "n_subjects": len(matrices),
+        }
+        return self._score(off_diagonal(model), off_diagonal(people), without, notes)
+
+    def ceiling(self, assembly: Any) -> Score:
+        """Correlate the mean confusions of random halves of the people.
+
+        Parameters
+        ----------
+        assembly : BehavioralAssembly, dims (presentation)
+            As `human_assembly` of the metric, with `subject_id`.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]: the highest correlation. Attrs: ``raw`` (Score, dims (split): correlations of halves),
+            ``error`` (jackknife standard error over people; NaN for fewer than four), ``n_subjects``, ``seed``,
+            ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects, or a coordinate is missing.
+        """
+        coordinate(assembly, "subject_id")
+        _, matrices = _human_matrices(assembly)
+        if len(matrices) < 2:
+            raise AssemblyError(f"Halves need at least two values of 'subject_id', found {len(matrices)}.")
+        size = len(matrices) // 2
+        keys = generator(self._seed, "confusion_similarity", "subject_id").random((self.SPLITS, len(matrices)))
+        half = (keys.argsort(axis=1).argsort(axis=1) < size).astype(np.float64)
+        confusions = off_diagonal(matrices)
+        sizes = (size, len(matrices) - size)
+        sums = half @ confusions, (1 - half) @ confusions
+        error = float("nan")
+        if len(matrices) > 3:  # else a half may be empty without one person
+            left_out = [
+                pearson_columns((sums[0] - part[:, None] * person).T, (sums[1] - (1 - part)[:, None] * person).T).mean()
+                for part, person in zip(half.T, confusions, strict=True)
+            ]
+            error = jackknife_error(self._highest(np.array(left_out), sizes))
+        return self._ceiling(pearson_columns(sums[0].T, sums[1].T), sizes, error, {"n_subjects": len(matrices)})
+
+
+class TasksConsistency(_PatternCorrelation):
+    """Correlation of accuracies over tasks.
+
+    Parameters
+    ----------
+    seed : int
+        Of the halves of trials for the ceiling.
+    compat : bool
+        For the ceiling: the mean correlation of halves, not stepped up. The published draws cannot be repeated.
+    """
+
+    def __call__(self, probabilities: Any, human_assembly: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        probabilities : BehavioralAssembly, dims (presentation, choice)
+            Of the model, with `image_label`, `manipulation` and `manipulation_details`.
+        human_assembly : BehavioralAssembly, dims (presentation)
+            Trials of people, with `image_label`, `prediction` and `task`.
+
+        Returns
+        -------
+        Score
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (side, entry): accuracies by task), ``error`` (standard error
+            over people), ``tasks``, ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than three tasks, the model lacks images of one of them, or a coordinate is missing.
+        """
+        tasks, task, right = _human_tasks(human_assembly)
+        model = _accuracy_by_task(probabilities, tasks)
+        subjects, subject = _subjects(human_assembly)
+        shape = (len(subjects), len(tasks))
+        cell = np.ravel_multi_index((subject, task), shape)
+        hits = np.bincount(cell, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
+        number = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+        without = None
+        if len(subjects) > 1:
+            rest = number.sum(axis=0) - number
+            left = hits.sum(axis=0) - hits
+            without = np.divide(left, rest, out=np.full(shape, np.nan), where=rest > 0)
+        notes = {
+            "tasks": tasks.tolist(),
+            "n_stimuli": probabilities.sizes["presentation"],
+            "n_trials": len(right),
+            "n_subjects": len(subjects),
+        }
+        return self._score(model, hits.sum(axis=0) / number.sum(axis=0), without, notes)
+
+    def ceiling(self, assembly: Any) -> Score:
+        """Correlate the accuracies of random halves of the trials, halved within each task.
+
+        Parameters
+        ----------
+        assembly : BehavioralAssembly, dims (presentation)
+            As `human_assembly` of the metric.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]: the highest correlation. Attrs: ``raw`` (Score, dims (split): correlations of halves),
+            ``error`` (standard deviation over divisions into halves, which says nothing about other people),
+            ``n_trials``, ``seed``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than three tasks, a task has a single trial, or a coordinate is missing.
+        """
+        tasks, task, right = _human_tasks(assembly)
+        number = np.bincount(task, minlength=len(tasks))
+        if number.min() < 2:
+            raise AssemblyError(f"Task {str(tasks[number.argmin()])!r} has a single trial, which has no halves.")
+        halves = number // 2
+        keys = generator(self._seed, "tasks_consistency", "presentation").random((self.SPLITS, len(task)))
+        # Trials are sorted by task, then by key: those that come first within their task make the first half.
+        order = np.lexsort((keys, np.broadcast_to(task, keys.shape)), axis=1)
+        ranked = right[order]
+        start = np.concatenate([[0], np.cumsum(number)[:-1]])
+        edges = np.column_stack([start, start + halves]).ravel()
+        sums = np.add.reduceat(ranked, edges, axis=1).reshape(self.SPLITS, len(tasks), 2)
+        first, second = sums[..., 0] / halves, sums[..., 1] / (number - halves)
+        correlations = pearson_columns(first.T, second.T)
+        error = float(np.std(self._highest(correlations, (1, 1))))
+        return self._ceiling(correlations, (1, 1), error, {"n_trials": len(task)})
+
+
+def _correlations(pattern: Floats, others: Floats) -> Floats:
+    """Correlate one pattern, shape (n,), with each of several, shape (m, n)."""
+    correlations: Floats = pearson_columns(np.broadcast_to(pattern[:, None], others.T.shape), others.T)
+    return correlations
+
+
+def _subjects(assembly: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    if not has_coordinate(assembly, "subject_id"):
+        return np.array(["all"]), np.zeros(assembly.sizes["presentation"], dtype=np.intp)
+    subjects, subject = np.unique(coordinate(assembly, "subject_id"), return_inverse=True)
+    return subjects, subject
+
+
+def _numbers(objects: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Give labels numbers by their place among the objects, in ascending order; -1 for none of them."""
+    names = labels.astype(str)
+    place = np.searchsorted(objects, names).clip(max=len(objects) - 1)
+    return np.where(objects[place] == names, place, -1)
+
+
+def _human_matrices(assembly: Any) -> tuple[NDArray[Any], NDArray[np.int_]]:
+    """Return objects, (k,), and confusion matrices of all people, (n_subjects, k, k)."""
+    labels = coordinate(assembly, "image_label").astype(str)
+    objects = np.unique(labels)
+    subjects, subject = _subjects(assembly)
+    answers = _numbers(objects, coordinate(assembly, "prediction"))
+    return objects, confusion_matrices(_numbers(objects, labels), answers, len(objects), subject, len(subjects))
+
+
+def _human_tasks(assembly: Any) -> tuple[NDArray[Any], NDArray[np.intp], Floats]:
+    """Return tasks, the task of each trial, and whether the answer was right."""
+    tasks, task = np.unique(coordinate(assembly, "task").astype(str), return_inverse=True)
+    if len(tasks) < 3:
+        raise AssemblyError(f"A correlation over tasks needs at least three of them, found {len(tasks)}.")
+    right = same_label(coordinate(assembly, "prediction"), coordinate(assembly, "image_label"))
+    return tasks, task, right.astype(np.float64)
+
+
+def _accuracy_by_task(probabilities: Any, tasks: NDArray[Any]) -> Floats:
+    right = same_label(most_probable(probabilities), coordinate(probabilities, "image_label"))
+    manipulation = coordinate(probabilities, "manipulation").astype(str)
+    details = coordinate(probabilities, "manipulation_details").astype(str)
+    accuracies = np.empty(len(tasks))
+    for index, task in enumerate(tasks.tolist()):
+        wanted = condition_of_task(task)
+        chosen = (manipulation == wanted[0]) & (details == wanted[1])
+        if not chosen.any():
+            raise AssemblyError(
+                f"The model has no images for the task {task!r}: manipulation {wanted[0]!r}, details {wanted[1]!r}. "
+                f"It has {sorted(set(zip(manipulation.tolist(), details.tolist(), strict=True)))[:20]}."
+            )
+        accuracies[index] = right[chosen].mean()
+    return accuracies
+
+
+def condition_of_task(task: str) -> tuple[str | None, str]:
+    """Return the `manipulation` and `manipulation_details` of the model's images for a task of people.
+
+    Examples
+    --------
+    >>> condition_of_task("occlusion_few_large_blobs_high")
+    ('occluder', 'fewlarge-high')
+    """
+    words = task.split("_")
+    if "control" in words:
+        return "control", "control"
+    manipulation = next((name for word, name in MANIPULATIONS.items() if word in words), None)
+    details = "_".join(word for word in words if word not in MANIPULATIONS)
+    return manipulation, DETAILS.get(details, "control")

@@ -1,0 +1,237 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import pearsonr
+from sklearn.metrics import confusion_matrix
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import load_metric
+from brainscore_vision.metrics.maniquet2024_metrics.metric import condition_of_task
+
+OBJECTS = np.array(["face", "car", "cat", "tree"])
+TASKS = {
+    "control": ("control", "control"),
+    "clutter_heavy": ("clutter", "heavy"),
+    "clutter_light": ("clutter", "light"),
+    "scrambling_highpass": ("phasescrambling", "highpass"),
+    "scrambling_lowpass": ("phasescrambling", "lowpass"),
+    "occlusion_few_large_blobs_high": ("occluder", "fewlarge-high"),
+    "occlusion_many_small_deletion_low": ("occluder", "manysmall-low"),
+    "occlusion_few_large_partial_viewing_low": ("occluder", "fewlarge-low"),
+}
+
+
+def model(seed=0, n=320):
+    rng = np.random.default_rng(seed)
+    truth, task = rng.integers(4, size=n), np.arange(n) % 8
+    values = rng.normal(size=(n, 4))
+    values[np.arange(n), truth] += np.linspace(2, 0.3, 8)[task]
+    conditions = list(TASKS.values())
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i}" for i in range(n)]),
+        "image_label": ("presentation", OBJECTS[truth]),
+        "manipulation": ("presentation", [conditions[i][0] for i in task]),
+        "manipulation_details": ("presentation", [conditions[i][1] for i in task]),
+        "choice": ("choice", OBJECTS),
+    }
+    return BehavioralAssembly(np.exp(values), coords=coords, dims=["presentation", "choice"])
+
+
+def people(seed=0, n=2000, subjects=10):
+    rng = np.random.default_rng(seed + 100)
+    truth, task = rng.integers(4, size=n), rng.integers(8, size=n)
+    right = rng.random(n) < np.linspace(0.95, 0.5, 8)[task]
+    wrong = (truth + 1 + rng.choice(3, p=[0.6, 0.3, 0.1], size=n)) % 4
+    coords = {
+        "image_label": OBJECTS[truth],
+        "prediction": OBJECTS[np.where(right, truth, wrong)],
+        "task": np.array(list(TASKS))[task],
+        "subject_id": [f"p{i % subjects}" for i in range(n)],
+    }
+    return assemble(right.astype(float), coords)
+
+
+def assemble(values, coords):
+    return BehavioralAssembly(
+        values, coords={name: ("presentation", entries) for name, entries in coords.items()}, dims=["presentation"]
+    )
+
+
+def columns(assembly, *without):
+    names = ("image_label", "prediction", "task", "subject_id")
+    return {name: assembly[name].values for name in names if name not in without}
+
+
+def beside_diagonal(truth, answer):
+    matrix = confusion_matrix(truth, answer, labels=sorted(OBJECTS))
+    return matrix[~np.eye(4, dtype=bool)]
+
+
+def test_confusions_equal_scikit_learn():
+    source, target = model(), people()
+    answers = source["choice"].values[source.values.argmax(axis=1)]
+    own = beside_diagonal(source["image_label"].values, answers)
+    human = beside_diagonal(target["image_label"].values, target["prediction"].values)
+    score = load_metric("confusion_similarity")(source, target)
+    assert float(score) == pytest.approx(pearsonr(own, human)[0], abs=1e-12)
+    np.testing.assert_array_equal(score.raw.values, [own, human])
+    notes = {name: score.attrs[name] for name in ("n_stimuli", "n_trials", "n_objects", "n_subjects", "quantity")}
+    assert notes == {"n_stimuli": 320, "n_trials": 2000, "n_objects": 4, "n_subjects": 10, "quantity": "correlation"}
+    left_out = []
+    for who in range(10):
+        rest = target.isel(presentation=target["subject_id"].values != f"p{who}")
+        left_out.append(float(load_metric("confusion_similarity")(source, rest)))
+    assert score.attrs["error"] == pytest.approx(np.sqrt(9 * np.var(left_out)))
+
+
+def test_accuracies_over_tasks_equal_scipy():
+    source, target = model(), people()
+    right = source["choice"].values[source.values.argmax(axis=1)] == source["image_label"].values
+    own, human = [], []
+    for task in sorted(TASKS):
+        kind, detail = TASKS[task]
+        own.append(
+            right[(source["manipulation"].values == kind) & (source["manipulation_details"].values == detail)].mean()
+        )
+        human.append(target.values[target["task"].values == task].mean())
+    score = load_metric("tasks_consistency")(source, target)
+    assert float(score) == pytest.approx(pearsonr(own, human)[0], abs=1e-12)
+    np.testing.assert_allclose(score.raw.values, [own, human])
+    assert score.attrs["tasks"] == sorted(TASKS)
+    left_out = []
+    for who in range(10):
+        rest = target.isel(presentation=target["subject_id"].values != f"p{who}")
+        left_out.append(float(load_metric("tasks_consistency")(source, rest)))
+    assert score.attrs["error"] == pytest.approx(np.sqrt(9 * np.var(left_out)))
+
+
+@pytest.mark.parametrize(("task", "expected"), TASKS.items())
+def test_tasks_of_people_are_conditions_of_the_model(task, expected):
+    assert condition_of_task(task) == expected
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 1000))
+def test_order_and_names_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    source, target = model(), people()
+    rename = np.vectorize(dict(zip(OBJECTS.tolist(), rng.permutation(["d", "e", "f", "g"]).tolist(), strict=True)).get)
+    order = rng.permutation(2000)
+    coords = {name: values[order] for name, values in columns(target).items()}
+    coords["image_label"], coords["prediction"] = rename(coords["image_label"]), rename(coords["prediction"])
+    moved = assemble(target.values[order], coords)
+    other = source.isel(presentation=rng.permutation(320), choice=rng.permutation(4))
+    other = other.assign_coords(
+        image_label=("presentation", rename(other["image_label"].values)),
+        choice=("choice", rename(other["choice"].values)),
+    )
+    for identifier in ("confusion_similarity", "tasks_consistency"):
+        base = load_metric(identifier)(source, target)
+        assert float(load_metric(identifier)(other, moved)) == pytest.approx(float(base))
+
+
+@pytest.mark.parametrize("identifier", ["confusion_similarity", "tasks_consistency"])
+def test_ceiling_is_the_highest_correlation(identifier):
+    """More people who answer alike: a pattern without noise correlates with the answers as the ceiling says."""
+    target, truth = people(1, n=3000), people(2, n=400_000)
+    metric = load_metric(identifier)
+    ceiling = metric.ceiling(target)
+    patterns = [metric(model(), assembly).raw.values[1] for assembly in (target, truth)]
+    assert float(ceiling) == pytest.approx(np.corrcoef(patterns)[0, 1], abs=0.015)
+    assert ceiling.attrs["quantity"] == "correlation"
+    assert ceiling.raw.sizes == {"split": 100}
+    assert ceiling.attrs["error"] > 0
+
+
+@pytest.mark.parametrize("identifier", ["confusion_similarity", "tasks_consistency"])
+def test_halves_are_seeded(identifier):
+    target = people()
+    ceiling = load_metric(identifier).ceiling(target)
+    np.testing.assert_array_equal(load_metric(identifier).ceiling(target).raw.values, ceiling.raw.values)
+    assert float(load_metric(identifier, seed=1).ceiling(target)) != float(ceiling)
+    published = load_metric(identifier, compat=True).ceiling(target)
+    assert float(published) == pytest.approx(ceiling.raw.values.mean())
+    assert published < ceiling
+
+
+def test_halves_of_people_by_hand():
+    """Two people: each is a half, so that every division gives the same correlation."""
+    target = people(subjects=2)
+    first = target["subject_id"].values == "p0"
+    halves = [
+        beside_diagonal(target["image_label"].values[part], target["prediction"].values[part])
+        for part in (first, ~first)
+    ]
+    r = pearsonr(*halves)[0]
+    ceiling = load_metric("confusion_similarity").ceiling(target)
+    np.testing.assert_allclose(ceiling.raw.values, r)
+    assert float(ceiling) == pytest.approx(np.sqrt(2 * r / (1 + r)))
+    assert np.isnan(ceiling.attrs["error"])
+
+
+def test_halves_of_trials_by_hand():
+    """Two trials of each task: one in each half."""
+    tasks = list(TASKS)[:3]
+    answers = {"control": "face face", "clutter_heavy": "car car", "clutter_light": "face car"}
+    target = assemble(
+        np.zeros(6),
+        {
+            "image_label": ["face"] * 6,
+            "prediction": " ".join(answers[task] for task in tasks).split(),
+            "task": np.repeat(tasks, 2),
+        },
+    )
+    raw = load_metric("tasks_consistency").ceiling(target).raw.values
+    # Right in one half of clutter_light only: patterns (1, 0, 1) and (1, 0, 0), or the other way round.
+    np.testing.assert_allclose(raw, np.corrcoef([1, 0, 1], [1, 0, 0])[0, 1])
+
+
+def test_without_names_of_people_there_is_no_error():
+    target = people()
+    nameless = assemble(target.values, columns(target, "subject_id"))
+    for identifier in ("confusion_similarity", "tasks_consistency"):
+        score = load_metric(identifier)(model(), nameless)
+        assert float(score) == pytest.approx(float(load_metric(identifier)(model(), target)))
+        assert np.isnan(score.attrs["error"])
+    with pytest.raises(AssemblyError, match="'subject_id'"):
+        load_metric("confusion_similarity").ceiling(nameless)
+
+
+def test_arguments_are_left_as_they_are():
+    source, target = model(), people()
+    before = source.copy(deep=True), target.copy(deep=True)
+    for identifier in ("confusion_similarity", "tasks_consistency"):
+        load_metric(identifier)(source, target)
+        load_metric(identifier).ceiling(target)
+    assert source.identical(before[0])
+    assert target.identical(before[1])
+
+
+def test_answers_that_are_no_label_do_not_count():
+    target = people()
+    coords = columns(target)
+    coords["prediction"] = np.where(np.arange(2000) < 100, "none", coords["prediction"])
+    score = load_metric("confusion_similarity")(model(), assemble(target.values, coords))
+    assert score.attrs["n_trials"] == 1900
+
+
+def test_bad_input_raises():
+    source, target = model(), people()
+    with pytest.raises(AssemblyError, match=r"only people have \['tree'\]"):
+        load_metric("confusion_similarity")(source.isel(choice=slice(3)), target)
+    with pytest.raises(AssemblyError, match="two values of 'subject_id'"):
+        load_metric("confusion_similarity").ceiling(target.isel(presentation=target["subject_id"].values == "p0"))
+    with pytest.raises(AssemblyError, match="'clutter_heavy'"):
+        load_metric("tasks_consistency")(
+            source.isel(presentation=source["manipulation_details"].values != "heavy"), target
+        )
+    few = target.isel(presentation=np.isin(target["task"].values, ["control", "clutter_heavy"]))
+    with pytest.raises(AssemblyError, match="three"):
+        load_metric("tasks_consistency")(source, few)
+    single = np.flatnonzero(target["task"].values == "control")[1:]
+    with pytest.raises(AssemblyError, match="single trial"):
+        load_metric("tasks_consistency").ceiling(target.isel(presentation=np.setdiff1d(np.arange(2000), single)))
+    with pytest.raises(AssemblyError, match="'task'"):
+        load_metric("tasks_consistency")(source, assemble(target.values, columns(target, "task")))

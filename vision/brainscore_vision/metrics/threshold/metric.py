@@ -1,0 +1,404 @@
+"""Score how near the psychometric threshold of a model is to the thresholds of people.
+
+A cumulative Gaussian with a lapse of at least 0.03 is fitted to the shares of right answers at the levels of the
+independent variable, by the highest likelihood; the threshold ``s`` is the level at which it reaches a given accuracy.
+With the thresholds ``t_i`` of people,
+
+    ``score = mean_i max(1 - |s - t_i| / t_i, 0)``
+
+`threshold_elevation` compares ratios of thresholds in a test and in a baseline condition in the same way.
+
+- Input: source, probabilities, dims (presentation, choice), with `image_label` (what is right) and the independent
+  variable on presentation, or a threshold; target, thresholds of people, dims (subject).
+- Output: Score in [0, 1]; 0 with ``failure`` in attrs if the model has no threshold: it is hardly better than chance,
+  gets worse as the stimulus gets stronger, or is not described by the function.
+- Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
+- Error: the standard error over people; published scores give the standard deviation (`compat=True`).
+- Differs from the published scores: the accuracy at the inflection is found anew for each model (the published metric
+  keeps that of the first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every
+  person once (`compat=True`: levels weigh alike, persons are drawn with replacement). Thresholds agree where the best
+  fit is unique; for a step between two levels every threshold between them fits equally well.
+- When: a task with a stimulus strength, and thresholds known of people.
+
+References
+----------
+Wichmann & Hill (2001), doi:10.3758/BF03194544; for elevations Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.arrays.behavior import relative_closeness
+from brainscore_vision.metric_helpers.arrays.jackknife import mean_error, pair_mean_error
+from brainscore_vision.metric_helpers.arrays.psychometrics import (
+    cumulative_gaussian,
+    fit_cumulative_gaussian,
+    inverse_cumulative_gaussian,
+    rising_part,
+    shares_right,
+)
+from brainscore_vision.metric_helpers.judgements import most_probable, same_label
+
+Floats = NDArray[np.float64]
+Accuracy = float | Literal["inflection"]
+
+LEAST_R2 = 0.4  # of a fit that counts
+LEAST_PART = 1 / 3  # of the levels, before the answers get worse for good
+
+
+class NoThresholdError(Exception):
+    """A model has no threshold; the message says why."""
+
+
+class Threshold(Metric):
+    """Distance of a model's threshold from those of people, relative to theirs.
+
+    Parameters
+    ----------
+    independent_variable : str
+        Coordinate of presentation that holds the strength of the stimulus.
+    fit_function : callable
+        ``f(x, slope, mean, lapse)``, the psychometric function at the fitted parameters.
+    fit_inverse_function : callable
+        ``f(accuracy, slope, mean, lapse)``, its inverse.
+    threshold_accuracy : float or 'inflection'
+        Share of right answers at the threshold; ``'inflection'`` takes the middle between those that the function has
+        for the weakest and for the strongest stimulus.
+    required_accuracy : float
+        Share of right answers over all trials below which there is no threshold.
+    compat : bool
+        As published: all levels weigh alike, errors are standard deviations, and the ceiling draws persons with
+        replacement.
+    """
+
+    quantity: ClassVar[Quantity | None] = "share"
+
+    def __init__(
+        self,
+        independent_variable: str,
+        fit_function: Callable[..., Any] = cumulative_gaussian,
+        fit_inverse_function: Callable[..., Any] = inverse_cumulative_gaussian,
+        threshold_accuracy: Accuracy = "inflection",
+        required_accuracy: float = 0.6,
+        *,
+        compat: bool = False,
+    ) -> None:
+        _validate_accuracy(threshold_accuracy)
+        self._independent_variable = independent_variable
+        self._function = fit_function
+        self._inverse = fit_inverse_function
+        self._threshold_accuracy = threshold_accuracy
+        self._required_accuracy = required_accuracy
+        self._compat = compat
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source : BehavioralAssembly, dims (presentation, choice), or float
+            Probabilities, or the threshold itself.
+        target : PropertyAssembly, dims (subject), or list of float, or mapping
+            Positive thresholds of people; of a mapping, the entry ``'baseline_assembly'``.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` (standard error over subjects; NaN for
+            one), ``threshold``, ``n_subjects``, ``quantity``. Without a threshold 0, with an ``error`` of 0 and
+            ``failure``, which says why.
+
+        Raises
+        ------
+        AssemblyError
+            If a coordinate is missing, or thresholds of people are not positive.
+        """
+        thresholds, subjects = _thresholds(target)
+        try:
+            threshold = float(source) if isinstance(source, Real) else self.read_threshold(source)[0]
+        except NoThresholdError as failure:
+            return _failed(failure, len(thresholds), self.quantity)
+        score = _compare(threshold, thresholds, subjects, compat=self._compat)
+        score.attrs.update(threshold=threshold, quantity=self.quantity)
+        return score
+
+    def ceiling(self, assembly: Any) -> Score:
+        """Compare every person with all the others.
+
+        Parameters
+        ----------
+        assembly : PropertyAssembly, dims (subject), or mapping
+            As `target` of the metric.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject): how near this one comes to the others), ``error``
+            (jackknife standard error over subjects; NaN for two), ``n_subjects``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects, or thresholds are not positive.
+        """
+        return _ceiling(*_thresholds(assembly), compat=self._compat, quantity=self.quantity)
+
+    def read_threshold(self, source: Any, accuracy: Accuracy | None = None) -> tuple[float, float]:
+        """Fit the psychometric function to the answers of a model and read its threshold.
+
+        Parameters
+        ----------
+        source : BehavioralAssembly, dims (presentation, choice)
+            Probabilities.
+        accuracy : float, 'inflection' or None
+            None: the `threshold_accuracy` of the metric.
+
+        Returns
+        -------
+        threshold : float
+            In the unit of the independent variable.
+        accuracy : float
+            Share of right answers at the threshold.
+
+        Raises
+        ------
+        NoThresholdError
+            If the model has no threshold; says why.
+        AssemblyError
+            If a coordinate is missing.
+        """
+        accuracy = self._threshold_accuracy if accuracy is None else accuracy
+        right = _right_answers(source)
+        if right.mean() < self._required_accuracy:
+            raise NoThresholdError(
+                f"The accuracy {right.mean():.3f} is below the required {self._required_accuracy:.3f}."
+            )
+        x = self._strengths(source)
+        levels, shares, n_trials = shares_right(x, right)
+        kept = rising_part(shares)
+        if kept < LEAST_PART * len(levels):
+            raise NoThresholdError(f"Answers get worse for good after {kept} of {len(levels)} levels.")
+        if kept < 2:
+            raise NoThresholdError(f"There is only one level of {self._independent_variable!r} to fit.")
+        fit = fit_cumulative_gaussian(levels[:kept], shares[:kept], None if self._compat else n_trials[:kept])
+        if not fit.r2 >= LEAST_R2:
+            raise NoThresholdError(f"The fit explains {fit.r2:.3f} of the variance, less than {LEAST_R2}.")
+        if accuracy == "inflection":
+            ends = self._function(np.array([x.min(), x.max()]), *fit.parameters)
+            accuracy = float(np.mean(ends))
+        threshold = float(self._inverse(accuracy, *fit.parameters))
+        if not threshold <= levels[kept - 1]:
+            raise NoThresholdError(f"The threshold {threshold} is not within the levels up to {levels[kept - 1]}.")
+        return threshold, float(accuracy)
+
+    def _strengths(self, source: Any) -> Floats:
+        values = coordinate(source, self._independent_variable)
+        try:
+            strengths = values.astype(np.float64)
+        except (TypeError, ValueError):
+            strengths = np.full(len(values), np.nan)
+        if not np.isfinite(strengths).all():
+            raise AssemblyError(
+                f"The independent variable {self._independent_variable!r} holds {str(values[0])!r}; a psychometric "
+                "function needs finite numbers. Name the coordinate that holds the strength of the stimulus."
+            )
+        return strengths
+
+
+class ThresholdElevation(Metric):
+    """Distance of a model's ratio of two thresholds from those of people, relative to theirs.
+
+    Parameters
+    ----------
+    independent_variable : str
+        As for `Threshold`.
+    baseline_condition, test_condition : str
+        Keys of the two conditions in the model's answers.
+    threshold_accuracy : float or 'inflection'
+        As for `Threshold`; ``'inflection'`` takes that of the baseline for both conditions.
+    required_baseline_accuracy, required_test_accuracy : float
+        As for `Threshold`.
+    compat : bool
+        As for `Threshold`.
+    """
+
+    quantity: ClassVar[Quantity | None] = "share"
+
+    def __init__(
+        self,
+        independent_variable: str,
+        baseline_condition: str,
+        test_condition: str,
+        threshold_accuracy: Accuracy = "inflection",
+        required_baseline_accuracy: float = 0.6,
+        required_test_accuracy: float = 0.6,
+        *,
+        compat: bool = False,
+    ) -> None:
+        settings: dict[str, Any] = {"threshold_accuracy": threshold_accuracy, "compat": compat}
+        self._baseline = Threshold(independent_variable, required_accuracy=required_baseline_accuracy, **settings)
+        self._test = Threshold(independent_variable, required_accuracy=required_test_accuracy, **settings)
+        self._conditions = (baseline_condition, test_condition)
+        self._compat = compat
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source : mapping of str to BehavioralAssembly, or float
+            Probabilities, dims (presentation, choice), in the baseline and in the test condition, or the elevation.
+        target : mapping, PropertyAssembly, dims (subject), or list of float
+            Thresholds of people as ``{'baseline_assembly': ..., 'condition_assembly': ...}``, or their elevations.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs as for `Threshold`, with ``elevation`` in place of ``threshold``.
+
+        Raises
+        ------
+        AssemblyError
+            If a condition or a coordinate is missing, or thresholds of people are not positive.
+        """
+        elevations, subjects = _elevations(target)
+        try:
+            elevation = float(source) if isinstance(source, Real) else self._elevation(source)
+        except NoThresholdError as failure:
+            return _failed(failure, len(elevations), self.quantity)
+        score = _compare(elevation, elevations, subjects, compat=self._compat)
+        score.attrs.update(elevation=elevation, quantity=self.quantity)
+        return score
+
+    def ceiling(self, assemblies: Any) -> Score:
+        """Compare every person with all the others.
+
+        Parameters
+        ----------
+        assemblies : mapping, PropertyAssembly, dims (subject), or list of float
+            As `target` of the metric.
+
+        Returns
+        -------
+        Score
+            As for `Threshold.ceiling`.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects, or thresholds are not positive.
+        """
+        return _ceiling(*_elevations(assemblies), compat=self._compat, quantity=self.quantity)
+
+    def _elevation(self, source: Any) -> float:
+        missing = [name for name in self._conditions if not isinstance(source, Mapping) or name not in source]
+        if missing:
+            found = sorted(map(str, source)) if isinstance(source, Mapping) else type(source).__name__
+            raise AssemblyError(
+                f"The source of threshold_elevation maps conditions to assemblies; {missing} missing, found {found}."
+            )
+        baseline_condition, test_condition = self._conditions
+        baseline, accuracy = self._baseline.read_threshold(source[baseline_condition])
+        test, _ = self._test.read_threshold(source[test_condition], accuracy)
+        return test / baseline
+
+
+def _validate_accuracy(accuracy: Any) -> None:
+    if accuracy != "inflection" and not (isinstance(accuracy, Real) and 0 < accuracy < 1):
+        raise ValueError(f"threshold_accuracy is 'inflection' or a number between 0 and 1; got {accuracy!r}.")
+
+
+def _right_answers(source: Any) -> NDArray[np.bool_]:
+    if not hasattr(source, "dims"):
+        raise TypeError(
+            f"The source is a {type(source).__name__}; expected a BehavioralAssembly of probabilities, or a float."
+        )
+    return same_label(most_probable(source), coordinate(source, "image_label"))
+
+
+def _thresholds(target: Any) -> tuple[Floats, NDArray[Any]]:
+    """Return thresholds or elevations of people, shape (n_subjects,), and names of subjects."""
+    if isinstance(target, Mapping):
+        if "baseline_assembly" not in target:
+            raise AssemblyError(f"The target has {sorted(map(str, target))}; expected 'baseline_assembly'.")
+        target = target["baseline_assembly"]
+    values = np.asarray(getattr(target, "values", target), dtype=np.float64).reshape(-1)
+    wrong = ~(np.isfinite(values) & (values > 0))
+    if wrong.any() or not len(values):
+        raise AssemblyError(
+            f"{int(wrong.sum())} of {len(values)} thresholds of people are NaN, infinite, zero or negative; distances "
+            "are relative to them. Select the subjects who took part in the condition."
+        )
+    named = hasattr(target, "coords") and has_coordinate(target, "subject")
+    return values, coordinate(target, "subject") if named else np.arange(len(values))
+
+
+def _elevations(target: Any) -> tuple[Floats, NDArray[Any]]:
+    if not isinstance(target, Mapping):
+        return _thresholds(target)
+    missing = [name for name in ("baseline_assembly", "condition_assembly") if name not in target]
+    if missing:
+        raise AssemblyError(f"The target has {sorted(map(str, target))}; {', '.join(missing)} missing.")
+    baseline, baseline_subjects = _thresholds(target["baseline_assembly"])
+    test, subjects = _thresholds(target["condition_assembly"])
+    order = matching_order(subjects, baseline_subjects, what="subject")
+    return test / baseline[order], subjects
+
+
+def _compare(value: float, people: Floats, subjects: NDArray[Any], *, compat: bool) -> Score:
+    closeness = relative_closeness(value, people)
+    score = Score(closeness.mean())
+    score.attrs.update(
+        raw=Score(closeness, coords={"subject": ("subject", subjects)}, dims=["subject"]),
+        error=float(closeness.std()) if compat else mean_error(closeness),
+        n_subjects=len(people),
+    )
+    return score
+
+
+def _ceiling(people: Floats, subjects: NDArray[Any], *, compat: bool, quantity: Quantity | None) -> Score:
+    if len(people) < 2:
+        raise AssemblyError(f"A ceiling between people needs at least two subjects, found {len(people)}.")
+    table = relative_closeness(people[:, None], people)
+    np.fill_diagonal(table, np.nan)
+    closeness = np.nanmean(table, axis=1)
+    if compat:
+        closeness = _published_draws(people)
+    score = Score(closeness.mean())
+    coords = {"draw": np.arange(len(closeness))} if compat else {"subject": subjects}
+    dim = next(iter(coords))
+    score.attrs.update(
+        raw=Score(closeness, coords={dim: (dim, coords[dim])}, dims=[dim]),
+        error=float(closeness.std()) if compat else pair_mean_error(table),
+        n_subjects=len(people),
+        quantity=quantity,
+    )
+    return score
+
+
+def _published_draws(people: Floats) -> Floats:
+    """Compare one person, drawn anew each time, with the others, who move up in the list."""
+    remaining = people.tolist()
+    results = []
+    for draw in range(len(people)):
+        # The published draws come from this generator, whose results are fixed for ever.
+        value = float(np.random.RandomState(draw).choice(remaining, replace=False))
+        remaining.remove(value)
+        results.append(relative_closeness(value, remaining).mean())
+        remaining.append(value)
+    return np.array(results)
+
+
+def _failed(failure: NoThresholdError, n_subjects: int, quantity: Quantity | None) -> Score:
+    score = Score(0.0)
+    score.attrs.update(error=0.0, failure=str(failure), n_subjects=n_subjects, quantity=quantity)
+    return score

@@ -1,0 +1,205 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm, sem
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, PropertyAssembly
+from brainscore_vision import load_metric
+
+
+def property_of(values, subjects=None):
+    values = np.asarray(values, dtype=float)
+    names = [f"p{i}" for i in range(len(values))] if subjects is None else subjects
+    coords = {"subject": ("subject", names), "age": ("subject", np.arange(len(values)))}
+    return PropertyAssembly(values, coords=coords, dims=["subject"])
+
+
+def model(seed, mean, n_levels=12, n_each=60, lapse=0.05, shares=None):
+    """Answers to two alternatives, of which the right one gets more likely with x."""
+    rng = np.random.default_rng(seed)
+    x = np.repeat(np.linspace(5, 75, n_levels), n_each)
+    expected = norm.cdf(0.06 * (x - mean)) * (0.5 - lapse) + 0.5 if shares is None else np.repeat(shares, n_each)
+    right = rng.random(len(x)) < expected
+    label = np.where(rng.random(len(x)) < 0.5, "left", "right")
+    left = (label == "left") == right
+    values = np.column_stack([np.where(left, 0.8, 0.2), np.where(left, 0.2, 0.8)])
+    coords = {
+        "x": ("presentation", x),
+        "image_label": ("presentation", label),
+        "choice": ("choice", ["left", "right"]),
+    }
+    return BehavioralAssembly(values, coords=coords, dims=["presentation", "choice"])
+
+
+def people(seed, n):
+    return np.random.default_rng(seed).uniform(20, 60, n).round(3)
+
+
+def threshold(**kwargs):
+    return load_metric("threshold", independent_variable="x", **kwargs)
+
+
+def elevation(**kwargs):
+    return load_metric(
+        "threshold_elevation", independent_variable="x", baseline_condition="b", test_condition="t", **kwargs
+    )
+
+
+def test_scores_of_thresholds_by_hand():
+    target = property_of([10.0, 20.0, 40.0, 20.0])
+    score = threshold()(10.0, target)
+    assert score.raw.values.tolist() == [1, 0.5, 0.25, 0.5]
+    assert float(score) == pytest.approx(0.5625)  # as published
+    assert score.attrs["error"] == pytest.approx(sem([1, 0.5, 0.25, 0.5]))
+    assert threshold(compat=True)(10.0, target).attrs["error"] == pytest.approx(np.std([1, 0.5, 0.25, 0.5]))
+    assert float(score.raw.sel(subject="p2")) == 0.25
+    assert (score.attrs["quantity"], score.attrs["n_subjects"], score.attrs["threshold"]) == ("share", 4, 10.0)
+    assert float(elevation()(3.0, property_of([3.0, 2.0, 1.5, 5.0]))) == pytest.approx(0.525)  # as published
+    assert float(elevation()(3.0, [3.0, 2.0, 1.5, 5.0])) == pytest.approx(0.525)
+    assert float(threshold()(np.float64(90.0), [10.0])) == 0
+
+
+@pytest.mark.parametrize(
+    ("seed", "mean", "at_75", "at_inflection"),
+    [(0, 30.0, 34.693014660507416, 33.67623679825485), (1, 40.0, 38.94657386640964, 36.52216266748617)],
+)
+def test_published_thresholds(seed, mean, at_75, at_inflection):
+    metric = threshold(threshold_accuracy=0.75)
+    assert metric(model(seed, mean), [30.0]).attrs["threshold"] == pytest.approx(at_75, rel=1e-6)
+    assert metric.read_threshold(model(seed, mean))[1] == 0.75
+    assert threshold().read_threshold(model(seed, mean))[0] == pytest.approx(at_inflection, rel=1e-6)
+
+
+def test_published_elevation():
+    target = {"baseline_assembly": property_of(people(0, 6)), "condition_assembly": property_of(people(10, 6))}
+    score = elevation()({"b": model(0, 30.0), "t": model(1, 40.0)}, target)
+    assert float(score) == pytest.approx(0.5926033058620012, rel=1e-6)
+    expected = [0.8657927538, 0.7939539115, 0.4515085077, 0.8820569396, 0.5623077225, 0]
+    np.testing.assert_allclose(score.raw.values, expected, rtol=1e-5)
+
+
+def test_no_state_is_kept_between_models():
+    metric = threshold()
+    alone = [threshold()(source, [30.0]) for source in (model(0, 30.0), model(3, 20.0, lapse=0.15))]
+    together = [metric(source, [30.0]) for source in (model(0, 30.0), model(3, 20.0, lapse=0.15))]
+    assert [float(score) for score in alone] == [float(score) for score in together]
+    ratio = elevation()
+    sources = [{"b": model(0, 30.0), "t": model(1, 40.0)}, {"b": model(3, 20.0, lapse=0.15), "t": model(1, 40.0)}]
+    again = [float(ratio(source, [1.0])) for source in (*sources, *sources)]
+    assert again[:2] == again[2:]
+
+
+def test_elevation_reads_both_thresholds_at_the_same_accuracy():
+    baseline, accuracy = threshold().read_threshold(model(0, 30.0))
+    test, _ = threshold(threshold_accuracy=accuracy).read_threshold(model(1, 40.0))
+    score = elevation()({"b": model(0, 30.0), "t": model(1, 40.0)}, [1.0])
+    assert score.attrs["elevation"] == pytest.approx(test / baseline)
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "expected", "error", "ratio", "ratio_error"),
+    [
+        (0, 6, 0.4126715178557572, 0.07885144850140693, 0.3549695859672885, 0.1555865181821336),
+        (1, 9, 0.6794101464621727, 0.09146937524591463, 0.35758727247055305, 0.1579340955600922),
+    ],
+)
+def test_published_ceilings(seed, n, expected, error, ratio, ratio_error):
+    ceiling = threshold(compat=True).ceiling(property_of(people(seed, n)))
+    assert (float(ceiling), ceiling.attrs["error"]) == pytest.approx((expected, error), abs=1e-12)
+    target = {
+        "baseline_assembly": property_of(people(seed, n)),
+        "condition_assembly": property_of(people(seed + 10, n)),
+    }
+    ceiling = elevation(compat=True).ceiling(target)
+    assert (float(ceiling), ceiling.attrs["error"]) == pytest.approx((ratio, ratio_error), abs=1e-12)
+
+
+def test_ceiling_leaves_out_every_person_once():
+    values = people(0, 6)
+    ceiling = threshold().ceiling(property_of(values))
+    expected = [float(threshold()(value, np.delete(values, i).tolist())) for i, value in enumerate(values)]
+    np.testing.assert_allclose(ceiling.raw.values, expected)
+    assert float(ceiling) == pytest.approx(np.mean(expected))
+    assert ceiling.attrs["error"] > 0
+    assert float(threshold().ceiling({"baseline_assembly": property_of(values)})) == float(ceiling)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1000), unit=st.floats(0.01, 100))
+def test_order_of_people_and_unit_do_not_matter(seed, unit):
+    values, order = people(seed, 5), np.random.default_rng(seed).permutation(5)
+    names = np.array([f"p{i}" for i in range(5)])
+    assert float(threshold()(30.0 * unit, values[order] * unit)) == pytest.approx(float(threshold()(30.0, values)))
+    assert float(threshold().ceiling(values[order] * unit)) == pytest.approx(float(threshold().ceiling(values)))
+    other = people(seed + 1, 5)
+    target = {"baseline_assembly": property_of(values), "condition_assembly": property_of(other)}
+    moved = {**target, "condition_assembly": property_of(other[order], names[order])}
+    assert float(elevation()(1.2, moved)) == pytest.approx(float(elevation()(1.2, target)))
+
+
+def test_order_of_trials_does_not_matter():
+    source = model(0, 30.0)
+    moved = source.isel(presentation=np.random.default_rng(0).permutation(720), choice=[1, 0])
+    assert threshold().read_threshold(moved) == pytest.approx(threshold().read_threshold(source), rel=1e-7)
+
+
+def test_models_without_threshold_score_zero_and_say_why():
+    chance = model(0, 1000.0)
+    score = threshold()(chance, [30.0])
+    assert (float(score), score.attrs["error"]) == (0, 0)
+    assert "below the required 0.600" in score.attrs["failure"]
+    text = chance.assign_coords(x=("presentation", ["weak"] * 720))
+    assert float(threshold()(text, [30.0])) == 0  # what is not needed is not read
+    worse = model(0, None, shares=[0.95, 0.95, *[0.6] * 10])
+    assert "worse for good" in threshold()(worse, [30.0]).attrs["failure"]
+    noise = model(0, None, shares=[0.7] * 12)
+    assert "variance" in threshold()(noise, [30.0]).attrs["failure"]
+    assert "not within" in threshold(threshold_accuracy=0.99)(model(0, 30.0), [30.0]).attrs["failure"]
+    score = elevation()({"b": model(0, 30.0), "t": chance}, [1.5])
+    assert (float(score), score.attrs["error"]) == (0, 0)
+    assert "accuracy" in score.attrs["failure"]
+    one = model(0, 30.0)
+    one = one.isel(presentation=one["x"].values == 75)
+    assert "one level" in threshold()(one, [30.0]).attrs["failure"]
+
+
+def test_arguments_are_left_as_they_are():
+    source, target = model(0, 30.0), property_of(people(0, 6))
+    before = source.copy(deep=True), target.copy(deep=True)
+    for compat in (False, True):
+        threshold(compat=compat)(source, target)
+        threshold(compat=compat).ceiling(target)
+    assert source.identical(before[0])
+    assert target.identical(before[1])
+    values = [20.0, 30.0, 40.0]
+    threshold(compat=True).ceiling(values)
+    assert values == [20.0, 30.0, 40.0]
+
+
+def test_bad_input_raises():
+    with pytest.raises(AssemblyError, match="1 of 2 thresholds"):
+        threshold()(10.0, [10.0, np.nan])
+    with pytest.raises(AssemblyError, match="1 of 2 thresholds"):
+        threshold()(10.0, property_of([10.0, 0.0]))
+    with pytest.raises(AssemblyError, match="two subjects"):
+        threshold().ceiling([10.0])
+    with pytest.raises(AssemblyError, match="'y'"):
+        load_metric("threshold", independent_variable="y")(model(0, 30.0), [30.0])
+    with pytest.raises(AssemblyError, match="finite numbers"):
+        threshold()(model(0, 30.0).assign_coords(x=("presentation", ["weak"] * 720)), [30.0])
+    with pytest.raises(TypeError, match="BehavioralAssembly"):
+        threshold()("fast", [30.0])
+    with pytest.raises(AssemblyError, match=r"\['t'\] missing"):
+        elevation()({"b": model(0, 30.0)}, [1.5])
+    with pytest.raises(AssemblyError, match="condition_assembly"):
+        elevation()(1.5, {"baseline_assembly": property_of([1.0])})
+    with pytest.raises(AssemblyError, match="baseline_assembly"):
+        threshold()(1.5, {"condition_assembly": property_of([1.0])})
+    with pytest.raises(AssemblyError, match="subject"):
+        elevation()(1.5, {"baseline_assembly": property_of([1.0]), "condition_assembly": property_of([1.0], ["q"])})
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        threshold(threshold_accuracy=75)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        elevation(threshold_accuracy="steepest")

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_vision import load_metric
+
+NUMBERS = st.floats(-20, 20, allow_subnormal=False)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [(1.25, 1.25, 1), (1.5, 1.0, 0.6065), (1.0, 1.5, 0.6065), (1.0, -1.0, 0.1353), (-5.0, 5.0, 0.0)],
+)
+def test_published_values(source, target, expected):
+    score = load_metric("value_delta")(source, target)
+    assert float(score) == pytest.approx(expected, abs=5e-4)
+    assert score.attrs["raw"].values.tolist() == [source, target]
+    assert np.isnan(score.attrs["error"])
+    assert score.attrs["quantity"] == "share"
+
+
+@given(one=NUMBERS, two=NUMBERS, shift=NUMBERS)
+def test_symmetric_and_independent_of_the_origin(one, two, shift):
+    metric = load_metric("value_delta", scale=0.75)
+    assert 0 < float(metric(one, two)) <= 1
+    assert float(metric(one, two)) == float(metric(two, one))
+    assert float(metric(one + shift, two + shift)) == pytest.approx(float(metric(one, two)), rel=1e-9)
+
+
+def test_the_scale_sets_what_counts_as_near():
+    assert float(load_metric("value_delta", scale=0.5)(1, 3)) == pytest.approx(np.exp(-1))
+
+
+def test_scores_and_arrays_of_one_number_are_numbers():
+    assert float(load_metric("value_delta")(Score(1.0), np.array([2.0]))) == pytest.approx(np.exp(-1))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, [1.0, 2.0], "one", None])
+def test_no_single_number_raises(value):
+    with pytest.raises(AssemblyError, match="target value"):
+        load_metric("value_delta")(1.0, value)
+
+
+@pytest.mark.parametrize("scale", [0, -1, np.nan])
+def test_scale_is_positive(scale):
+    with pytest.raises(ValueError, match="positive"):
+        load_metric("value_delta", scale=scale)
