@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from brainscore_core.benchmarks import BenchmarkBase, explained_variance, explained_variance_ratio
+from brainscore_core.benchmarks import (
+    BenchmarkBase,
+    explained_variance,
+    explained_variance_ratio,
+    validate_quantities,
+)
 from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
@@ -25,6 +30,7 @@ from brainscore_vision.benchmark_helpers.uncertainty import ceiled_interval
 __all__ = [
     "DEFAULT_TIMEBINS",
     "NeuralBenchmark",
+    "RSABenchmark",  # noqa: F822 - `__getattr__` provides it
     "TrainTestNeuralBenchmark",
     "apply_keep_attrs",
     "average_repetition",
@@ -38,6 +44,17 @@ __all__ = [
 
 DEFAULT_TIMEBINS = [(70, 170)]
 """Window in ms after stimulus onset that is recorded when the measurements do not say theirs."""
+
+_OF_RAW_ONLY = {"raw", "ceiling", "error", "interval", "quantity"}
+
+
+def __getattr__(name: str) -> Any:
+    # Published benchmarks take it from here; it builds on this module, so it is imported when asked for.
+    if name == "RSABenchmark":
+        from brainscore_vision.benchmark_helpers.rsa import RSABenchmark
+
+        return RSABenchmark
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class NeuralBenchmark(BenchmarkBase):
@@ -295,7 +312,7 @@ def neuroid_wise_explained_var(score: Score, ceiling: Score, aggregate_func: Cal
     Parameters
     ----------
     score : Score
-        With an attribute ``raw`` of dims (neuroid[, split]): correlation of each neuroid.
+        With an attribute ``raw`` of dims (neuroid[, split]): correlation of each neuroid; NaN for those left out.
     ceiling : Score
         With such an attribute: reliability of each neuroid. Splits are averaged.
     aggregate_func : callable
@@ -312,8 +329,9 @@ def neuroid_wise_explained_var(score: Score, ceiling: Score, aggregate_func: Cal
     AssemblyError
         If score and ceiling are not about the same neuroids.
     CeilingError
-        If a neuroid's ceiling is not a finite number above 0.
+        If a neuroid's ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability.
     """
+    validate_quantities(score, ceiling, normalization="explained_variance")
     per_neuroid = _mean_over_splits(score.attrs.get("raw"), "score")
     ceilings = _mean_over_splits(ceiling.attrs.get("raw"), "ceiling")
     ids, ceiling_ids = per_neuroid["neuroid_id"].values, ceilings["neuroid_id"].values
@@ -324,16 +342,20 @@ def neuroid_wise_explained_var(score: Score, ceiling: Score, aggregate_func: Cal
         )
     position = {neuroid_id: index for index, neuroid_id in enumerate(ceiling_ids)}
     rho = np.asarray(ceilings.values, dtype=float)[[position[neuroid_id] for neuroid_id in ids]]
-    wrong = ~(np.isfinite(rho) & (rho > 0))
+    r = np.asarray(per_neuroid.values, dtype=float)
+    scored = ~np.isnan(r)  # the metric leaves out neuroids that never vary, and so may the ceiling
+    wrong = scored & ~(np.isfinite(rho) & (rho > 0))
     if wrong.any():
         raise CeilingError(
             f"{int(wrong.sum())} of {len(rho)} neuroids have a ceiling that is NaN, zero "
             "or negative; expected numbers above 0. Drop unreliable neuroids first, see filter_reliable_neuroids."
         )
-    ceiled = per_neuroid.copy(data=explained_variance_ratio(np.asarray(per_neuroid.values, dtype=float), rho))
+    ratios = np.full(len(r), np.nan)
+    ratios[scored] = explained_variance_ratio(r[scored], rho[scored])
+    ceiled = per_neuroid.copy(data=ratios)
     ceiled.attrs = {}
-    result = Score(float(aggregate_func(ceiled.values)))
-    kept = {key: value for key, value in score.attrs.items() if key not in {"raw", "ceiling", "error", "interval"}}
+    result = Score(float(aggregate_func(ratios[scored])) if scored.any() else float("nan"))
+    kept = {key: value for key, value in score.attrs.items() if key not in _OF_RAW_ONLY}
     result.attrs.update(kept, raw=score, ceiling=ceiling, ceiled_scores=ceiled)
     return result
 

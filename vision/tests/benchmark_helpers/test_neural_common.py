@@ -232,6 +232,21 @@ def test_neuroid_wise_explained_variance_by_hand():
     assert float(neuroid_wise_explained_var(raw, ceiling, np.max)) == pytest.approx(0.4)
 
 
+def test_neuroid_wise_leaves_out_what_the_metric_left_out():
+    score = neuroid_wise_explained_var(per_neuroid([0.6, np.nan, 0.3]), per_neuroid([0.9, np.nan, 0.5]))
+    np.testing.assert_allclose(score.attrs["ceiled_scores"].values, [0.4, np.nan, 0.18])
+    assert float(score) == pytest.approx(0.29)
+
+
+def test_neuroid_wise_refuses_what_is_no_reliability():
+    score, ceiling = per_neuroid([0.6, 0.3]), per_neuroid([0.9, 0.5])
+    score.attrs["quantity"], ceiling.attrs["quantity"] = "correlation", "reliability"
+    assert "quantity" not in neuroid_wise_explained_var(score, ceiling).attrs
+    ceiling.attrs["quantity"] = "share"
+    with pytest.raises(CeilingError, match="share"):
+        neuroid_wise_explained_var(score, ceiling)
+
+
 def test_neuroid_wise_needs_the_same_neuroids():
     with pytest.raises(AssemblyError, match="same unique neuroid_id"):
         neuroid_wise_explained_var(per_neuroid([0.6, 0.3]), per_neuroid([0.5, 0.9], ids=["n0", "other"]))

@@ -2,9 +2,10 @@
 
 from brainscore_vision import metric_registry
 
-from .metric import RDMMetric
+from .metric import RDMCrossValidated, RDMMetric
 
 metric_registry["rdm"] = RDMMetric
+metric_registry["rdm_cv"] = RDMCrossValidated
 
 BIBTEX = """@article{kriegeskorte2008,
   title={Representational similarity analysis - connecting the branches of systems neuroscience},

@@ -5,11 +5,17 @@ Spearman correlation of the dissimilarities of all pairs of stimuli:
 
     ``score = spearman(upper(1 - corr(source)), upper(1 - corr(target)))``
 
-- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order.
+- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order. Either
+  may be a square assembly of ready-made dissimilarities instead, dims (presentation, presentation_other), see
+  `brainscore_vision.metric_helpers.rdms`.
 - Output: Score in [-1, 1].
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
-  of neuroids. Not of rotations or of scaling single neuroids.
-- When: to compare geometry without fitting anything, or where data come as dissimilarities.
+  of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
+- When: to compare geometry without fitting anything, or where data come as dissimilarities. Noise in the measurement
+  lowers the score; `rsa_crossnobis` takes it into account where there are repetitions.
+
+Published differences: `rdm` and `rdm_cv` of the published system take a square assembly for responses and correlate
+its rows.
 
 References
 ----------
@@ -18,122 +24,35 @@ Kriegeskorte, Mur & Bandettini (2008), doi:10.3389/neuro.06.004.2008.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
-from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-from brainscore_vision.metric_helpers.alignment import (
-    coordinate,
-    coords_along,
-    matching_order,
-    matrix,
-    squeeze_time_bin,
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.alignment import matching_order
+from brainscore_vision.metric_helpers.arrays.geometry import (
+    correlation_distances,
+    rdm_similarity,
+    rdm_similarity_draws,
 )
-from brainscore_vision.metric_helpers.arrays import correlation_distances, rdm_similarity
+from brainscore_vision.metric_helpers.bootstrap_error import declare_no_error
+from brainscore_vision.metric_helpers.rdms import (
+    OTHER,
+    RDM,
+    RDMSimilarity,
+    Responses,
+    SquareRDM,
+    is_square,
+    read_responses,
+    read_square,
+)
+from brainscore_vision.metric_helpers.transformations import CrossValidation
 
-OTHER = "_other"  # suffix of the second dimension of a square assembly, and of the coordinates along it
+NO_ERROR = "resampling stimuli takes longer than the score: ask half_sample_interval of metric_helpers.intervals for it"
 
-
-class RDM:
-    """Compute a representational dissimilarity matrix.
-
-    Parameters
-    ----------
-    neuroid_dim : str
-        The dimension that patterns extend along; the other one is that of the stimuli.
-    """
-
-    def __init__(self, neuroid_dim: str = "neuroid") -> None:
-        self._neuroid_dim = neuroid_dim
-
-    def __call__(self, assembly: Any) -> DataAssembly:
-        """Compute ``1 - corr`` of the patterns of all pairs of stimuli.
-
-        Parameters
-        ----------
-        assembly : NeuroidAssembly, dims (presentation, neuroid)
-
-        Returns
-        -------
-        DataAssembly, dims (presentation, presentation_other)
-            In [0, 2], with the coordinates of presentation on the first dimension and, with the suffix ``_other``, on
-            the second. (xarray no longer supports two dimensions of one name.)
-
-        Raises
-        ------
-        AssemblyError
-            If there are other dimensions, or NaN that is not in neuroids that are NaN throughout.
-        """
-        assembly = squeeze_time_bin(assembly)
-        stimulus_dims = [str(dim) for dim in assembly.dims if dim != self._neuroid_dim]
-        if len(stimulus_dims) != 1:
-            raise AssemblyError(
-                f"An RDM needs one dimension beside {self._neuroid_dim!r}; the assembly has {tuple(assembly.dims)}."
-            )
-        (dim,) = stimulus_dims
-        values = matrix(assembly, [dim, self._neuroid_dim], role="given")
-        empty = np.isnan(values).all(axis=0)
-        values = values[:, ~empty]
-        if not np.isfinite(values).all() or values.shape[1] == 0:
-            broken = int((~np.isfinite(values)).any(axis=0).sum())
-            raise AssemblyError(
-                f"Patterns must be finite, but {broken} of {len(empty)} neuroids have NaN or infinite values for some "
-                f"stimuli and {int(empty.sum())} for all. Drop them before scoring."
-            )
-        coords = coords_along(assembly, dim)
-        other = {f"{name}{OTHER}": (f"{dim}{OTHER}", labels) for name, (_, labels) in coords.items()}
-        return DataAssembly(correlation_distances(values), coords={**coords, **other}, dims=[dim, f"{dim}{OTHER}"])
-
-
-class RDMSimilarity:
-    """Compare two dissimilarity matrices.
-
-    Parameters
-    ----------
-    comparison_coord : str
-        Coordinate on the first dimension by which stimuli are aligned.
-    """
-
-    def __init__(self, comparison_coord: str = "stimulus_id") -> None:
-        self._comparison_coord = comparison_coord
-
-    def __call__(self, rdm_assembly1: Any, rdm_assembly2: Any) -> Score:
-        """Compute the Spearman correlation above the diagonal.
-
-        Parameters
-        ----------
-        rdm_assembly1, rdm_assembly2 : DataAssembly, square
-            Dissimilarities with the comparison coordinate on the first dimension; the second is in the same order.
-
-        Returns
-        -------
-        Score
-            0-d, in [-1, 1]. NaN if a stimulus has no defined dissimilarity (its pattern is constant):
-            ``undefined_stimuli`` in attrs names them.
-
-        Raises
-        ------
-        AssemblyError
-            If a matrix is not square or stimuli differ.
-        """
-        ids = [self._stimuli(rdm) for rdm in (rdm_assembly1, rdm_assembly2)]
-        order = matching_order(ids[1], ids[0], what=self._comparison_coord)
-        first = np.asarray(rdm_assembly1.values, dtype=np.float64)[np.ix_(order, order)]
-        second = np.asarray(rdm_assembly2.values, dtype=np.float64)
-        score = Score(rdm_similarity(first, second))
-        score.attrs["n_stimuli"] = len(order)
-        undefined = np.isnan(first).all(axis=1) | np.isnan(second).all(axis=1)
-        if undefined.any():
-            score.attrs["undefined_stimuli"] = [str(name) for name in ids[1][undefined]]
-        return score
-
-    def _stimuli(self, rdm: Any) -> Any:
-        if rdm.ndim != 2 or rdm.shape[0] != rdm.shape[1]:
-            raise AssemblyError(f"A dissimilarity matrix is square; this assembly has {dict(rdm.sizes)}.")
-        return coordinate(rdm, self._comparison_coord)
+__all__ = ["OTHER", "RDM", "RDMCrossValidated", "RDMMetric", "RDMSimilarity"]
 
 
 class RDMMetric(Metric):
@@ -147,8 +66,14 @@ class RDMMetric(Metric):
         As for `RDMSimilarity`.
     """
 
-    def __init__(self, neuroid_dim: str = "neuroid", comparison_coord: str = "stimulus_id") -> None:
+    quantity: ClassVar = "correlation"
+
+    def __init__(
+        self, neuroid_dim: str = Defaults.neuroid_dim, comparison_coord: str = Defaults.stimulus_coord
+    ) -> None:
         self._neuroid_dim = neuroid_dim
+        self._comparison_coord = comparison_coord
+        # Benchmarks written for the published system call these two.
         self._rdm = RDM(neuroid_dim=neuroid_dim)
         self._similarity = RDMSimilarity(comparison_coord=comparison_coord)
 
@@ -157,19 +82,101 @@ class RDMMetric(Metric):
 
         Parameters
         ----------
-        assembly1, assembly2 : NeuroidAssembly, dims (presentation, neuroid)
-            Responses to the same stimuli; neuroids may differ. A `time_bin` of length one is dropped.
+        assembly1, assembly2 : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly, square
+            Responses to the same stimuli, of any neuroids, or their dissimilarities. A `time_bin` of length one is
+            dropped.
 
         Returns
         -------
         Score
-            0-d, in [-1, 1]. Attrs: ``n_stimuli``, ``n_neuroids`` (of `assembly2`), see also `RDMSimilarity`.
+            0-d, in [-1, 1]; NaN if dissimilarities are constant or undefined. Attrs: ``n_stimuli``, ``n_neuroids`` (of
+            `assembly2`, unless that is square), ``quantity``, ``error`` (NaN; there is one on request from
+            `brainscore_vision.metric_helpers.intervals.half_sample_interval`); ``undefined_stimuli`` names those with
+            a constant pattern, ``neuroids_left_out`` the neuroids of `assembly2` that are NaN throughout.
 
         Raises
         ------
         AssemblyError
-            If stimuli or dimensions differ, or values are NaN.
+            If stimuli or dimensions differ, or values are NaN otherwise.
         """
-        score = self._similarity(self._rdm(assembly1), self._rdm(assembly2))
-        score.attrs["n_neuroids"] = assembly2.sizes[self._neuroid_dim]
+        first, second, notes = self.dissimilarities(assembly1, assembly2)
+        score = Score(rdm_similarity(first, second))
+        score.attrs.update(notes)
+        return declare_no_error(score, NO_ERROR)
+
+    def dissimilarities(self, assembly1: Any, assembly2: Any) -> tuple[Any, Any, dict[str, Any]]:
+        """Return both matrices in the order of `assembly2`, shape (n_stimuli, n_stimuli), and entries for attrs."""
+        sides = [self._read(assembly, role) for assembly, role in ((assembly1, "source"), (assembly2, "target"))]
+        order = matching_order(sides[1].stimuli, sides[0].stimuli, what=self._comparison_coord)
+        first, second = _matrix(sides[0], order), _matrix(sides[1], np.arange(len(order)))
+        notes = {"n_stimuli": len(order), **sides[1].notes, "quantity": self.quantity}
+        asymmetries = [side.notes["asymmetry"] for side in sides if "asymmetry" in side.notes]
+        if asymmetries:
+            notes["asymmetry"] = max(asymmetries)
+        undefined = np.zeros(len(order), dtype=bool)
+        for values in (first, second):
+            if len(order) > 1 and np.isnan(values).any():
+                undefined |= np.isnan(values).sum(axis=1) >= len(order) - 1
+        if undefined.any():
+            notes["undefined_stimuli"] = [str(name) for name in sides[1].stimuli[undefined]]
+        return first, second, notes
+
+    def _read(self, assembly: Any, role: str) -> Responses | SquareRDM:
+        if is_square(assembly, self._neuroid_dim):
+            return read_square(assembly, stimulus_coord=self._comparison_coord)
+        return read_responses(assembly, role=role, neuroid_dim=self._neuroid_dim, stimulus_coord=self._comparison_coord)
+
+
+class RDMCrossValidated(Metric):
+    """Compare dissimilarity matrices on parts of the stimuli, by default ten times 90 % of them.
+
+    Nothing is fitted; the parts show how much the score depends on which stimuli there are. They share most stimuli, so
+    the standard error over splits understates that; see `brainscore_vision.metric_helpers.intervals` for one that
+    does not.
+
+    Parameters
+    ----------
+    neuroid_dim, comparison_coord
+        As for `RDMMetric`.
+    crossvalidation_kwargs : dict or None
+        Arguments of `CrossValidation`; the test parts are compared. By default ``test_size=0.9``.
+    """
+
+    quantity: ClassVar = "correlation"
+
+    def __init__(
+        self,
+        neuroid_dim: str = Defaults.neuroid_dim,
+        comparison_coord: str = Defaults.stimulus_coord,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._metric = RDMMetric(neuroid_dim=neuroid_dim, comparison_coord=comparison_coord)
+        kwargs = dict(crossvalidation_kwargs or {})
+        if kwargs.get("train_size") is None and not kwargs.get("kfold"):
+            kwargs = {"test_size": 0.9, **kwargs}
+        self._cross_validation = CrossValidation(**kwargs)
+
+    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
+        """Compare; parameters as for `RDMMetric`.
+
+        Returns
+        -------
+        Score
+            0-d, the mean over splits, in [-1, 1]. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error of
+            the mean over splits), ``seed``, ``stratified_by``, and those of `RDMMetric`.
+        """
+        first, second, notes = self._metric.dissimilarities(assembly1, assembly2)
+        plan = self._cross_validation.plan(assembly2)
+        parts = [test for _, test in plan.presentations(assembly2)]
+        values = rdm_similarity_draws(first, second, parts)
+        raw = Score(values, coords={"split": ("split", np.arange(len(values)))}, dims=["split"])
+        score = Score(values.mean())
+        score.attrs.update(raw=raw, error=float(values.std() / np.sqrt(len(values))), **plan.notes, **notes)
         return score
+
+
+def _matrix(side: Responses | SquareRDM, order: Any) -> Any:
+    moved = not np.array_equal(order, np.arange(len(order)))
+    if isinstance(side, SquareRDM):
+        return side.values[np.ix_(order, order)] if moved else side.values
+    return correlation_distances(side.values[order] if moved else side.values)

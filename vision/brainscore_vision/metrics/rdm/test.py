@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
+from sklearn.model_selection import StratifiedShuffleSplit
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
@@ -37,7 +38,9 @@ def test_equals_scipy_whatever_the_order(pair):
     order = np.random.default_rng(1).permutation(20)
     score = load_metric("rdm")(assembly(x).isel(presentation=order), assembly(y))
     assert float(score) == pytest.approx(expected, abs=1e-12)
-    assert score.attrs == {"n_stimuli": 20, "n_neuroids": 30}
+    assert np.isnan(score.attrs.pop("error"))
+    assert "half_sample_interval" in score.attrs.pop("error_nan_reason")
+    assert score.attrs == {"n_stimuli": 20, "n_neuroids": 30, "quantity": "correlation"}
 
 
 def test_identical_assemblies_score_one(pair):
@@ -96,3 +99,112 @@ def test_time_bins_must_be_selected(pair):
     with pytest.raises(AssemblyError, match="time_bin"):
         load_metric("rdm")(given, flat)
     assert float(load_metric("rdm")(given.isel(time_bin=[1]), flat)) == pytest.approx(1)
+
+
+class TestReadyMade:
+    """Square assemblies of dissimilarities, on either side."""
+
+    @pytest.fixture
+    def score(self, pair):
+        return float(load_metric("rdm")(*(assembly(values) for values in pair)))
+
+    def test_on_either_side_or_both(self, pair, score):
+        x, y = (assembly(values) for values in pair)
+        for one, two in ((RDM()(x), y), (x, RDM()(y)), (RDM()(x), RDM()(y))):
+            found = load_metric("rdm")(one, two)
+            assert float(found) == pytest.approx(score, abs=1e-12)
+            assert found.attrs["n_stimuli"] == 20
+            assert ("n_neuroids" in found.attrs) == ("neuroid" in two.dims)
+
+    def test_orders_of_rows_and_of_columns(self, pair, score):
+        rdm = RDM()(assembly(pair[0]))
+        rng = np.random.default_rng(0)
+        rows, columns = rng.permutation(20), rng.permutation(20)
+        both = rdm.isel(presentation=rows, presentation_other=columns)
+        assert float(load_metric("rdm")(both, assembly(pair[1]))) == pytest.approx(score, abs=1e-12)
+
+    def test_columns_without_names_follow_the_rows(self, pair, score):
+        order = np.random.default_rng(0).permutation(20)
+        rdm = RDM()(assembly(pair[0]))
+        values = rdm.values[np.ix_(order, order)]
+        ids = rdm["stimulus_id"].values[order]
+        plain = DataAssembly(values, coords={"stimulus_id": ("presentation", ids)}, dims=["presentation", "column"])
+        assert float(load_metric("rdm")(plain, assembly(pair[1]))) == pytest.approx(score, abs=1e-12)
+
+    @pytest.mark.filterwarnings("ignore:Duplicate dimension names")
+    def test_published_layout_with_one_name_for_both_dimensions(self, pair, score):
+        rdm = RDM()(assembly(pair[0]))
+        coords = {name: ("presentation", rdm[name].values) for name in ("stimulus_id", "object_name")}
+        twice = NeuroidAssembly(rdm.values, coords=coords, dims=["presentation", "presentation"])
+        assert float(load_metric("rdm")(twice, assembly(pair[1]))) == pytest.approx(score, abs=1e-12)
+        assert float(load_metric("rdm")(twice, twice)) == pytest.approx(1)
+        assert float(load_metric("rdm_cv")(twice, twice)) == pytest.approx(1)
+
+    def test_similarities_are_refused(self, pair):
+        rdm = RDM()(assembly(pair[0]))
+        with pytest.raises(AssemblyError, match="1 - similarities"):
+            load_metric("rdm")(rdm.copy(data=1 - rdm.values), assembly(pair[1]))
+
+    def test_halves_that_differ_are_averaged_and_named(self, pair, score):
+        rdm = RDM()(assembly(pair[0]))
+        shift = np.triu(np.full((20, 20), 0.25), 1)
+        found = load_metric("rdm")(rdm.copy(data=rdm.values + shift - shift.T), assembly(pair[1]))
+        assert float(found) == pytest.approx(score, abs=1e-12)
+        assert found.attrs["asymmetry"] == pytest.approx(0.5)
+
+    def test_missing_pairs_are_refused_but_a_missing_stimulus_is_named(self, pair):
+        rdm = RDM()(assembly(pair[0]))
+        values = rdm.values.copy()
+        values[3, 5] = np.nan
+        with pytest.raises(AssemblyError, match="2 dissimilarities are NaN"):
+            load_metric("rdm")(rdm.copy(data=values), assembly(pair[1]))
+        values[3] = values[:, 3] = np.nan
+        found = load_metric("rdm")(rdm.copy(data=values), assembly(pair[1]))
+        assert np.isnan(float(found))
+        assert found.attrs["undefined_stimuli"] == ["s03"]
+
+    def test_other_stimuli_raise(self, pair):
+        rdm = RDM()(assembly(pair[0])).isel(presentation=range(19), presentation_other=range(19))
+        with pytest.raises(AssemblyError, match="'s19'"):
+            load_metric("rdm")(rdm, assembly(pair[1]))
+
+
+class TestCrossValidated:
+    def test_equals_the_metric_on_test_parts(self, pair):
+        x, y = (assembly(values) for values in pair)
+        order = np.random.default_rng(1).permutation(20)
+        score = load_metric("rdm_cv")(x.isel(presentation=order), y)
+        splits = StratifiedShuffleSplit(10, test_size=0.9, random_state=1).split(np.zeros(20), [0] * 20)
+        parts = [test for _, test in splits]
+        expected = [
+            spearmanr(pdist(pair[0][part], "correlation"), pdist(pair[1][part], "correlation"))[0] for part in parts
+        ]
+        np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-12)
+        assert score.attrs["raw"].dims == ("split",)
+        assert float(score) == pytest.approx(np.mean(expected))
+        assert score.attrs["error"] == pytest.approx(np.std(expected) / np.sqrt(10))
+        assert (score.attrs["n_stimuli"], score.attrs["n_neuroids"], score.attrs["seed"]) == (20, 30, 1)
+        assert score.attrs["quantity"] == "correlation"
+
+    def test_ready_made(self, pair):
+        x, y = (assembly(values) for values in pair)
+        expected = float(load_metric("rdm_cv")(x, y))
+        assert float(load_metric("rdm_cv")(RDM()(x), y)) == pytest.approx(expected, abs=1e-12)
+        assert float(load_metric("rdm_cv")(x, RDM()(y))) == pytest.approx(expected, abs=1e-12)
+
+    def test_arguments_of_the_splits(self, pair):
+        x, y = (assembly(values) for values in pair)
+        kwargs = {"splits": 3, "train_size": 0.5, "stratification_coord": None, "random_state": 4}
+        score = load_metric("rdm_cv", crossvalidation_kwargs=kwargs)(x, y)
+        assert score.attrs["raw"].sizes == {"split": 3}
+        assert load_metric("rdm_cv", crossvalidation_kwargs={"kfold": True, "splits": 5})(x, y).attrs["raw"].sizes == {
+            "split": 5
+        }
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 3), (2, 3), (3, 1), (3, 2), (3, 3)])
+def test_small_shapes(n, m):
+    values = np.random.default_rng(0).normal(size=(n, m))
+    score = load_metric("rdm")(assembly(values), assembly(values))
+    assert np.isnan(float(score)) or float(score) == pytest.approx(1)
+    assert np.isnan(float(score)) == (n < 3 or m == 1)

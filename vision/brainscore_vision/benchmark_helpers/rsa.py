@@ -1,0 +1,141 @@
+"""Provide the standard design of RSA benchmarks: geometry of a model against that of each subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from brainscore_core.benchmarks import BenchmarkBase, ceil_score
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_vision.benchmark_helpers.neural_common import _describe, _record, _timebins
+from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
+from brainscore_vision.metric_helpers.arrays.jackknife import mean_error
+from brainscore_vision.metric_helpers.rdms import RDM, RDMSimilarity, is_square
+from brainscore_vision.metric_helpers.rsa import RSACeiling, split_subjects
+
+__all__ = ["RSABenchmark"]
+
+
+class RSABenchmark(BenchmarkBase):
+    """Show stimuli to a model, compare its dissimilarities with those of each subject, and divide by a ceiling.
+
+    Score: ``mean_s similarity(rdm(model), rdm(subject s)) / ceiling``. Nothing is fitted, so there is no training part:
+    give all stimuli.
+
+    Parameters
+    ----------
+    identifier : str
+        Unique name, equal to the registry key, such as ``'Allen2022_fmri.IT-rdm'``.
+    version : int
+        Grows with every change that changes scores.
+    assembly : NeuroidAssembly or LazyLoad
+        Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
+        the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject).
+    region : str
+        Where the model is recorded.
+    visual_degrees : float
+        Width of the stimuli in the experiment, degrees of visual angle.
+    number_of_trials : int
+        How often each stimulus is shown to the model.
+    bibtex : str
+        Reference of the experiment.
+    ceiler : callable, optional
+        From the assembly to a `Score`; None takes `RSACeiling`, whose upper bound no model exceeds.
+    parent : str, optional
+        Node of the hierarchy; None takes the region.
+    rdm : callable, optional
+        From an assembly of responses to what `similarity` compares; None takes `RDM`. Ready-made dissimilarities do not
+        pass through it.
+    similarity : callable, optional
+        ``similarity(model, subject)`` returns a Score; None takes `RDMSimilarity`.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        version: int,
+        assembly: Any,
+        region: str,
+        visual_degrees: float,
+        number_of_trials: int,
+        bibtex: str,
+        ceiler: Callable[[Any], Any] | None = None,
+        parent: str | None = None,
+        rdm: Callable[[Any], Any] | None = None,
+        similarity: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
+        estimate = ceiler or RSACeiling()
+        super().__init__(
+            identifier=identifier,
+            ceiling_func=lambda: estimate(squeeze_single_timebin(self._assembly)),
+            version=version,
+            parent=parent or region,
+            bibtex=bibtex,
+        )
+        self._assembly = assembly
+        self.region = region
+        self._visual_degrees = visual_degrees
+        self._number_of_trials = number_of_trials
+        self._rdm = rdm or RDM()
+        self._similarity = similarity or RDMSimilarity()
+
+    @cached_property
+    def timebins(self) -> list[tuple[Any, Any]]:
+        """The windows to record, ms after stimulus onset."""
+        return _timebins(None, self._assembly)
+
+    def __call__(self, candidate: Any) -> Score:
+        """Score a candidate.
+
+        Parameters
+        ----------
+        candidate : BrainModel
+            Whom to record from.
+
+        Returns
+        -------
+        Score
+            0-d. Attributes: ``raw`` (mean over subjects; its ``raw`` has dims (subject), its ``subject_scores`` the
+            same as a list, its ``error`` is the standard error over subjects), ``ceiling``, ``error``, ``n_stimuli``,
+            ``n_neuroids``, ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model says which it used.
+
+        Raises
+        ------
+        CeilingError
+            If the recordings have no usable ceiling.
+        """
+        candidate.start_recording(self.region, time_bins=self.timebins)
+        source = _record(
+            candidate, self._assembly, self._visual_degrees, self._number_of_trials, identifier=self.identifier
+        )
+        score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
+        # Ready-made dissimilarities have no neuroids; the model's are counted then.
+        counted = self._assembly if "neuroid" in self._assembly.dims else source
+        _describe(score, candidate, self.region, [self._assembly, counted], self._number_of_trials)
+        return score
+
+    def _raw(self, model: Any) -> Score:
+        subjects = split_subjects(squeeze_single_timebin(self._assembly))
+        parts = [part if is_square(part) else self._rdm(part) for part in subjects.values()]
+        similarities = [self._similarity(model, part) for part in parts]
+        values = np.array([float(similarity) for similarity in similarities])
+        if np.isnan(values).any():
+            names = [str(name) for name, value in zip(subjects, values, strict=True) if np.isnan(value)]
+            raise AssemblyError(
+                f"The similarity of the model and the subjects {names} is undefined, such as for constant patterns; "
+                "drop those stimuli or subjects from the assembly."
+            )
+        raw = Score(values.mean())
+        raw.attrs["raw"] = Score(values, coords={"subject": ("subject", list(subjects))}, dims=["subject"])
+        raw.attrs.update(subject_scores=values.tolist(), n_subjects=len(values))
+        error = mean_error(values)
+        if np.isfinite(error):
+            raw.attrs["error"] = error
+        quantity = getattr(similarities[0], "attrs", {}).get("quantity")
+        if quantity is not None:
+            raw.attrs["quantity"] = quantity
+        return raw

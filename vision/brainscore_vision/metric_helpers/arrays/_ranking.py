@@ -1,0 +1,133 @@
+"""Sort and rank millions of numbers exactly, faster than by sorting indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Ranking", "sort_order"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_SMALL = 2**14  # below this, sorting indices costs nothing worth saving
+_REPAIRABLE = 8  # more than one in so many out of order: sort anew rather than repair
+_SIGN = np.uint64(1 << 63)
+
+
+def sort_order(values: ArrayLike) -> Indices:
+    """Return the positions of numbers from the smallest to the largest.
+
+    Sorting numbers is about twice as fast as sorting their positions. So each number and its position are packed into
+    one 64-bit key, as many leading bits of the number as fit, and keys are sorted. The few numbers that differ only in
+    the bits cut off are then put right, so the order is exact.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        Without NaN.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        ``values[result]`` does not decrease; the order among equal numbers is arbitrary but the same every time.
+
+    Examples
+    --------
+    >>> sort_order([0.3, -1.0, 0.2])
+    array([1, 2, 0])
+    """
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if len(array) < _SMALL:
+        return np.argsort(array, kind="stable")
+    sortable = _sortable_bits(array)
+    sortable -= sortable.min()
+    position_bits = (len(array) - 1).bit_length()
+    cut = max(0, int(sortable.max()).bit_length() + position_bits - 64)
+    keys = ((sortable >> np.uint64(cut)) << np.uint64(position_bits)) | np.arange(len(array), dtype=np.uint64)
+    keys.sort()
+    order = (keys & np.uint64((1 << position_bits) - 1)).astype(np.intp)
+    if not cut:
+        return order
+    ordered = array[order]
+    if not (ordered[1:] < ordered[:-1]).any():
+        return order
+    keys >>= np.uint64(position_bits)
+    alike = keys[1:] == keys[:-1]
+    doubtful = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
+    if len(doubtful) * _REPAIRABLE > len(array):
+        return np.argsort(array, kind="stable")
+    order[doubtful] = order[doubtful][np.lexsort((ordered[doubtful], keys[doubtful]))]
+    return order
+
+
+def _sortable_bits(array: Floats) -> NDArray[np.uint64]:
+    """Map floats to whole numbers of the same order; -0.0 and 0.0 to the same."""
+    bits = (array + 0.0).view(np.int64)
+    negative = bits >> 63  # all ones or all zeros
+    flipped: NDArray[np.uint64] = bits.view(np.uint64) ^ (negative.view(np.uint64) | _SIGN)
+    return flipped
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The order of numbers, from which ranks follow for any repetition counts of them without sorting again.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n,)
+        Positions from the smallest number to the largest.
+    starts : ndarray of int, shape (n_distinct,), or None
+        Where in `order` each distinct number begins; None if all are distinct.
+    """
+
+    order: Indices
+    starts: Indices | None
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> Ranking:
+        """Rank numbers; shape (n,), without NaN."""
+        array = np.asarray(values, dtype=np.float64)
+        order = sort_order(array)
+        ordered = array[order]
+        differs = ordered[1:] != ordered[:-1]
+        starts = None if differs.all() else np.flatnonzero(np.concatenate(([True], differs)))
+        return cls(order=order, starts=starts)
+
+    def ranks(self) -> Floats:
+        """Return ranks from 1, shape (n,); equal numbers share the mean of their ranks."""
+        n = len(self.order)
+        result = np.empty(n)
+        if self.starts is None:
+            result[self.order] = np.arange(1.0, n + 1.0)
+        else:
+            ends = np.append(self.starts[1:], n)
+            result[self.order] = np.repeat(0.5 * (self.starts + ends + 1), ends - self.starts)
+        return result
+
+    def weighted_ranks(self, counts: Floats) -> Floats:
+        """Return the ranks that the numbers have when each occurs several times or not at all.
+
+        Parameters
+        ----------
+        counts : ndarray, shape (n,)
+            How often each number occurs, 0 or more.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Of numbers that do not occur, a number without meaning.
+        """
+        ordered = counts[self.order]
+        if self.starts is None:
+            ends = np.cumsum(ordered)
+            middle = ends - 0.5 * (ordered - 1.0)
+        else:
+            sizes = np.add.reduceat(ordered, self.starts)
+            lengths = np.diff(np.append(self.starts, len(ordered)))
+            middle = np.repeat(np.cumsum(sizes) - 0.5 * (sizes - 1.0), lengths)
+        result = np.empty(len(ordered))
+        result[self.order] = middle
+        return result

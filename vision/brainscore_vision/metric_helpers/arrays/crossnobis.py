@@ -1,0 +1,173 @@
+"""Compute distances between response patterns from repeated measurements, without the bias that noise adds to them.
+
+Noise makes patterns differ, so distances between measured patterns are too long. The product of differences that were
+measured independently has no such bias (Walther et al. 2016): with the pattern ``b_im`` of stimulus i in repetition m,
+
+    ``d_ij = mean over m != n of (b_im - b_jm)^T S^-1 (b_in - b_jn) / n_neuroids``
+
+where S is the covariance of the noise, or the identity. Distances of stimuli with equal patterns are zero on average,
+hence negative about half of the time.
+
+References
+----------
+Walther et al. (2016), Reliability of dissimilarity measures, doi:10.1016/j.neuroimage.2015.12.012.
+Diedrichsen et al. (2021), Comparing representational geometries using whitened unbiased-distance-matrix similarity,
+doi:10.51628/001c.27664.
+Schaefer & Strimmer (2005), A shrinkage approach to large-scale covariance matrix estimation,
+doi:10.2202/1544-6115.1175.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["distance_product", "noise_covariance", "unbiased_distances", "whiten"]
+
+Floats = NDArray[np.float64]
+
+
+def unbiased_distances(responses: ArrayLike, present: ArrayLike | None = None) -> Floats:
+    """Compute squared distances from products across repetitions, per neuroid.
+
+    Parameters
+    ----------
+    responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
+        Finite where present; at least two repetitions. Whiten them for distances in units of noise.
+    present : array-like of bool, shape (n_repetitions, n_stimuli), or None
+        Whether a stimulus was shown in a repetition; None if all were.
+
+    Returns
+    -------
+    ndarray, shape (n_stimuli, n_stimuli)
+        Symmetric, zero on the diagonal, of either sign; NaN for pairs without two different repetitions.
+
+    Notes
+    -----
+    The sum of products over different repetitions is the product of the sums minus the sum of the products within each
+    repetition, so no pair of repetitions is gone through.
+    """
+    values = np.asarray(responses, dtype=np.float64)
+    n_repetitions, n_stimuli, n_neuroids = values.shape
+    shown = np.ones((n_repetitions, n_stimuli), dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    counts = shown.astype(np.float64)
+    values = np.where(shown[:, :, None], values, 0.0)
+    # A shift of all patterns changes no distance; small differences of large numbers would lose digits.
+    centre = values.sum(axis=(0, 1)) / max(1.0, counts.sum())
+    values = np.where(shown[:, :, None], values - centre, 0.0)
+    total = values.sum(axis=0)
+    products = total @ total.T
+    for repetition in values:
+        products -= repetition @ repetition.T
+    pairs = counts.sum(axis=0)[:, None] * counts.sum(axis=0) - counts.T @ counts
+    with np.errstate(divide="ignore", invalid="ignore"):  # pairs without repetitions are NaN
+        moments = np.where(pairs > 0, products / pairs, np.nan)
+    own = np.diagonal(moments)
+    distances: Floats = (own[:, None] + own - 2.0 * moments) / n_neuroids
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def noise_covariance(
+    responses: ArrayLike, present: ArrayLike | None = None, *, kind: Literal["shrinkage", "diagonal"] = "shrinkage"
+) -> tuple[Floats, float]:
+    """Estimate the covariance of the noise from how repetitions differ from their mean.
+
+    Parameters
+    ----------
+    responses, present
+        As for `unbiased_distances`.
+    kind : {'shrinkage', 'diagonal'}
+        Shrink the covariances between neuroids towards zero by the amount that minimises the expected squared error
+        (Schaefer & Strimmer 2005), or set them to zero.
+
+    Returns
+    -------
+    covariance : ndarray, shape (n_neuroids, n_neuroids)
+    shrinkage : float
+        Part of the covariances that is taken away, in [0, 1].
+    """
+    values = np.asarray(responses, dtype=np.float64)
+    shown = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    counts = shown.sum(axis=0)
+    means = np.where(shown[:, :, None], values, 0.0).sum(axis=0) / np.maximum(counts, 1)[:, None]
+    residuals = (values - means)[shown]
+    freedom = int((counts[counts > 0] - 1).sum())
+    if freedom < 1:
+        raise ValueError("The noise can be told from the signal only if a stimulus was shown at least twice.")
+    covariance: Floats = residuals.T @ residuals / freedom
+    if kind == "diagonal":
+        return np.diag(np.diagonal(covariance)), 1.0
+    squares = residuals**2
+    variance_of_entries = (squares.T @ squares / freedom - covariance**2) / freedom
+    off = ~np.eye(len(covariance), dtype=bool)
+    spread = float((covariance[off] ** 2).sum())
+    shrinkage = float(np.clip(variance_of_entries[off].sum() / spread, 0.0, 1.0)) if spread > 0 else 1.0
+    covariance[off] *= 1.0 - shrinkage
+    return covariance, shrinkage
+
+
+def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:
+    """Multiply patterns with an inverse root of a covariance, so that noise of that covariance becomes white.
+
+    Parameters
+    ----------
+    responses : array-like, shape (..., n_neuroids)
+    covariance : array-like, shape (n_neuroids, n_neuroids)
+        Positive definite.
+
+    Returns
+    -------
+    ndarray, shape (..., n_neuroids)
+
+    Raises
+    ------
+    ValueError
+        If the covariance is singular, such as for a neuroid without noise.
+    """
+    from scipy.linalg import solve_triangular  # loading it takes longer than most metrics
+
+    values = np.asarray(responses, dtype=np.float64)
+    try:
+        root = np.linalg.cholesky(np.asarray(covariance, dtype=np.float64))
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "The covariance of the noise is singular, such as for neuroids without any noise; leave them out, or use "
+            "distances that are not weighted by noise."
+        ) from error
+    flat = values.reshape(-1, values.shape[-1])
+    whitened: Floats = solve_triangular(root, flat.T, lower=True).T.reshape(values.shape)
+    return whitened
+
+
+def distance_product(first: ArrayLike, second: ArrayLike, *, whitened: bool = False, centred: bool = False) -> float:
+    """Compute the inner product of two sets of distances over all pairs of stimuli.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_stimuli, n_stimuli)
+        Symmetric.
+    whitened : bool
+        Weight by the inverse covariance of estimated distances, ``V^-1`` (Diedrichsen et al. 2021): errors of pairs
+        that share a stimulus are correlated. For equal noise of all stimuli, V is up to a factor ``2 I + A^T A`` with
+        the incidence matrix A of stimuli and pairs, whose inverse is known in closed form.
+    centred : bool
+        Subtract the mean over pairs from both first.
+
+    Returns
+    -------
+    float
+    """
+    one, two = (np.asarray(square, dtype=np.float64) for square in (first, second))
+    n = len(one)
+    off = ~np.eye(n, dtype=bool)
+    means = [float(square[off].mean()) if centred and n > 1 else 0.0 for square in (one, two)]
+    one, two = (np.where(off, square - mean, 0.0) for square, mean in zip((one, two), means, strict=True))
+    plain = float(np.vdot(one, two)) / 2.0
+    if not whitened:
+        return plain
+    sums = [square.sum(axis=1) for square in (one, two)]
+    shared = float(sums[0] @ sums[1]) - float(sums[0].sum() * sums[1].sum()) / (2.0 * n)
+    return (plain - shared / n) / 2.0

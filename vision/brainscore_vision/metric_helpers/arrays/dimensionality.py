@@ -1,0 +1,93 @@
+"""Estimate how many neuroids represent each factor of variation of the stimuli."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["factor_dimensions", "factor_scores"]
+
+Floats = NDArray[np.float64]
+
+
+def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Floats:
+    """Compute the share of the variance that pairs of stimuli that agree in a factor have in common.
+
+    ``score_f = sum_j cov_f(a_j, b_j) / sum_j var(a_j, b_j)``: the covariance of neuroid j over the pairs (a, b) of
+    factor f around the mean of both members, the variance over all stimuli (Esser et al. 2020, equation 13).
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_pairs, n_neuroids)
+        Responses to both members of each pair.
+    members : array-like of bool, shape (n_factors, n_pairs)
+        Which pairs agree in which factor; at least one each.
+
+    Returns
+    -------
+    ndarray, shape (n_factors,)
+        In [-1, 1] for a single factor; with several, whose variances differ from the total, a little beyond. NaN if
+        responses are constant. Unchanged by rotations, shifts and scaling of all responses.
+
+    References
+    ----------
+    Esser, Rombach & Ommer (2020), A disentangling invertible interpretation network, arXiv:2004.13166.
+    """
+    a = np.array(first, dtype=np.float64)
+    b = np.array(second, dtype=np.float64)
+    chosen = np.asarray(members, dtype=bool)
+    if a.shape != b.shape or a.ndim != 2 or chosen.shape[1:] != a.shape[:1]:
+        raise ValueError(
+            f"Expected pairs of shape (n_pairs, n_neuroids) twice and (n_factors, n_pairs); got {a.shape}, {b.shape} "
+            f"and {chosen.shape}."
+        )
+    if not chosen.any(axis=1).all():
+        raise ValueError(f"{int((~chosen.any(axis=1)).sum())} factors have no pair.")
+    mean = 0.5 * (a.mean(axis=0) + b.mean(axis=0))
+    # The size that rounding errors have, before centring.
+    size = float(np.vdot(a, a) + np.vdot(b, b))
+    a -= mean
+    b -= mean
+    total = float(np.vdot(a, a) + np.vdot(b, b)) / (2 * len(a))
+    if total <= 1e-26 * size / (2 * len(a)):
+        return np.full(len(chosen), np.nan)
+    weights = chosen / chosen.sum(axis=1, keepdims=True)
+    middles = 0.5 * (weights @ (a + b))
+    products = weights @ np.einsum("ij,ij->i", a, b)
+    scores: Floats = (products - np.einsum("ij,ij->i", middles, middles)) / total
+    return scores
+
+
+def factor_dimensions(scores: ArrayLike, n_neuroids: int) -> NDArray[np.int64]:
+    """Divide neuroids among factors and a residual in proportion to the exponentials of their scores.
+
+    ``N_f = floor(softmax(score)_f N)``; the residual, whose score is 1, gets what is left.
+
+    Parameters
+    ----------
+    scores : array-like, shape (n_factors,)
+        See `factor_scores`.
+    n_neuroids : int
+        N, at least 1.
+
+    Returns
+    -------
+    ndarray of int, shape (n_factors + 1,)
+        The last is that of the residual. They add up to N.
+
+    References
+    ----------
+    Esser et al. (2020), arXiv:2004.13166, equation 14; the residual's score is that of Islam et al. (2021), Shape or
+    texture: understanding discriminative features in CNNs, https://openreview.net/forum?id=NcFEZOi-rLa.
+
+    Examples
+    --------
+    >>> factor_dimensions([0.0, 1.0], 100)
+    array([15, 42, 43])
+    """
+    values = np.append(np.asarray(scores, dtype=np.float64), 1.0)
+    parts = np.exp(values - values.max())
+    parts /= parts.sum()
+    dimensions: NDArray[np.int64] = np.floor(parts * n_neuroids).astype(np.int64)
+    dimensions[-1] = n_neuroids - dimensions[:-1].sum()
+    return dimensions

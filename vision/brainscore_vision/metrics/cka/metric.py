@@ -1,0 +1,181 @@
+"""Score how alike two representations are by centered kernel alignment with a linear kernel.
+
+With the Gram matrices K and L of source and target over the same stimuli:
+
+    ``CKA = HSIC(K, L) / sqrt(HSIC(K, K) HSIC(L, L))``
+
+`cka` and `cka_cv` use the unbiased estimate of HSIC (Song et al. 2012), `cka_biased` the plain one, ``tr(K H L H)``,
+which grows towards 1 with the number of neuroids even for unrelated responses.
+
+- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order.
+- Output: Score in [-1, 1] (unbiased; about 0 for unrelated responses) or [0, 1] (biased).
+- Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;
+  duplicated sets of neuroids. Not of scaling single neuroids.
+- When: to compare geometry without fitting anything, where large distances shall count more than small ones (`rdm`
+  counts ranks).
+
+Published differences: the published unbiased `cka` adds 1e-12 to the denominator, so it tends to 0 for small responses
+(below about 1e-3) although alignment has no scale, and it gives 0 where it is undefined, here NaN. ``compat=True``
+gives the published number.
+
+References
+----------
+Kornblith, Norouzi, Lee & Hinton (2019), ICML, https://arxiv.org/abs/1905.00414. Song, Smola, Gretton, Bedo & Borgwardt
+(2012), Journal of Machine Learning Research 13, equation 5. Murphy, Zylberberg & Fyshe (2024),
+https://arxiv.org/abs/2405.01012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.alignment import matching_order
+from brainscore_vision.metric_helpers.arrays.cka import cka_jackknife, cka_parts, linear_hsic
+from brainscore_vision.metric_helpers.rdms import read_responses
+from brainscore_vision.metric_helpers.transformations import CrossValidation
+
+_COMPAT_EPSILON = 1e-12
+
+
+class CKA(Metric):
+    """Centered kernel alignment.
+
+    Parameters
+    ----------
+    comparison_coord : str
+        Coordinate by which stimuli are aligned.
+    unbiased : bool
+        Estimate HSIC without bias, which takes at least four stimuli.
+    compat : bool
+        Give the published number, see the module.
+    """
+
+    quantity: ClassVar = "share"
+
+    def __init__(
+        self, comparison_coord: str = Defaults.stimulus_coord, unbiased: bool = True, *, compat: bool = False
+    ) -> None:
+        self._comparison_coord = comparison_coord
+        self._unbiased = unbiased
+        self._compat = compat
+
+    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        assembly1, assembly2 : NeuroidAssembly, dims (presentation, neuroid)
+            Responses to the same stimuli, of any neuroids. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d; NaN if either side has no structure. Attrs: ``error`` (standard error over stimuli, by leaving out one
+            at a time; with at least five), ``n_stimuli``, ``n_neuroids`` (of `assembly2`), ``quantity``;
+            ``neuroids_left_out`` names the neuroids of `assembly2` that are NaN throughout.
+
+        Raises
+        ------
+        AssemblyError
+            If stimuli or dimensions differ, values are NaN otherwise, or there are too few stimuli.
+        """
+        first, second, notes = self.responses(assembly1, assembly2)
+        value, error = cka_jackknife(first, second, unbiased=self._unbiased)
+        if self._compat:
+            value = self.ratio(*linear_hsic(first, second, unbiased=self._unbiased))
+        score = Score(value)
+        if np.isfinite(error):
+            score.attrs["error"] = error
+        score.attrs.update(notes)
+        return score
+
+    def responses(self, assembly1: Any, assembly2: Any) -> tuple[Any, Any, dict[str, Any]]:
+        """Return the values of both, in the order of `assembly2`, and entries for attrs."""
+        first = read_responses(assembly1, role="source", stimulus_coord=self._comparison_coord)
+        second = read_responses(assembly2, role="target", stimulus_coord=self._comparison_coord)
+        order = matching_order(second.stimuli, first.stimuli, what=self._comparison_coord)
+        self.require_stimuli(len(order))
+        moved = not np.array_equal(order, np.arange(len(order)))
+        notes = {"n_stimuli": len(order), **second.notes, "quantity": self.quantity}
+        return first.values[order] if moved else first.values, second.values, notes
+
+    def ratio(self, xy: float, xx: float, yy: float) -> float:
+        """Divide HSIC by the roots of those of both sides."""
+        if self._compat and self._unbiased:
+            product = xx * yy
+            return xy / (np.sqrt(product) + _COMPAT_EPSILON) if product > 0 else 0.0
+        return xy / np.sqrt(xx) / np.sqrt(yy) if xx > 0 and yy > 0 else float("nan")
+
+    def require_stimuli(self, number: int) -> None:
+        """Refuse fewer stimuli than the estimate takes."""
+        fewest = 4 if self._unbiased else 2
+        if number < fewest:
+            kind = "unbiased" if self._unbiased else "biased"
+            raise AssemblyError(
+                f"The {kind} estimate of alignment needs at least {fewest} stimuli, got {number}. "
+                + ("With two or three, cka_biased is defined. " if self._unbiased and number > 1 else "")
+                + "Average over repetitions only, not over stimuli."
+            )
+
+
+class CKACrossValidated(Metric):
+    """Centered kernel alignment on parts of the stimuli, by default ten times 90 % of them.
+
+    Nothing is fitted; the parts show how much the score depends on which stimuli there are. They share most stimuli, so
+    the standard error over splits understates that; that of `cka` does not.
+
+    Parameters
+    ----------
+    comparison_coord, unbiased, compat
+        As for `CKA`.
+    crossvalidation_kwargs : dict or None
+        Arguments of `CrossValidation`; the test parts are compared. By default ``test_size=0.9``.
+    """
+
+    quantity: ClassVar = "share"
+
+    def __init__(
+        self,
+        comparison_coord: str = Defaults.stimulus_coord,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        unbiased: bool = True,
+        *,
+        compat: bool = False,
+    ) -> None:
+        self._metric = CKA(comparison_coord=comparison_coord, unbiased=unbiased, compat=compat)
+        self._unbiased = unbiased
+        kwargs = dict(crossvalidation_kwargs or {})
+        if kwargs.get("train_size") is None and not kwargs.get("kfold"):
+            kwargs = {"test_size": 0.9, **kwargs}
+        self._cross_validation = CrossValidation(**kwargs)
+
+    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
+        """Compare; parameters as for `CKA`.
+
+        Returns
+        -------
+        Score
+            0-d, the mean over splits. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error of the mean over
+            splits), ``seed``, ``stratified_by``, ``n_stimuli``, ``n_neuroids``, ``quantity``.
+        """
+        first, second, notes = self._metric.responses(assembly1, assembly2)
+        plan = self._cross_validation.plan(assembly2)
+        parts = [test for _, test in plan.presentations(assembly2)]
+        self._metric.require_stimuli(min(len(part) for part in parts))
+        sums = cka_parts(first, second, parts, unbiased=self._unbiased)
+        values = np.array([self._metric.ratio(*triple) for triple in sums])
+        raw = Score(values, coords={"split": ("split", np.arange(len(values)))}, dims=["split"])
+        score = Score(values.mean())
+        score.attrs.update(raw=raw, error=float(values.std() / np.sqrt(len(values))), **plan.notes, **notes)
+        return score
+
+
+def biased_cka(*args: Any, **kwargs: Any) -> CKA:
+    """Make the metric `cka_biased`; arguments as for `CKA`."""
+    return CKA(*args, unbiased=False, **kwargs)

@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from sklearn.model_selection import ShuffleSplit
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_metric
+from brainscore_vision.metric_helpers.arrays.cka import cka
+
+# Answers of the published system to `published_pair`.
+PUBLISHED = {"cka": -0.09236439592410484, "cka_biased": 0.4186299411806685, "small": -9.396556830431387e-06}
+
+
+def published_pair():
+    i, j = np.meshgrid(np.arange(12), np.arange(5), indexing="ij")
+    return np.sin(i * (j + 1.0)), np.cos(i * (j + 0.5)) + 0.1 * i
+
+
+def assembly(values, ids=None):
+    n, m = values.shape
+    return NeuroidAssembly(
+        values,
+        coords={
+            "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(n)] if ids is None else ids),
+            "object_name": ("presentation", [f"o{i % 3}" for i in range(n)]),
+            "neuroid_id": ("neuroid", [f"n{i}" for i in range(m)]),
+            "region": ("neuroid", ["IT"] * m),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 6))
+    return x, x @ rng.normal(size=(6, 40)) + 2 * rng.normal(size=(30, 40))
+
+
+@pytest.mark.parametrize(("name", "unbiased"), [("cka", True), ("cka_biased", False)])
+def test_score_whatever_the_order(pair, name, unbiased):
+    x, y = pair
+    order = np.random.default_rng(1).permutation(30)
+    score = load_metric(name)(assembly(x).isel(presentation=order), assembly(y).transpose("neuroid", "presentation"))
+    assert float(score) == pytest.approx(cka(x, y, unbiased=unbiased), abs=1e-12)
+    attrs = dict(score.attrs)
+    assert 0 < attrs.pop("error") < 0.2
+    assert attrs == {"n_stimuli": 30, "n_neuroids": 40, "quantity": "share"}
+
+
+@pytest.mark.parametrize("name", ["cka", "cka_cv", "cka_biased"])
+def test_identical_assemblies_score_one(pair, name):
+    assert float(load_metric(name)(assembly(pair[0]), assembly(pair[0]))) == pytest.approx(1)
+
+
+def test_published_numbers():
+    x, y = published_pair()
+    assert float(load_metric("cka")(assembly(x), assembly(y))) == pytest.approx(PUBLISHED["cka"], abs=1e-9)
+    assert float(load_metric("cka_biased")(assembly(x), assembly(y))) == pytest.approx(
+        PUBLISHED["cka_biased"], abs=1e-9
+    )
+
+
+def test_small_responses_align_as_large_ones_do():
+    x, y = published_pair()
+    small = load_metric("cka", compat=True)(assembly(x * 1e-4), assembly(y * 1e-4))
+    assert float(small) == pytest.approx(PUBLISHED["small"], rel=1e-6)
+    right = load_metric("cka")(assembly(x * 1e-4), assembly(y * 1e-4))
+    assert float(right) == pytest.approx(PUBLISHED["cka"], abs=1e-9)
+
+
+def test_compat_gives_zero_where_undefined(pair):
+    flat = assembly(np.ones((30, 2)))
+    assert np.isnan(float(load_metric("cka")(flat, assembly(pair[1]))))
+    assert float(load_metric("cka", compat=True)(flat, assembly(pair[1]))) == 0
+
+
+def test_cross_validated_scores_test_parts(pair):
+    x, y = pair
+    order = np.random.default_rng(1).permutation(30)
+    kwargs = {"stratification_coord": None}
+    score = load_metric("cka_cv", crossvalidation_kwargs=kwargs)(assembly(x).isel(presentation=order), assembly(y))
+    parts = [test for _, test in ShuffleSplit(10, test_size=0.9, random_state=1).split(x)]
+    expected = [cka(x[part], y[part]) for part in parts]
+    np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-10)
+    assert score.attrs["raw"].dims == ("split",)
+    assert float(score) == pytest.approx(np.mean(expected))
+    assert score.attrs["error"] == pytest.approx(np.std(expected) / np.sqrt(10))
+    assert score.attrs["quantity"] == "share"
+
+
+def test_biased_cross_validated(pair):
+    x, y = (assembly(values) for values in pair)
+    assert float(load_metric("cka_cv", unbiased=False)(x, y)) > float(load_metric("cka_cv")(x, y))
+
+
+def test_other_stimuli_and_nan_raise(pair):
+    x, y = pair
+    with pytest.raises(AssemblyError, match="'other'"):
+        load_metric("cka")(assembly(x, [*[f"s{i:03d}" for i in range(29)], "other"]), assembly(y))
+    x = x.copy()
+    x[3, 0] = np.nan
+    with pytest.raises(AssemblyError, match="1 of 6 neuroids"):
+        load_metric("cka")(assembly(x), assembly(y))
+
+
+def test_empty_neuroids_are_left_out_and_named(pair):
+    x, y = pair
+    score = load_metric("cka")(assembly(x), assembly(np.column_stack([y, np.full(30, np.nan)])))
+    assert float(score) == pytest.approx(cka(x, y))
+    assert score.attrs["neuroids_left_out"] == ["n40"]
+    assert score.attrs["n_neuroids"] == 40
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_few_stimuli(n):
+    values = assembly(np.random.default_rng(0).normal(size=(n, 3)))
+    with pytest.raises(AssemblyError, match="at least 4 stimuli"):
+        load_metric("cka")(values, values)
+    if n > 1:
+        assert float(load_metric("cka_biased")(values, values)) == pytest.approx(1)

@@ -1,0 +1,105 @@
+"""Score the share of neuroids that represent a factor of variation, such as shape or texture.
+
+Stimuli come in pairs that agree in one factor and differ in the others. The more of the variance both members of a
+pair have in common, the more neuroids are attributed to its factor:
+
+    ``score_f = sum_j cov_f(a_j, b_j) / sum_j var_j``, ``share_f = floor(softmax(scores)_f N) / N``
+
+where the residual, all that is about no factor, has the score 1 and gets what is left.
+
+- Input: two assemblies, dims (presentation, neuroid): first and second members of the same pairs *in the same order*,
+  with the coordinate `factor` on presentation. Pairs are of different stimuli, so nothing is aligned by stimulus.
+- Output: Score in [0, 1]; over all factors and the residual the shares add up to 1.
+- Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses.
+- When: to ask what a representation is about, from stimuli that vary factors independently. Compares no brain data.
+
+References
+----------
+Esser, Rombach & Ommer (2020), https://arxiv.org/abs/2004.13166. Islam et al. (2021),
+https://openreview.net/forum?id=NcFEZOi-rLa.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError, nearest
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers.arrays.dimensionality import factor_dimensions, factor_scores
+from brainscore_vision.metric_helpers.bootstrap_error import declare_no_error
+from brainscore_vision.metric_helpers.rdms import read_responses
+
+RESIDUAL = "residual"
+
+
+class Dimensionality(Metric):
+    """Share of neuroids attributed to a factor.
+
+    Parameters
+    ----------
+    factor : str
+        A value of the coordinate `factor`, or ``'residual'``.
+    """
+
+    quantity: ClassVar = "share"
+
+    def __init__(self, factor: str) -> None:
+        self.factor = factor
+
+    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
+        """Estimate.
+
+        Parameters
+        ----------
+        assembly1, assembly2 : NeuroidAssembly, dims (presentation, neuroid)
+            Members of the same pairs in the same order, with the coordinate `factor` on presentation (the same in
+            both) and the same neuroids. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (factor): the scores before they are turned into shares),
+            ``shares`` and ``dimensions`` (dict, of all factors and the residual), ``n_pairs``, ``n_neuroids``,
+            ``quantity``. NaN if responses are constant.
+
+        Raises
+        ------
+        AssemblyError
+            If factors or neuroids of the assemblies differ, values are NaN, or the factor does not occur.
+        """
+        first, second = (
+            read_responses(assembly, role=role, stimulus_coord="factor")
+            for assembly, role in ((assembly1, "first"), (assembly2, "second"))
+        )
+        if first.values.shape != second.values.shape or not np.array_equal(first.stimuli, second.stimuli):
+            raise AssemblyError(
+                f"Pairs must be in the same order in both assemblies, with the same 'factor' and neuroids; they hold "
+                f"{len(first.stimuli)} and {len(second.stimuli)} presentations of {first.values.shape[1]} and "
+                f"{second.values.shape[1]} neuroids."
+            )
+        factors = np.unique(first.stimuli)
+        names = [str(name) for name in factors]
+        self._require_factor(names)
+        scores = factor_scores(first.values, second.values, factors[:, None] == first.stimuli)
+        raw = Score(scores, coords={"factor": ("factor", names)}, dims=["factor"])
+        n_neuroids = first.values.shape[1]
+        notes = {"raw": raw, "n_pairs": len(first.stimuli), "n_neuroids": n_neuroids, "quantity": self.quantity}
+        if np.isnan(scores).any():
+            score = Score(np.nan)
+        else:
+            dimensions = dict(zip([*names, RESIDUAL], factor_dimensions(scores, n_neuroids).tolist(), strict=True))
+            shares = {name: number / n_neuroids for name, number in dimensions.items()}
+            score = Score(shares[str(self.factor)])
+            notes.update(dimensions=dimensions, shares=shares)
+        score.attrs.update(notes)
+        return declare_no_error(score, "shares are whole neuroids, rounded down: their spread over pairs says little")
+
+    def _require_factor(self, names: list[str]) -> None:
+        if RESIDUAL in names:
+            raise AssemblyError(f"{RESIDUAL!r} is what belongs to no factor; rename that value of 'factor'.")
+        if str(self.factor) not in (*names, RESIDUAL):
+            near = nearest(str(self.factor), [*names, RESIDUAL])
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise AssemblyError(f"No pair has the factor {self.factor!r}; the factors are {names}.{hint}")

@@ -1,0 +1,222 @@
+"""Score how alike the distributions of a neuronal property are, such as the circular variance of V1 neurons.
+
+As many units as there are recorded neurons are drawn from the model with replacement, many times; the histogram of each
+draw is compared with that of the recorded neurons. The score is the mean over draws:
+
+    ``score = mean_draws (1 - KS(draw, data) / max KS(., data))``
+
+- Input: two assemblies, dims (neuroid, neuronal_property); the target has ``attrs['<property>_bins']``, the edges of
+  its histogram. NaN says that a property is undefined for a neuron.
+- Output: Score in [0, 1].
+- Invariances: order of neuroids; any change within a bin, or beyond the outermost edges.
+- When: for single-neuron properties, where models and recordings share no stimuli or the published data are the
+  distributions alone.
+
+The ceiling is the score that the recorded neurons themselves would reach: `NeuronalPropertyCeiling`.
+
+Published differences: draws are seeded here, with a multinomial distribution in place of drawing single units, so
+numbers agree to the error of the mean over draws (about .001 for 1000). The published ceiling compares draws with the
+very data they are drawn from, and is too high: even a model with exactly the right distribution differs from the
+recorded neurons in two ways, its own draw and theirs. Here both sides are drawn; ``compat=True`` gives the published
+ceiling.
+
+References
+----------
+Marques, Schrimpf & DiCarlo (2021), doi:10.1101/2021.03.01.433495.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError, nearest
+from brainscore_core.metrics import Ceiling, Metric, Score
+from brainscore_vision.metric_helpers.alignment import coordinate
+from brainscore_vision.metric_helpers.arrays.distributions import bin_shares, drawn_histograms, ks_similarity
+from brainscore_vision.metric_helpers.seeds import generator
+
+NSAMPLES = 1000
+_PROPERTY_DIM = "neuronal_property"
+_TOLERATED = 0.1  # share of draws without any defined property above which the score is 0
+
+
+class BootstrapDistributionSimilarity(Metric):
+    """Similarity of the distributions of a property.
+
+    Parameters
+    ----------
+    property_name : str
+        A value of the coordinate `neuronal_property`.
+    similarity_func : callable
+        ``f(model_histogram, data_histogram)`` of shares in bins, shape (n_bins,), returns a number, 1 if equal.
+    ns : int
+        Number of draws.
+    seed : int
+        Of the draws.
+    """
+
+    quantity: ClassVar = "share"
+
+    def __init__(
+        self,
+        property_name: str,
+        similarity_func: Callable[[Any, Any], Any] = ks_similarity,
+        ns: int = NSAMPLES,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.property_name = property_name
+        self.similarity_func = similarity_func
+        self.ns = ns
+        self._seed = seed
+
+    def __call__(self, model_property: Any, data_property: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        model_property, data_property : PropertyAssembly, dims (neuroid, neuronal_property)
+            NaN where a property is undefined. `data_property` has ``attrs['<property>_bins']``.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]; 0 if the property is undefined for (nearly) all model units. Attrs: ``raw`` (Score, dims
+            (draw)), ``error`` (standard deviation over draws: of the score of one such experiment), ``seed``,
+            ``n_neuroids`` (recorded), ``n_model_neuroids``, ``n_undefined`` (recorded neurons without the property),
+            ``bins``, ``data_histogram``, ``model_histogram``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If property or bins are missing, or the property is undefined for all recorded neurons.
+        """
+        bins, measured = self._measured(data_property)
+        values = _column(model_property, self.property_name, role="model")
+        histogram = _histogram(measured, bins)
+        drawn = drawn_histograms(values, bins, len(measured), self.ns, generator(self._seed, "draw", "model"))
+        score = self._summarize(self._compare(drawn, np.broadcast_to(histogram, drawn.shape)))
+        score.attrs.update(
+            n_neuroids=len(measured),
+            n_model_neuroids=len(values),
+            n_undefined=int(np.isnan(measured).sum()),
+            bins=bins.tolist(),
+            data_histogram=histogram.tolist(),
+        )
+        if not np.isnan(values).all():
+            score.attrs["model_histogram"] = _histogram(values, bins).tolist()
+        return score
+
+    def ceiling(self, data_property: Any) -> Score:
+        """Compare two draws of the recorded neurons with each other; see `NeuronalPropertyCeiling`."""
+        bins, measured = self._measured(data_property)
+        first, second = (
+            drawn_histograms(measured, bins, len(measured), self.ns, generator(self._seed, "draw", name))
+            for name in ("model", "data")
+        )
+        score = self._summarize(self._compare(first, second))
+        score.attrs.update(n_neuroids=len(measured), n_undefined=int(np.isnan(measured).sum()))
+        return score
+
+    def _measured(self, data_property: Any) -> tuple[Any, Any]:
+        key = f"{self.property_name}_bins"
+        values = _column(data_property, self.property_name, role="data")
+        if key not in data_property.attrs:
+            known = [str(name) for name in data_property.attrs if str(name).endswith("_bins")]
+            raise AssemblyError(
+                f"The data assembly has no attribute {key!r}, the edges of the histogram; it has {known or 'none'}. "
+                "Attributes are lost by arithmetic: set it again."
+            )
+        bins = np.asarray(data_property.attrs[key], dtype=np.float64)
+        if bins.ndim != 1 or len(bins) < 3 or not (np.diff(bins) > 0).all():
+            raise AssemblyError(f"{key!r} must hold at least three increasing edges (two bins); it is {bins.tolist()}.")
+        if np.isnan(values).all():
+            raise AssemblyError(f"{self.property_name!r} is undefined (NaN) for all {len(values)} recorded neurons.")
+        return bins, values
+
+    def _compare(self, first: Any, second: Any) -> Any:
+        if self.similarity_func is ks_similarity:
+            return ks_similarity(first, second)
+        return np.array([float(self.similarity_func(one, two)) for one, two in zip(first, second, strict=True)])
+
+    def _summarize(self, similarities: Any) -> Score:
+        known = similarities[~np.isnan(similarities)]
+        if len(similarities) - len(known) > _TOLERATED * len(similarities):
+            score = Score(0.0)
+            score.attrs["n_undefined_draws"] = len(similarities) - len(known)
+            score.attrs["error"] = 0.0
+        else:
+            score = Score(known.mean())
+            score.attrs["error"] = float(known.std())
+        score.attrs["raw"] = Score(similarities, coords={"draw": ("draw", np.arange(len(similarities)))}, dims=["draw"])
+        score.attrs.update(seed=self._seed, quantity=self.quantity)
+        return score
+
+
+class NeuronalPropertyCeiling(Ceiling):
+    """The score of a model whose units are distributed like the recorded neurons.
+
+    Two groups of neurons are drawn from the recorded ones with replacement, one in the place of the model and one in
+    that of the recordings, many times; their similarity is the ceiling. Like two samples of the true distribution, they
+    differ by the sampling errors of both.
+
+    Parameters
+    ----------
+    similarity_metric : Metric or None
+        Such as `BootstrapDistributionSimilarity`. A metric without a method `ceiling` compares the recordings with
+        themselves.
+    property_name : str or None
+        In its place: the ceiling of `BootstrapDistributionSimilarity(property_name)`.
+    compat : bool
+        Draw in the place of the model only and compare with the recordings themselves, as published ceilings do.
+    """
+
+    quantity: ClassVar = "share"
+
+    def __init__(
+        self, similarity_metric: Any = None, *, property_name: str | None = None, compat: bool = False
+    ) -> None:
+        if (similarity_metric is None) == (property_name is None):
+            raise TypeError("A property ceiling needs either similarity_metric or property_name='...'.")
+        self.similarity_metric = similarity_metric or BootstrapDistributionSimilarity(str(property_name))
+        self._compat = compat
+
+    def __call__(self, assembly: Any) -> Score:
+        """Estimate.
+
+        Parameters
+        ----------
+        assembly : PropertyAssembly, dims (neuroid, neuronal_property)
+            The recorded neurons, with ``attrs['<property>_bins']``.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]; attrs as of `BootstrapDistributionSimilarity`.
+        """
+        if self._compat or not hasattr(self.similarity_metric, "ceiling"):
+            score: Score = self.similarity_metric(assembly, assembly)
+        else:
+            score = self.similarity_metric.ceiling(assembly)
+        return score
+
+
+def _column(assembly: Any, name: str, *, role: str) -> Any:
+    if _PROPERTY_DIM not in assembly.dims or assembly.ndim != 2:
+        raise AssemblyError(
+            f"The {role} assembly has dimensions {tuple(assembly.dims)}; expected (neuroid, {_PROPERTY_DIM})."
+        )
+    names = [str(known) for known in coordinate(assembly, _PROPERTY_DIM)]
+    if name not in names:
+        near = nearest(name, names)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise AssemblyError(f"The {role} assembly has no property {name!r}; it has {', '.join(names)}.{hint}")
+    return np.asarray(assembly.isel({_PROPERTY_DIM: names.index(name)}).values, dtype=np.float64)
+
+
+def _histogram(values: Any, bins: Any) -> Any:
+    shares, undefined = bin_shares(values, bins)
+    return shares / (1.0 - undefined)

@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_metric
+from brainscore_vision.metric_helpers.arrays.crossnobis import unbiased_distances
+from brainscore_vision.metric_helpers.arrays.geometry import squared_distances, upper_triangle
+
+COMPARISONS = ["cosine", "pearson", "whitened_cosine", "whitened_pearson"]
+
+
+def assembly(values):
+    """Shape (repetitions, stimuli, neuroids)."""
+    n_repetitions, n, p = values.shape
+    return NeuroidAssembly(
+        values.reshape(n_repetitions * n, p),
+        coords={
+            "stimulus_id": ("presentation", [f"s{i}" for i in range(n)] * n_repetitions),
+            "repetition": ("presentation", np.repeat(np.arange(n_repetitions), n)),
+            "neuroid_id": ("neuroid", range(p)),
+            "region": ("neuroid", ["IT"] * p),
+        },
+        dims=["presentation", "neuroid"],
+    )
+
+
+def simulated(seed, noise, n=20, p=15, n_repetitions=6):
+    """Patterns of three dimensions in a model, rotated and noisy in a brain."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, 3)) @ rng.normal(size=(3, p))
+    rotation = np.linalg.qr(rng.normal(size=(p, p)))[0]
+    return truth[None] @ rotation, truth + noise * rng.normal(size=(n_repetitions, n, p))
+
+
+def test_equals_the_definition_without_correction():
+    source, target = simulated(0, 1.0)
+    score = load_metric("rsa_crossnobis", correct_norm=False)(assembly(source), assembly(target))
+    model, data = upper_triangle(squared_distances(source[0])), upper_triangle(unbiased_distances(target))
+    expected = model @ data / np.linalg.norm(model) / np.linalg.norm(data)
+    assert float(score) == score.attrs["uncorrected"] == pytest.approx(expected)
+    pearson = load_metric("rsa_crossnobis", comparison="pearson", correct_norm=False)
+    assert float(pearson(assembly(source), assembly(target))) == pytest.approx(np.corrcoef(model, data)[0, 1])
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_without_noise_the_true_geometry_scores_one(comparison):
+    source, target = simulated(0, 0.0)
+    score = load_metric("rsa_crossnobis", comparison=comparison)(assembly(source), assembly(target))
+    assert float(score) == pytest.approx(1)
+    assert score.attrs["uncorrected"] == pytest.approx(1)
+
+
+def test_noise_lowers_the_plain_score_and_not_this_one():
+    """On simulated truth: `rdm` and the uncorrected score fall with noise, this one stays at 1 in the mean."""
+    rdm, crossnobis = load_metric("rdm"), load_metric("rsa_crossnobis")
+    means = {}
+    for noise in (0.5, 2.0, 4.0):
+        scores = []
+        for seed in range(30):
+            source, target = simulated(seed, noise)
+            score = crossnobis(assembly(source), assembly(target))
+            plain = rdm(assembly(source), assembly(target.mean(axis=0, keepdims=True)))
+            scores.append([float(score), score.attrs["uncorrected"], float(plain)])
+        spread = np.std(scores, axis=0)[0] / np.sqrt(30)
+        means[noise] = np.mean(scores, axis=0)
+        assert means[noise][0] == pytest.approx(1, abs=3.5 * spread + 0.01)
+    assert means[0.5][2] > means[2.0][2] + 0.03 > means[4.0][2] + 0.1
+    assert means[4.0][1] < 0.97
+
+
+@pytest.mark.parametrize("noise", ["diagonal", "shrinkage"])
+def test_weights_help_where_neuroids_differ_in_noise(noise):
+    errors = {"none": [], noise: []}
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        source, target = simulated(seed, 0.0)
+        target = target + rng.normal(size=target.shape) * np.where(np.arange(15) < 5, 12.0, 0.5)
+        for kind, found in errors.items():
+            score = load_metric("rsa_crossnobis", noise=kind)(assembly(source), assembly(target))
+            found.append(score.attrs["uncorrected"])
+    assert np.mean(errors[noise]) > np.mean(errors["none"])
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_invariances(comparison):
+    source, target = simulated(3, 1.0)
+    rng = np.random.default_rng(0)
+    metric = load_metric("rsa_crossnobis", comparison=comparison)
+    one, two = assembly(source), assembly(target)
+    before = two.values.copy()
+    score = float(metric(one, two))
+    np.testing.assert_array_equal(two.values, before)
+    assert float(metric(one, two)) == score
+    rotation = np.linalg.qr(rng.normal(size=(15, 15)))[0]
+    for x, y in (
+        (one.isel(presentation=rng.permutation(20)), two.isel(presentation=rng.permutation(120))),
+        (assembly(source @ rotation * 3 + 1), assembly(target @ rotation * 0.2 - 5)),
+        (assembly(np.dstack([source] * 2)), assembly(np.dstack([target] * 2))),
+        (assembly(np.concatenate([source + 1, source - 1])), two),
+    ):
+        assert float(metric(x, y)) == pytest.approx(score, abs=1e-9)
+
+
+def test_attrs():
+    source, target = simulated(0, 1.0)
+    score = load_metric("rsa_crossnobis", noise="shrinkage")(assembly(source), assembly(target))
+    assert score.attrs["raw"].sizes == {"split": 10}
+    expected = {
+        "n_stimuli": 20,
+        "n_neuroids": 15,
+        "n_repetitions": 6,
+        "noise": "shrinkage",
+        "comparison": "cosine",
+        "quantity": "correlation",
+        "seed": 0,
+    }
+    assert {name: score.attrs[name] for name in expected} == expected
+    assert 0 <= score.attrs["shrinkage"] <= 1
+
+
+def test_many_repetitions_are_divided_by_seeded_draws():
+    source, target = simulated(0, 1.0, n_repetitions=9)
+    one, two, other = (
+        load_metric("rsa_crossnobis", seed=seed)(assembly(source), assembly(target)) for seed in (0, 0, 1)
+    )
+    assert one.attrs["raw"].sizes == {"split": 20}
+    assert float(one) == float(two) != float(other)
+
+
+def test_some_missing_presentations():
+    source, target = simulated(0, 0.2, n_repetitions=8)
+    kept = [i for i in range(160) if i not in {3, 47, 130}]
+    score = load_metric("rsa_crossnobis")(assembly(source), assembly(target).isel(presentation=kept))
+    assert float(score) == pytest.approx(1, abs=0.02)
+    kept = [i for i in range(160) if i % 20 != 4 or i < 60]  # one stimulus with three repetitions
+    with pytest.raises(AssemblyError, match="correct_norm=False"):
+        load_metric("rsa_crossnobis")(assembly(source), assembly(target).isel(presentation=kept))
+    assert float(
+        load_metric("rsa_crossnobis", correct_norm=False)(assembly(source), assembly(target).isel(presentation=kept))
+    ) == pytest.approx(1, abs=0.02)
+
+
+def test_errors_teach():
+    source, target = simulated(0, 1.0)
+    one, two = assembly(source), assembly(target)
+    with pytest.raises(AssemblyError, match=r"at least 4.*found 3.*correct_norm=False"):
+        load_metric("rsa_crossnobis")(one, two.isel(presentation=range(60)))
+    with pytest.raises(AssemblyError, match="found 1"):
+        load_metric("rsa_crossnobis", correct_norm=False)(one, two.isel(presentation=range(20)))
+    with pytest.raises(AssemblyError, match="'s19'"):
+        load_metric("rsa_crossnobis")(one.isel(presentation=range(19)), two)
+    with pytest.raises(AssemblyError, match="1 presentations repeat"):
+        load_metric("rsa_crossnobis")(one, two.isel(presentation=[0, *range(120)]))
+    few = np.flatnonzero(np.isin(two["stimulus_id"].values, ["s0", "s1"]))
+    with pytest.raises(AssemblyError, match="2 stimuli"):
+        load_metric("rsa_crossnobis")(one.isel(presentation=[0, 1]), two.isel(presentation=few))
+    with pytest.raises(AssemblyError, match="singular"):
+        load_metric("rsa_crossnobis", noise="diagonal")(one, assembly(np.repeat(target[:1], 4, axis=0)))
+    with pytest.raises(ValueError, match="whitened_cosine"):
+        load_metric("rsa_crossnobis", comparison="cosin")
+    with pytest.raises(ValueError, match="shrinkage"):
+        load_metric("rsa_crossnobis", noise="shrink")
+
+
+def test_nothing_but_noise_is_undefined_or_far_from_one():
+    rng = np.random.default_rng(1)
+    source = rng.normal(size=(1, 20, 15))
+    values = [
+        float(
+            load_metric("rsa_crossnobis", comparison="pearson")(
+                assembly(source), assembly(rng.normal(size=(6, 20, 15)))
+            )
+        )
+        for _ in range(10)
+    ]
+    assert np.isnan(values).any()
+
+
+def test_one_neuroid():
+    source, target = simulated(0, 0.01, p=1)
+    assert float(load_metric("rsa_crossnobis")(assembly(source), assembly(target))) == pytest.approx(1, abs=0.01)

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+
+from brainscore_vision.metric_helpers.arrays import _ranking
+from brainscore_vision.metric_helpers.arrays._ranking import Ranking, sort_order
+
+N = 40_000  # enough for packed keys
+RNG = np.random.default_rng(0)
+LISTS = {
+    "distances": 1 - 0.3 * np.tanh(RNG.normal(size=N)),
+    "equal numbers": RNG.integers(0, 50, size=N) / 7,
+    "signs": RNG.normal(size=N),
+    "zeros of both signs": np.where(RNG.random(N) < 0.5, 0.0, -0.0) + RNG.integers(-1, 2, size=N),
+    "hardly different": 1 + RNG.random(N) * 1e-13,
+    "nearly all alike to 40 bits": np.where(RNG.random(N) < 0.01, RNG.random(N), 0.5 + RNG.random(N) * 1e-15),
+    "all sizes": RNG.normal(size=N) * 10.0 ** RNG.integers(-300, 300, size=N),
+    "infinite": np.where(RNG.random(N) < 0.1, np.inf, RNG.normal(size=N)),
+    "constant": np.full(N, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_ranks_equal_scipy(name):
+    values = LISTS[name]
+    before = values.copy()
+    np.testing.assert_array_equal(Ranking.of(values).ranks(), rankdata(values))
+    np.testing.assert_array_equal(values, before)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_order_is_a_permutation_that_sorts(name):
+    order = sort_order(LISTS[name])
+    assert (np.bincount(order) == 1).all()
+    np.testing.assert_array_equal(LISTS[name][order], np.sort(LISTS[name]))
+
+
+def test_cut_bits_are_repaired(monkeypatch):
+    """Two numbers per key, in the wrong order: only the repair can tell them apart."""
+    values = np.concatenate([np.linspace(0, 1, N // 2), np.linspace(0, 1, N // 2)])
+    values[: N // 2] = np.nextafter(values[: N // 2], 2)
+    monkeypatch.setattr(_ranking, "_REPAIRABLE", 0)
+    np.testing.assert_array_equal(Ranking.of(values).ranks(), rankdata(values))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_short_lists(n):
+    np.testing.assert_array_equal(Ranking.of(np.arange(n)[::-1]).ranks(), np.arange(n, 0, -1))
+
+
+@settings(max_examples=50, deadline=None)
+@given(values=st.lists(st.integers(-3, 3), min_size=1, max_size=12), seed=st.integers(0, 999))
+def test_weighted_ranks_are_those_of_repeated_numbers(values, seed):
+    counts = np.random.default_rng(seed).integers(0, 4, size=len(values))
+    weighted = Ranking.of(values).weighted_ranks(counts.astype(float))
+    repeated = np.repeat(np.asarray(values), counts)
+    np.testing.assert_array_equal(np.repeat(weighted, counts), rankdata(repeated) if len(repeated) else [])
