@@ -13,7 +13,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.alignment import coords_along
 
-__all__ = ["as_score", "stack"]
+__all__ = ["as_score", "same_labels", "stack"]
 
 
 def as_score(result: Any) -> Score:
@@ -35,7 +35,7 @@ def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, Any]
     if not names:
         return _without_attrs(results[0])
     dims = [str(dim) for dim in results[0].dims]
-    results, inner = _same_labels(results, dims)
+    results, inner = same_labels(results, dims)
     levels = {name: list(dict.fromkeys(label[name] for label in labels)) for name in names}
     shape = [len(level) for level in levels.values()]
     inner_shape = results[0].shape
@@ -46,7 +46,7 @@ def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, Any]
     return Score(values, coords={**coords, **inner}, dims=[*names, *dims])
 
 
-def _same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[xr.DataArray], dict[str, Any]]:
+def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[xr.DataArray], dict[str, Any]]:
     """Bring results to the same labels along their own dimensions, with NaN where a result lacks one."""
     placed = [result.transpose(*dims) for result in results]
     inner: dict[str, Any] = {}

@@ -32,7 +32,9 @@ class XarrayRegression:
     Parameters
     ----------
     regression : object with ``fit(x, y)`` and ``predict(x)``
-        Takes arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids), as in scikit-learn.
+        Takes arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids), as in scikit-learn. One whose
+        attribute ``uses_neuroids`` is True is called as ``fit(x, y, neuroids=...)`` and ``predict(x, neuroids=...)``
+        with the coordinates of the source's neuroids: name -> array of shape (n_features,).
     expected_dims : sequence of str
         The two dimensions of the assemblies, stimuli first. A `time_bin` of length one is dropped.
     neuroid_dim : str
@@ -88,7 +90,8 @@ class XarrayRegression:
         target_ids = coordinate(target, self._stimulus_coord)
         # Sorted by stimulus, so that a fit does not depend on the order of presentations.
         order = np.argsort(target_ids.astype(str), kind="stable")
-        self._regression.fit(x[matching_order(target_ids[order], source_ids, what=self._stimulus_coord)], y[order])
+        rows = matching_order(target_ids[order], source_ids, what=self._stimulus_coord)
+        self._regression.fit(x[rows], y[order], **self._neuroids(source))
         self._target_neuroid_values = coords_along(target, self._neuroid_dim)
 
     def predict(self, source: xr.DataArray) -> Any:
@@ -109,11 +112,17 @@ class XarrayRegression:
         if self._target_neuroid_values is None:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
         source = squeeze_time_bin(source)
-        values = self._regression.predict(self._values(source, role="source"))
+        values = self._regression.predict(self._values(source, role="source"), **self._neuroids(source))
         values = np.asarray(values).reshape(len(values), -1)  # scikit-learn drops the axis of a single neuroid
         presentation = self._expected_dims[0]
         coords = {**coords_along(source, presentation), **self._target_neuroid_values}
         return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])
+
+    def _neuroids(self, source: xr.DataArray) -> dict[str, Any]:
+        if not getattr(self._regression, "uses_neuroids", False):
+            return {}
+        along = coords_along(source, self._neuroid_dim)
+        return {"neuroids": {name: values for name, (_, values) in along.items()}}
 
     def _values(self, assembly: xr.DataArray, *, role: str) -> NDArray[np.float64]:
         values = matrix(assembly, self._expected_dims, role=role)

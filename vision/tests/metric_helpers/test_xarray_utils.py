@@ -121,3 +121,25 @@ def test_estimators_predict_splits_like_single_fits(estimator):
     np.testing.assert_allclose(estimator.predict(source.values[test]), prediction, atol=1e-10)
     linear = source.values[test] @ estimator.coef_.T + estimator.intercept_
     np.testing.assert_allclose(linear, prediction, atol=1e-10)
+
+
+def test_regressions_that_ask_for_it_get_the_neuroids_of_the_source():
+    class Named(LinearRegression):
+        uses_neuroids = True
+
+        def fit(self, x, y, neuroids):
+            self.seen = [neuroids]
+            return super().fit(x, y)
+
+        def predict(self, x, neuroids):
+            self.seen.append(neuroids)
+            return super().predict(x)
+
+    source, target = pair()
+    regression = XarrayRegression(Named())
+    regression.fit(source, target)
+    regression.predict(source.isel(neuroid=[5, 4, 3, 2, 1, 0]))
+    first, second = regression.estimator.seen
+    assert first["neuroid_id"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert second["neuroid_id"].tolist() == [5, 4, 3, 2, 1, 0]
+    assert first["region"].tolist() == ["IT"] * 6

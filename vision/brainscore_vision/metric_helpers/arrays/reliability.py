@@ -18,6 +18,15 @@ __all__ = ["spearman_brown", "split_half_correlations", "step_up"]
 
 Floats = NDArray[np.float64]
 
+_BLOCK_VALUES = 2**24
+"""How many sums of halves are held at a time."""
+
+_SMALL = 1e-8
+"""Part of all squares below which the squares of a half are not had as a difference."""
+
+_ROUNDING = 1e-20
+"""Part of the squared mean below which squares may be what rounding leaves of a constant."""
+
 
 def spearman_brown(correlation: ArrayLike, factor: float = 2.0) -> Floats:
     """Predict the reliability of a measurement that is `factor` times as long.
@@ -85,10 +94,14 @@ def step_up(correlation: ArrayLike, first_size: int, second_size: int) -> Floats
 def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None) -> Floats:
     """Correlate, per neuroid, the mean over some repetitions with the mean over all the others.
 
+    The sums over all first halves and over all repetitions are one matrix product; the second halves are what is left.
+    With ``f`` the centred sum of a half and ``t`` that of all repetitions,
+    ``r = (f.t - f.f) / sqrt(f.f (t.t - 2 f.t + f.f))``.
+
     Parameters
     ----------
     responses : array-like, shape (n_repetitions, n_stimuli, n_neuroids)
-        Finite where present.
+        Finite where present. Not copied if it is a C-contiguous array of float64 and all are present.
     halves : array-like of bool, shape (n_splits, n_repetitions)
         True for the repetitions of the first half; the others are the second half.
     present : array-like of bool, shape (n_repetitions, n_stimuli), or None
@@ -102,19 +115,51 @@ def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: Ar
     """
     values = np.asarray(responses, dtype=np.float64)
     first = np.asarray(halves, dtype=bool)
+    if not len(first) or not values.shape[1]:
+        return np.full((len(first), values.shape[2]), np.nan)
+    if present is not None and not np.all(present):
+        return _incomplete_halves(values, first, np.asarray(present, dtype=bool))
+    total = values.sum(axis=0)
+    total_centred = total - total.mean(axis=0)
+    step = max(1, _BLOCK_VALUES // total.size)
+    blocks = [_complete_halves(values, first[i : i + step], total, total_centred) for i in range(0, len(first), step)]
+    return np.concatenate(blocks)
+
+
+def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, total_centred: Floats) -> Floats:
+    """Correlate halves that hold all stimuli; (splits, neuroids)."""
     n_repetitions, n_stimuli, n_neuroids = values.shape
-    flat = values.reshape(n_repetitions, n_stimuli * n_neuroids)
-    if present is None or np.all(present):
-        shown = None
-    else:
-        shown = np.asarray(present, dtype=bool)
-        flat = np.where(np.repeat(shown, n_neuroids, axis=1), flat, 0.0)
+    sums = first.astype(np.float64) @ values.reshape(n_repetitions, -1)
+    sums = sums.reshape(len(first), n_stimuli, n_neuroids)
+    mean = sums.mean(axis=1, keepdims=True)
+    sums -= mean
+    ff = np.einsum("snq,snq->sq", sums, sums)
+    ft = np.einsum("snq,nq->sq", sums, total_centred)
+    tt = np.einsum("nq,nq->q", total_centred, total_centred)
+    gg = tt - 2 * ft + ff
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # what is not well defined is redone below
+        r = np.clip((ft - ff) / (np.sqrt(ff) * np.sqrt(gg)), -1.0, 1.0)
+        # Differences lose digits where one half varies little beside the other; and is it constant, beside its mean?
+        level = n_stimuli * (mean[:, 0] ** 2 + total.mean(axis=0) ** 2)
+        least = np.maximum(_SMALL * (ff + tt), _ROUNDING * level)
+        delicate = ~((ff > least) & (gg > least) & np.isfinite(r))
+    for split in np.flatnonzero(delicate.any(axis=1)):
+        columns = np.flatnonzero(delicate[split])
+        part = values[:, :, columns]
+        one, two = (np.tensordot(half.astype(np.float64), part, 1) for half in (first[split], ~first[split]))
+        r[split, columns] = pearson_columns(one, two)
+    return np.asarray(r, dtype=np.float64)
+
+
+def _incomplete_halves(values: Floats, first: NDArray[np.bool_], shown: NDArray[np.bool_]) -> Floats:
+    """Correlate halves in which some presentations are missing; (splits, neuroids)."""
+    n_repetitions, n_stimuli, n_neuroids = values.shape
+    flat = np.where(shown[:, :, None], values, 0.0).reshape(n_repetitions, -1)
     result = np.empty((len(first), n_neuroids))
-    for index, half in enumerate(first):
-        means = [(part @ flat).reshape(n_stimuli, n_neuroids) for part in (half.astype(float), (~half).astype(float))]
-        if shown is not None:
-            counts = [shown[half].sum(axis=0), shown[~half].sum(axis=0)]
-            both = (counts[0] > 0) & (counts[1] > 0)
-            means = [total[both] / count[both][:, None] for total, count in zip(means, counts, strict=True)]
-        result[index] = pearson_columns(*means)
+    for row, half in zip(result, first, strict=True):
+        weights = np.stack([half, ~half]).astype(np.float64)
+        counts = weights @ shown
+        both = (counts > 0).all(axis=0)
+        means = (weights @ flat).reshape(2, n_stimuli, n_neuroids)[:, both] / counts[:, both, None]
+        row[:] = pearson_columns(*means)
     return result

@@ -2,9 +2,10 @@
 
 from brainscore_vision import metric_registry
 
-from .ceiling import InternalConsistency
+from .ceiling import InternalConsistency, TemporalInternalConsistency
 
 metric_registry["internal_consistency"] = InternalConsistency
+metric_registry["internal_consistency_temporal"] = TemporalInternalConsistency
 
 BIBTEX = """@article{spearman1910,
   title={Correlation calculated from faulty data},

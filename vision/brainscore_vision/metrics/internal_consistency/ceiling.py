@@ -8,7 +8,10 @@ over splits:
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
 
-- Input: an assembly, dims (presentation, neuroid), with `stimulus_id`, `repetition` and `neuroid_id`.
+``internal_consistency_temporal`` gives a ceiling for each time bin, with the same halves in all bins.
+
+- Input: an assembly, dims (presentation, neuroid), with `stimulus_id`, `repetition` and `neuroid_id`; with dimension
+  `time_bin` for ``internal_consistency_temporal``.
 - Output: Score, at most 1: a reliability, that is a part of variance (its root bounds a correlation).
 - Invariances: order of presentations; shift and positive scaling of each neuroid.
 - When: any measurement with repetitions. Give it the single repetitions, not their mean.
@@ -21,26 +24,33 @@ Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown (1910), doi:10.11
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.alignment import (
+    Neuroids,
     coordinate,
     coords_along,
     matrix,
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.arrays import spearman_brown, split_half_correlations, step_up
+from brainscore_vision.metric_helpers.arrays import constant_columns, spearman_brown, split_half_correlations, step_up
+from brainscore_vision.metric_helpers.intervals import raw_interval
+from brainscore_vision.metric_helpers.temporal import PerTime
 from brainscore_vision.metric_helpers.transformations import Split, apply_aggregate
 from brainscore_vision.metric_helpers.xarray_utils import neuroid_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_CONSTANT = 1e-11  # relative spread of means over repetitions below which single repetitions are looked at
 
 
 class InternalConsistency(Ceiling):
@@ -58,11 +68,15 @@ class InternalConsistency(Ceiling):
     splits : int
         How many times the repetitions are divided.
     random_state : int
-        Seed of the divisions.
+        Seed of the divisions, and of the interval.
     compat : bool
         Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do. It makes no difference for
         even numbers of repetitions.
+    n_bootstrap : int
+        Resamples for the interval; 0 for none. There is none with an `aggregate` or dimensions of one's own.
     """
+
+    quantity: ClassVar = "reliability"
 
     def __init__(
         self,
@@ -73,6 +87,7 @@ class InternalConsistency(Ceiling):
         splits: int = Split.Defaults.splits,
         random_state: int = Split.Defaults.random_state,
         compat: bool = False,
+        n_bootstrap: int = 1000,
     ) -> None:
         self._consistency_metric = consistency_metric
         self._aggregate = aggregate
@@ -80,6 +95,7 @@ class InternalConsistency(Ceiling):
         self._splits = splits
         self._random_state = random_state
         self._compat = compat
+        self._n_bootstrap = n_bootstrap
 
     def __call__(self, assembly: Any) -> Score:
         """Estimate.
@@ -94,8 +110,9 @@ class InternalConsistency(Ceiling):
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` (standard error of the
-            mean over splits), ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``seed``. Neuroids that are constant or
-            NaN throughout do not count; ``neuroids_left_out`` names them.
+            mean over splits), ``interval`` (low, high: 95 % percentile interval over neuroids and splits drawn with
+            replacement), ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``seed``. Neuroids that are constant or NaN
+            throughout do not count; ``neuroids_left_out`` names them.
 
         Raises
         ------
@@ -103,34 +120,43 @@ class InternalConsistency(Ceiling):
             If there are fewer than two repetitions, a coordinate is missing, or values are NaN otherwise.
         """
         assembly = squeeze_time_bin(assembly)
-        repetitions = np.unique(coordinate(assembly, self._split_coord))
+        repetitions = self._repetitions(assembly)
+        halves = self._halves(repetitions)
+        compare = self._by_metric if self._consistency_metric else self._by_correlation
+        raw, notes = compare(assembly, repetitions, halves)
+        score = self._summarised(raw)
+        interval = self._interval(raw)
+        if interval is not None:
+            score.attrs["interval"] = interval
+        score.attrs.update(notes)
+        score.attrs["n_stimuli"] = len(pd.unique(coordinate(assembly, Defaults.stimulus_coord)))
+        score.attrs["n_repetitions"] = len(repetitions)
+        score.attrs["seed"] = self._random_state
+        score.attrs["quantity"] = self.quantity
+        return score
+
+    def _repetitions(self, assembly: Any) -> NDArray[Any]:
+        repetitions = np.sort(pd.unique(coordinate(assembly, self._split_coord)))
         if len(repetitions) < 2:
             raise AssemblyError(
                 f"Halves need at least two values of {self._split_coord!r}, found {len(repetitions)}. Give the ceiling "
                 "the single repetitions, before they are averaged."
             )
-        halves = self._halves(assembly, len(repetitions))
-        compare = self._by_metric if self._consistency_metric else self._by_correlation
-        raw, notes = compare(assembly, repetitions, halves)
-        aggregate = self._aggregate or (lambda scores: scores.median("neuroid") if "neuroid" in scores.dims else scores)
-        score = apply_aggregate(Split.aggregate, apply_aggregate(aggregate, raw))
-        score.attrs.update(notes)
-        score.attrs["n_stimuli"] = len(np.unique(coordinate(assembly, Defaults.stimulus_coord)))
-        score.attrs["n_repetitions"] = len(repetitions)
-        score.attrs["seed"] = self._random_state
-        return score
+        return repetitions
 
-    def _halves(self, assembly: Any, n_repetitions: int) -> NDArray[np.bool_]:
+    def _halves(self, repetitions: NDArray[Any]) -> NDArray[np.bool_]:
         """Divide the repetitions; True for the first half, shape (splits, repetitions)."""
-        plan = Split(
+        split = Split(
             splits=self._splits,
             train_size=0.5,
             split_coord=self._split_coord,
             stratification_coord=None,
             unique_split_values=True,
             random_state=self._random_state,
-        ).plan(assembly)
-        halves = np.zeros((len(plan.splits), n_repetitions), dtype=bool)
+        )
+        coords = {self._split_coord: ("presentation", repetitions)}
+        plan = split.plan(xr.DataArray(np.zeros(len(repetitions)), coords=coords, dims=["presentation"]))
+        halves = np.zeros((len(plan.splits), len(repetitions)), dtype=bool)
         for half, (first, _) in zip(halves, plan.splits, strict=True):
             half[first] = True
         return halves
@@ -138,39 +164,69 @@ class InternalConsistency(Ceiling):
     def _step_up(self, r: Any, half: NDArray[np.bool_]) -> Any:
         return spearman_brown(r) if self._compat else step_up(r, int(half.sum()), int((~half).sum()))
 
+    def _summarised(self, raw: Score) -> Score:
+        aggregate = self._aggregate or (lambda scores: scores.median("neuroid") if "neuroid" in scores.dims else scores)
+        score: Score = apply_aggregate(Split.aggregate, apply_aggregate(aggregate, raw))
+        score.attrs["error_over"] = ["split"]
+        return score
+
+    def _interval(self, raw: Score) -> tuple[float, float] | None:
+        if self._aggregate or not self._n_bootstrap or set(raw.dims) != {"split", "neuroid"}:
+            return None
+        counted = np.flatnonzero(~np.isnan(raw.transpose("split", "neuroid").values).all(axis=0))
+        if not len(counted):
+            return None
+        return raw_interval(raw.isel(neuroid=counted), n_resamples=self._n_bootstrap, seed=self._random_state)
+
     def _by_correlation(
         self, assembly: Any, repetitions: NDArray[Any], halves: NDArray[np.bool_]
     ) -> tuple[Score, dict[str, Any]]:
-        order = neuroid_order(assembly)
-        coords = {name: (dim, values[order]) for name, (dim, values) in coords_along(assembly, "neuroid").items()}
         values = matrix(assembly, Defaults.expected_dims, role="given")
         names = coordinate(assembly, Defaults.neuroid_coord)
-        neuroids = usable_neuroids(values, names, role="given")
-        columns = order[neuroids.used[order]]
-        responses, present = self._by_repetition(assembly, values, columns, repetitions)
+        stepped, neuroids = self._stepped_up(assembly, values, names, repetitions, halves)
+        order = neuroid_order(assembly)
+        coords = {name: (dim, labels[order]) for name, (dim, labels) in coords_along(assembly, "neuroid").items()}
+        split = {"split": ("split", np.arange(len(halves)))}
+        return Score(stepped[:, order], coords={**split, **coords}, dims=["split", "neuroid"]), neuroids.attrs
+
+    def _stepped_up(
+        self,
+        assembly: Any,
+        values: NDArray[np.float64],
+        names: NDArray[Any],
+        repetitions: NDArray[Any],
+        halves: NDArray[np.bool_],
+    ) -> tuple[NDArray[np.float64], Neuroids]:
+        """Reliabilities of shape (splits, columns) for values of shape (presentations, columns)."""
+        responses, present = self._by_repetition(assembly, values, repetitions)
+        neuroids = _usable(values, responses, present, names)
+        if not neuroids.used.all():
+            responses = np.ascontiguousarray(responses[:, :, neuroids.used])
         r = split_half_correlations(responses, halves, present)
-        stepped = np.full((len(halves), len(order)), np.nan)
-        stepped[:, neuroids.used[order]] = [self._step_up(row, half) for row, half in zip(r, halves, strict=True)]
-        raw = Score(stepped, coords={"split": ("split", np.arange(len(halves))), **coords}, dims=["split", "neuroid"])
-        return raw, neuroids.attrs
+        stepped = np.full((len(halves), len(neuroids.used)), np.nan)
+        stepped[:, neuroids.used] = [self._step_up(row, half) for row, half in zip(r, halves, strict=True)]
+        return stepped, neuroids
 
     def _by_repetition(
-        self, assembly: Any, values: NDArray[np.float64], columns: NDArray[np.intp], repetitions: NDArray[Any]
+        self, assembly: Any, values: NDArray[np.float64], repetitions: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Arrange presentations as (repetitions, stimuli, neuroids)."""
-        stimuli, stimulus = np.unique(coordinate(assembly, Defaults.stimulus_coord).astype(str), return_inverse=True)
-        repetition = np.searchsorted(repetitions, coordinate(assembly, self._split_coord))
-        count = np.zeros((len(repetitions), len(stimuli)), dtype=int)
-        np.add.at(count, (repetition, stimulus), 1)
+        """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order."""
+        stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
+        _, repetition = _sorted_codes(coordinate(assembly, self._split_coord))
+        shape = (len(repetitions), len(stimuli))
+        place = repetition * len(stimuli) + stimulus
+        count = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
         if count.max() > 1:
             which, where = (index[0] for index in np.nonzero(count > 1))
             raise AssemblyError(
                 f"{int((count > 1).sum())} pairs of stimulus and {self._split_coord} occur more than once, such as "
                 f"{str(stimuli[where])!r} in {repetitions[which]!r}. Number the repetitions of each stimulus."
             )
-        responses = np.zeros((len(repetitions), len(stimuli), len(columns)))
-        responses[repetition, stimulus] = values[:, columns]
-        return responses, count == 1
+        if np.array_equal(place, np.arange(count.size)):
+            return values.reshape(*shape, -1), count == 1
+        responses = np.zeros((count.size, values.shape[1]))
+        responses[place] = values
+        return responses.reshape(*shape, -1), count == 1
 
     def _by_metric(
         self, assembly: Any, repetitions: NDArray[Any], halves: NDArray[np.bool_]
@@ -195,3 +251,91 @@ class InternalConsistency(Ceiling):
             dims=["split", *dims],
         )
         return raw, {}
+
+
+class TemporalInternalConsistency(InternalConsistency):
+    """Split-half reliability over repetitions in every time bin; parameters as for `InternalConsistency`."""
+
+    def __call__(self, assembly: Any) -> Score:
+        """Estimate.
+
+        Parameters
+        ----------
+        assembly : NeuroidAssembly, dims (presentation, neuroid, time_bin)
+            Single repetitions. With a single time bin, or none, the ceiling is that of `InternalConsistency`.
+
+        Returns
+        -------
+        Score, dims (time_bin)
+            At most 1, sorted by `time_bin_start`. Attrs: ``raw`` (Score, dims (time_bin, split, neuroid)), ``error``
+            (Score, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)), the others as for
+            `InternalConsistency`. A neuroid that is constant or NaN throughout a bin does not count in that bin; a bin
+            without any other is NaN. ``neuroids_left_out`` names those that count in no bin.
+
+        Raises
+        ------
+        AssemblyError
+            As for `InternalConsistency`.
+        """
+        assembly = squeeze_time_bin(assembly)
+        if "time_bin" not in assembly.dims:
+            return super().__call__(assembly)
+        if self._consistency_metric or self._aggregate:
+            per_bin: Score = PerTime(super().__call__)(assembly)
+            return per_bin
+        repetitions = self._repetitions(assembly)
+        halves = self._halves(repetitions)
+        raw, notes = self._of_all_bins(assembly, repetitions, halves)
+        score = self._summarised(raw)
+        if self._n_bootstrap:
+            bounds = [self._interval(raw.isel(time_bin=index)) or (np.nan, np.nan) for index in range(len(score))]
+            coords = {**coords_along(raw, "time_bin"), "bound": ("bound", ["low", "high"])}
+            score.attrs["interval"] = Score(np.array(bounds), coords=coords, dims=["time_bin", "bound"])
+        score.attrs.update(notes)
+        score.attrs["n_stimuli"] = len(pd.unique(coordinate(assembly, Defaults.stimulus_coord)))
+        score.attrs["n_repetitions"] = len(repetitions)
+        score.attrs["seed"] = self._random_state
+        score.attrs["quantity"] = self.quantity
+        return score
+
+    def _of_all_bins(
+        self, assembly: Any, repetitions: NDArray[Any], halves: NDArray[np.bool_]
+    ) -> tuple[Score, dict[str, Any]]:
+        """Treat a neuroid in a bin as a neuroid of its own: one call for all."""
+        values = matrix(assembly, (*Defaults.expected_dims, "time_bin"), role="given")
+        n_presentations, n_neuroids, n_bins = values.shape
+        names = coordinate(assembly, Defaults.neuroid_coord)
+        columns = values.reshape(n_presentations, -1)
+        stepped, used = self._stepped_up(assembly, columns, np.repeat(names, n_bins), repetitions, halves)
+        neuroids = Neuroids(used=used.used.reshape(n_neuroids, n_bins).any(axis=1), names=names)
+        who, when = neuroid_order(assembly), np.argsort(coordinate(assembly, "time_bin_start"), kind="stable")
+        coords: dict[str, Any] = {"split": ("split", np.arange(len(halves)))}
+        for dim, order in (("neuroid", who), ("time_bin", when)):
+            coords.update({name: (dim, labels[order]) for name, (_, labels) in coords_along(assembly, dim).items()})
+        ordered = stepped.reshape(len(halves), n_neuroids, n_bins)[:, who][:, :, when].transpose(2, 0, 1)
+        return Score(ordered, coords=coords, dims=["time_bin", "split", "neuroid"]), neuroids.attrs
+
+
+def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the distinct labels, sorted, and the position of each label among them."""
+    codes, distinct = pd.factorize(labels)
+    order = np.argsort(distinct.astype(str) if distinct.dtype == object else distinct, kind="stable")
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[codes]
+
+
+def _usable(
+    values: NDArray[np.float64], responses: NDArray[np.float64], present: NDArray[np.bool_], names: NDArray[Any]
+) -> Neuroids:
+    """Like `usable_neuroids`, but looks at means over repetitions first, of which there are fewer."""
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is looked at below
+        mean = responses.sum(axis=0) / present.sum(axis=0)[:, None]
+        level = mean.mean(axis=0)
+        spread = np.abs(mean - level).max(axis=0)
+    if not np.isfinite(spread).all():
+        return usable_neuroids(values, names, role="given")
+    used = np.ones(len(names), dtype=bool)
+    doubtful = np.flatnonzero(spread <= _CONSTANT * np.abs(level))
+    used[doubtful] = ~constant_columns(values[:, doubtful])
+    return Neuroids(used=used, names=names) if used.any() else usable_neuroids(values, names, role="given")

@@ -143,3 +143,128 @@ def test_other_consistency_metric_and_aggregate():
     np.testing.assert_allclose(custom.attrs["raw"].values, default.attrs["raw"].values, atol=1e-12)
     largest = load_ceiling("internal_consistency", aggregate=lambda scores: scores.max("neuroid"))(trials)
     assert float(largest) == pytest.approx(default.attrs["raw"].values.max(axis=1).mean())
+
+
+def timed(trials, starts=(70, 80, 90)):
+    """An assembly of trials (bins, repetitions, stimuli, neuroids)."""
+    bins = [assembly(part) for part in trials]
+    coords = {name: ("presentation", bins[0][name].values) for name in ("stimulus_id", "repetition")}
+    coords |= {name: ("neuroid", bins[0][name].values) for name in ("neuroid_id", "region")}
+    coords |= {"time_bin_start": ("time_bin", list(starts)), "time_bin_end": ("time_bin", [s + 10 for s in starts])}
+    values = np.stack([part.values for part in bins], axis=2)
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+
+
+def trials_over_time(**kwargs):
+    return np.stack([recording(noise=noise, seed=seed, **kwargs) for seed, noise in enumerate((0.5, 1.0, 2.0))])
+
+
+@pytest.mark.parametrize("repetitions", [2, 5])
+@pytest.mark.parametrize("kwargs", [{}, {"compat": True, "splits": 4, "random_state": 3}])
+def test_temporal_equals_each_time_bin(repetitions, kwargs):
+    trials = trials_over_time(repetitions=repetitions)
+    ceiling = load_ceiling("internal_consistency_temporal", **kwargs)(timed(trials))
+    assert ceiling.dims == ("time_bin",)
+    assert ceiling.attrs["raw"].dims == ("time_bin", "split", "neuroid")
+    assert ceiling["time_bin_start"].values.tolist() == [70, 80, 90]
+    for index, part in enumerate(trials):
+        alone = load_ceiling("internal_consistency", **kwargs)(assembly(part))
+        assert ceiling.values[index] == pytest.approx(float(alone), abs=1e-12)
+        assert ceiling.attrs["error"].values[index] == pytest.approx(alone.attrs["error"])
+        np.testing.assert_allclose(ceiling.attrs["raw"].values[index], alone.attrs["raw"].values, atol=1e-12)
+        np.testing.assert_allclose(ceiling.attrs["interval"].values[index], alone.attrs["interval"], atol=1e-12)
+    expected = {"n_stimuli": 50, "n_neuroids": 4, "n_repetitions": repetitions, "quantity": "reliability"}
+    assert {name: ceiling.attrs[name] for name in expected} == expected
+
+
+def test_temporal_published_numbers():
+    # internal_consistency_temporal of brainscore_vision 2.4.2 on these trials.
+    ceiling = load_ceiling("internal_consistency_temporal", compat=True)(timed(trials_over_time(repetitions=5)))
+    np.testing.assert_allclose(ceiling.values, [0.9508677855507361, 0.7873161514572196, 0.5335447089793681], atol=1e-9)
+    np.testing.assert_allclose(
+        ceiling.attrs["error"].values, [0.000842753490960863, 0.0073934330549140954, 0.016034835137441295], atol=1e-9
+    )
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 1000))
+def test_temporal_invariances(seed):
+    rng = np.random.default_rng(seed)
+    given_trials = timed(trials_over_time())
+    base = load_ceiling("internal_consistency_temporal")(given_trials)
+    shuffled = given_trials.isel(
+        presentation=rng.permutation(300), neuroid=rng.permutation(4), time_bin=rng.permutation(3)
+    ).transpose("time_bin", "presentation", "neuroid")
+    again = load_ceiling("internal_consistency_temporal")(shuffled * 3 - 1)
+    np.testing.assert_allclose(again.attrs["raw"].values, base.attrs["raw"].values, atol=1e-9)
+    np.testing.assert_array_equal(again["time_bin_start"].values, [70, 80, 90])
+
+
+def test_temporal_with_silent_neuroids_and_bins():
+    trials = trials_over_time()
+    trials[0, :, :, 1] = 0.0
+    trials[2] = 3.0
+    trials[:, :, :, 3] = np.nan
+    ceiling = load_ceiling("internal_consistency_temporal")(timed(trials))
+    assert np.isnan(ceiling.values).tolist() == [False, False, True]
+    assert np.isnan(ceiling.attrs["raw"].values[0, 0]).tolist() == [False, True, False, True]
+    assert np.isnan(ceiling.attrs["interval"].values[2]).all()
+    assert ceiling.attrs["neuroids_left_out"] == ["n3"]
+    with pytest.raises(AssemblyError, match="No neuroid"):
+        load_ceiling("internal_consistency_temporal")(timed(np.ones_like(trials)))
+
+
+def test_temporal_of_one_bin_and_with_parts_of_ones_own():
+    trials = trials_over_time()
+    one = load_ceiling("internal_consistency_temporal")(timed(trials[:1], starts=[70]))
+    plain = load_ceiling("internal_consistency")(assembly(trials[0]))
+    assert one.ndim == 0
+    assert float(one) == float(plain)
+    largest = load_ceiling("internal_consistency_temporal", aggregate=lambda scores: scores.max("neuroid"))
+    ceiling = largest(timed(trials))
+    raw = load_ceiling("internal_consistency_temporal")(timed(trials)).attrs["raw"].values
+    np.testing.assert_allclose(ceiling.values, raw.max(axis=2).mean(axis=1), atol=1e-12)
+    assert ceiling.attrs["error"].dims == ("time_bin",)
+
+
+def test_interval():
+    trials = recording(n=200, repetitions=4, q=60, noise=2.0)
+    ceiling = load_ceiling("internal_consistency")(assembly(trials))
+    low, high = ceiling.attrs["interval"]
+    assert low < float(ceiling) < high
+    # Medians of neuroids drawn anew, in all splits alike.
+    raw = ceiling.attrs["raw"].values
+    draws = np.random.default_rng(0).integers(60, size=(4000, 60))
+    spread = np.median(raw[:, draws], axis=2).mean(axis=0).std()
+    assert high - low == pytest.approx(2 * 1.96 * spread, rel=0.25)
+    again = load_ceiling("internal_consistency")(assembly(trials))
+    assert again.attrs["interval"] == (low, high)
+    assert "interval" not in load_ceiling("internal_consistency", n_bootstrap=0)(assembly(trials)).attrs
+    own = load_ceiling("internal_consistency", aggregate=lambda scores: scores.max("neuroid"))
+    assert "interval" not in own(assembly(trials)).attrs
+
+
+def test_caller_keeps_the_assembly():
+    given_trials = assembly(recording())
+    before = given_trials.values.copy()
+    load_ceiling("internal_consistency")(given_trials)
+    np.testing.assert_array_equal(given_trials.values, before)
+
+
+def test_nearly_constant_neuroids_with_a_large_mean_count():
+    trials = recording()
+    shifted = trials.copy()
+    shifted[..., 2] = 1e-6 * shifted[..., 2] + 100.0
+    base = load_ceiling("internal_consistency")(assembly(trials))
+    ceiling = load_ceiling("internal_consistency")(assembly(shifted))
+    assert ceiling.attrs["n_neuroids"] == 4
+    np.testing.assert_allclose(ceiling.attrs["raw"].values, base.attrs["raw"].values, atol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "repetitions", "q"), [(3, 2, 1), (3, 2, 40), (40, 9, 1)])
+def test_shapes(n, repetitions, q):
+    ceiling = load_ceiling("internal_consistency")(assembly(recording(n, repetitions, q)))
+    assert ceiling.attrs["raw"].shape == (10, q)
+    single = load_ceiling("internal_consistency")(assembly(recording(1, repetitions, q)))
+    assert np.isnan(float(single))
+    assert "interval" not in single.attrs

@@ -66,3 +66,53 @@ def test_stepped_up_halves_estimate_the_true_reliability(repetitions):
     r = split_half_correlations(responses, half[None])[0]
     estimate = np.median(step_up(r, half.sum(), (~half).sum()))
     assert estimate == pytest.approx(1 / (1 + 4 / repetitions), abs=0.015)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    shape=st.tuples(st.integers(2, 6), st.integers(3, 12), st.integers(1, 4)),
+    splits=st.integers(1, 4),
+)
+def test_any_halves_equal_scipy(seed, shape, splits):
+    rng = np.random.default_rng(seed)
+    responses = rng.normal(size=shape) + rng.normal(size=shape[1:])
+    halves = np.array([rng.permutation(np.arange(shape[0]) < rng.integers(1, shape[0])) for _ in range(splits)])
+    expected = [
+        [pearsonr(responses[half, :, i].mean(axis=0), responses[~half, :, i].mean(axis=0))[0] for i in range(shape[2])]
+        for half in halves
+    ]
+    np.testing.assert_allclose(split_half_correlations(responses, halves), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-9])
+def test_halves_of_very_different_size_keep_their_digits(small):
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(4, 30, 2))
+    responses[2:] *= small
+    halves = np.array([[True, True, False, False], [False, False, True, True]])
+    result = split_half_correlations(responses, halves)
+    one, two = responses[:2].mean(axis=0), responses[2:].mean(axis=0)
+    expected = [pearsonr(one[:, i], two[:, i])[0] for i in range(2)]
+    np.testing.assert_allclose(result, [expected, expected], atol=1e-8)
+
+
+def test_constant_halves_are_undefined():
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(4, 30, 3))
+    responses[:2, :, 1] = 0.1
+    responses[2:, :, 2] = 1e6
+    result = split_half_correlations(responses, [[True, True, False, False], [True, False, True, False]])
+    assert np.isnan(result).tolist() == [[False, True, True], [False, False, False]]
+
+
+def test_splits_in_blocks(monkeypatch):
+    from brainscore_vision.metric_helpers.arrays import reliability
+
+    rng = np.random.default_rng(0)
+    responses, halves = rng.normal(size=(6, 20, 3)), np.array([rng.permutation(6) < 3 for _ in range(7)])
+    whole = split_half_correlations(responses, halves)
+    monkeypatch.setattr(reliability, "_BLOCK_VALUES", 130)
+    np.testing.assert_allclose(split_half_correlations(responses, halves), whole, atol=1e-13)
+    assert split_half_correlations(responses, halves[:0]).shape == (0, 3)
+    assert np.isnan(split_half_correlations(responses[:, :0], halves)).all()

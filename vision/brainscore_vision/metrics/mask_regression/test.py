@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+from sklearn.model_selection import ShuffleSplit
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_metric
+from brainscore_vision.metric_helpers.arrays.mask import MaskSettings, mask_fit
+from brainscore_vision.metric_helpers.regressed_correlation import CrossRegressedCorrelation
+
+SHAPE = (4, 5, 3)  # channels and two axes of space
+QUICK = {"n_epochs": 3}
+
+
+def data(n=60, q=5, noise=0.5, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, *SHAPE))
+    y = np.einsum("nchw,khw,kc->nk", x, rng.normal(size=(q, *SHAPE[1:])) ** 4, rng.normal(size=(q, SHAPE[0])))
+    return x, y / y.std(axis=0) + noise * rng.normal(size=(n, q))
+
+
+def assemblies(x, y):
+    pictures = {
+        "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(len(x))]),
+        "object_name": ("presentation", [f"o{i % 3}" for i in range(len(x))]),
+    }
+    places = np.indices(SHAPE).reshape(3, -1)
+    features = {
+        "neuroid_id": ("neuroid", np.arange(places.shape[1])),
+        **{name: ("neuroid", place) for name, place in zip(["channel", "channel_x", "channel_y"], places, strict=True)},
+    }
+    neuroids = {
+        "neuroid_id": ("neuroid", [f"n{i}" for i in range(y.shape[1])]),
+        "region": ("neuroid", ["V1"] * y.shape[1]),
+    }
+    dims = ["presentation", "neuroid"]
+    source = NeuroidAssembly(x.reshape(len(x), -1), coords={**pictures, **features}, dims=dims)
+    return source, NeuroidAssembly(y, coords={**pictures, **neuroids}, dims=dims)
+
+
+def test_splits_by_hand():
+    x, y = data()
+    kwargs = {"splits": 3, "train_size": 0.8, "stratification_coord": None}
+    metric = load_metric("mask_regression", crossvalidation_kwargs=kwargs, regression_kwargs={"seed": 4, **QUICK})
+    assert isinstance(metric, CrossRegressedCorrelation)
+    score = metric(*assemblies(x, y))
+    raw = []
+    for index, (train, test) in enumerate(ShuffleSplit(3, train_size=0.8, random_state=1).split(x)):
+        prediction = mask_fit(x[train], y[train], MaskSettings(seed=4, **QUICK), draw=index).predict(x[test])
+        raw.append([pearsonr(prediction[:, i], y[test, i])[0] for i in range(5)])
+    np.testing.assert_allclose(score.attrs["raw"].values, raw, atol=1e-9)
+    medians = np.median(raw, axis=1)
+    assert float(score) == pytest.approx(medians.mean())
+    assert score.attrs["error"] == pytest.approx(medians.std() / np.sqrt(3))
+    expected = {"n_stimuli": 60, "n_neuroids": 5, "regression_seed": 4, "seed": 1, "quantity": "correlation"}
+    assert {name: score.attrs[name] for name in expected} == expected
+
+
+def test_finds_what_generated_the_data_where_published_training_does_not():
+    parts = assemblies(*data(n=120, noise=0.3))
+    kwargs = {"splits": 3, "train_size": 0.8}
+    score = load_metric("mask_regression", crossvalidation_kwargs=kwargs)(*parts)
+    assert float(score) > 0.9
+    brief = load_metric("mask_regression", crossvalidation_kwargs=kwargs, compat=True)
+    assert brief.regression.estimator.settings.epochs(96) == (40, 25)
+    assert float(brief(*parts)) < 0.7
+
+
+def test_order_of_source_does_not_matter_nor_does_repetition():
+    source, target = assemblies(*data())
+    metric = load_metric("mask_regression", regression_kwargs=QUICK)
+    base = metric(source, target)
+    rng = np.random.default_rng(0)
+    shuffled = source.isel(presentation=rng.permutation(60), neuroid=rng.permutation(60))
+    assert metric(shuffled, target).attrs["raw"].values.tobytes() == base.attrs["raw"].values.tobytes()
+
+
+def test_fit_and_predict_on_assemblies_get_the_places_of_features():
+    source, target = assemblies(*data())
+    metric = load_metric("mask_regression", regression_kwargs=QUICK)
+    prediction = []
+    for assembly in (source, source.isel(neuroid=np.random.default_rng(0).permutation(60))):
+        metric.regression.fit(assembly, target)
+        prediction.append(metric.regression.predict(assembly.isel(presentation=[4, 2])))
+    np.testing.assert_allclose(prediction[0].values, prediction[1].values, atol=1e-12)
+    alone = mask_fit(source.values.reshape(60, *SHAPE), target.values, MaskSettings(**QUICK))
+    np.testing.assert_allclose(prediction[0].values, alone.predict(source.values.reshape(60, *SHAPE)[[4, 2]]))
+    assert prediction[0]["region"].values.tolist() == ["V1"] * 5
+    with pytest.raises(RuntimeError, match="fitted"):
+        load_metric("mask_regression").regression.predict(source)
+
+
+def test_neuroids_without_signal_are_left_out():
+    x, y = data()
+    y[:, 1], y[:, 3] = 2.0, np.nan
+    score = load_metric("mask_regression", regression_kwargs=QUICK)(*assemblies(x, y))
+    assert score.attrs["neuroids_left_out"] == ["n1", "n3"]
+    assert np.isnan(score.attrs["raw"].values).all(axis=0).tolist() == [False, True, False, True, False]
+
+
+def test_faults_raise():
+    source, target = assemblies(*data())
+    metric = load_metric("mask_regression", regression_kwargs=QUICK)
+    with pytest.raises(AssemblyError, match="channel_x"):
+        metric(target, target)
+    with pytest.raises(AssemblyError, match="each place once"):
+        metric(source.isel(neuroid=slice(59)), target)
+    with pytest.raises(AssemblyError, match="s059"):
+        metric(source.isel(presentation=slice(59)), target)
+    flat = source.reset_index("neuroid")
+    flat = flat.assign_coords(channel_x=("neuroid", np.full(60, np.nan)))
+    with pytest.raises(AssemblyError, match="fully"):
+        metric(flat, target)
+
+
+def test_held_out_predictions():
+    parts = assemblies(*data())
+    metric = load_metric("mask_regression", regression_kwargs=QUICK)
+    raw = metric(*parts).attrs["raw"].values
+    for row, held in zip(raw, metric.held_out(*parts), strict=True):
+        r = [pearsonr(held.prediction[:, i], held.measurement[:, i])[0] for i in range(5)]
+        np.testing.assert_allclose(row, r, atol=1e-9)

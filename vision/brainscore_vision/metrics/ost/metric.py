@@ -1,0 +1,187 @@
+"""Score whether a model solves images in the same order in time as IT does (object solution times).
+
+In every split a linear decoder of the object is trained for each time bin of the model's responses and applied to the
+held-out images. How well it tells an image from those of other objects, in d' (I1 of Rajalingham et al. 2018), rises
+over time; the model's solution time is when it reaches the d' that is given for the image, interpolated between bins.
+The score of a split is the Spearman correlation with the given solution times; the score is the mean over splits:
+
+    ``score = mean_s spearman(t_model, t_IT)`` over the held-out images of split ``s`` that both solve
+
+- Input: source (model), dims (presentation, neuroid, time_bin), with `stimulus_id`, `image_label` and
+  `time_bin_start`; target, dims (presentation), solution times in ms, NaN for images that are never solved, with
+  `stimulus_id` and `i1`, the d' to reach.
+- Output: Score in [-1, 1], a correlation; ``raw`` has dim (split).
+- Invariances: order of presentations of the source; shift and positive scaling of each of its neuroids; increasing
+  functions of the target.
+- When: models whose responses change over time; without change every image has the same solution time and the score is
+  undefined (NaN).
+
+Numbers beside the published system: it trains the decoder by TensorFlow, 40 passes of small steps (1e-4), which ends
+before the decoder has learned much where there are few neuroids or stimuli; most images are then never solved. Here
+the decoder is the minimum of the same objective (cross-entropy with a penalty of 0.463 / 2 on squared weights), which
+does not depend on steps, first weights or order, and is that of scikit-learn's `LogisticRegression` with
+``C = 1 / (0.463 n)`` and a penalised intercept. ``compat=True`` takes the published steps in NumPy: with the same first
+weights, the same images are solved, in the same order; but these weights are other draws here.
+
+References
+----------
+Kar, Kubilius, Schmidt, Issa & DiCarlo (2019), doi:10.1038/s41593-019-0392-5; Kubilius, Schrimpf et al. (2019),
+NeurIPS 32, arXiv:1909.06161; Rajalingham et al. (2018), doi:10.1523/JNEUROSCI.0388-18.2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate, matching_order, matrix
+from brainscore_vision.metric_helpers.arrays import spearman
+from brainscore_vision.metric_helpers.arrays.decoding import (
+    briefly_decoded_probabilities,
+    decoded_probabilities,
+    solution_times,
+)
+from brainscore_vision.metric_helpers.arrays.object_patterns import image_dprimes, two_way_rates
+from brainscore_vision.metric_helpers.transformations import CrossValidation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_BLOCK_BYTES = 2**28  # training responses of the time bins that are decoded together
+
+
+class OSTCorrelation(Metric):
+    """Correlation of object solution times.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs : dict or None
+        Arguments of `CrossValidation`; by default 10 splits with 10 % test stimuli, not stratified.
+    label_coord : str
+        Coordinate of the object in an image, of the source or else of the target.
+    compat : bool
+        Train decoders as briefly as the published metric.
+    seed : int
+        Of the first weights with `compat`.
+    """
+
+    quantity: ClassVar = "correlation"
+
+    def __init__(
+        self,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        *,
+        label_coord: str = "image_label",
+        compat: bool = False,
+        seed: int = 0,
+    ) -> None:
+        kwargs = {"stratification_coord": None, "splits": 10, "test_size": 0.1, **(crossvalidation_kwargs or {})}
+        self._cross_validation = CrossValidation(**kwargs)
+        self._label_coord = label_coord
+        self._compat = compat
+        self._seed = seed
+
+    def __call__(self, source_recordings: Any, target_osts: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source_recordings : NeuroidAssembly, dims (presentation, neuroid, time_bin)
+            Model responses to the stimuli of the target, each once.
+        target_osts : DataAssembly, dims (presentation)
+            Solution times, ms; NaN where there is none. Coordinate `i1` is the accuracy to reach, in d'.
+
+        Returns
+        -------
+        Score
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split); NaN where fewer than two images, or no two different
+            times, are left), ``error`` (standard error of the mean over splits), ``n_stimuli``, ``n_undefined``
+            (splits), ``n_unsolved`` (images that the model does not solve, summed over splits), ``seed``.
+
+        Raises
+        ------
+        AssemblyError
+            If stimuli differ, a dimension or coordinate is missing, or responses are not finite.
+        """
+        if "time_bin" not in source_recordings.dims:
+            raise AssemblyError(
+                f"Solution times need responses in several time bins; the source has dimensions "
+                f"{tuple(source_recordings.dims)}. Record with candidate.start_recording('IT', time_bins=[...])."
+            )
+        ids = [coordinate(part, Defaults.stimulus_coord) for part in (target_osts, source_recordings)]
+        rows = matching_order(*ids)
+        labels = self._labels(source_recordings, target_osts, rows)
+        starts = coordinate(source_recordings, "time_bin_start").astype(float)
+        bins = np.argsort(starts, kind="stable")
+        responses = matrix(source_recordings, ("time_bin", *Defaults.expected_dims), role="source")
+        if not np.isfinite(responses.sum()):
+            raise AssemblyError("The source assembly has NaN or infinite values. A model's activations must be finite.")
+        measured = matrix(target_osts, ("presentation",), role="target")
+        threshold = coordinate(target_osts, "i1").astype(float)
+        plan = self._cross_validation.plan(target_osts)
+        correlations, unsolved = [], 0
+        for train, test in plan.presentations(target_osts):
+            accuracy = self._accuracy(responses, bins, (rows[train], rows[test]), (labels[train], labels[test]))
+            times = solution_times(accuracy, starts[bins], threshold[test])
+            unsolved += int(np.isnan(times).sum())
+            both = ~np.isnan(times) & ~np.isnan(measured[test])
+            correlations.append(spearman(times[both], measured[test][both]))
+        return self._score(np.array(correlations), plan.notes, n_stimuli=len(rows), n_unsolved=unsolved)
+
+    def _labels(self, source: Any, target: Any, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the objects of the target's presentations as numbers."""
+        for assembly, order in ((source, rows), (target, slice(None))):
+            if has_coordinate(assembly, self._label_coord):
+                named = coordinate(assembly, self._label_coord).astype(str)[order]
+                return np.asarray(np.unique(named, return_inverse=True)[1], dtype=np.intp)
+        raise AssemblyError(
+            f"Neither source nor target has a coordinate {self._label_coord!r} that names the object in each image. "
+            "Add it, or say which one does: load_metric('ost', label_coord='object_name')."
+        )
+
+    def _accuracy(
+        self,
+        responses: Floats,
+        bins: NDArray[np.intp],
+        rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+        labels: tuple[NDArray[np.intp], NDArray[np.intp]],
+    ) -> Floats:
+        """Decode the test images in every bin; I1 of shape (bins, images)."""
+        (train, test), (known, truth) = rows, labels
+        n_classes = int(max(known.max(), truth.max())) + 1
+        width = max(1, _BLOCK_BYTES // (8 * len(train) * responses.shape[2]))
+        probabilities = []
+        for start in range(0, len(bins), width):
+            block = responses[bins[start : start + width]]
+            parts = (block[:, train], known, block[:, test], n_classes)
+            if self._compat:
+                probabilities.append(briefly_decoded_probabilities(*parts, seed=self._seed))
+            else:
+                probabilities.append(decoded_probabilities(*parts))
+        decoded = np.concatenate(probabilities)
+        rates = two_way_rates(decoded.reshape(-1, n_classes), np.tile(truth, len(bins))).reshape(decoded.shape)
+        dprimes = image_dprimes(rates, truth)
+        known_pairs = ~np.isnan(dprimes)
+        total = np.where(known_pairs, dprimes, 0.0).sum(axis=2)
+        number = known_pairs.sum(axis=2)
+        return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+
+    def _score(self, correlations: Floats, notes: Mapping[str, Any], **counts: int) -> Score:
+        defined = correlations[~np.isnan(correlations)]
+        score = Score(defined.mean() if len(defined) else np.nan)
+        split = {"split": ("split", np.arange(len(correlations)))}
+        score.attrs["raw"] = Score(correlations, coords=split, dims=["split"])
+        score.attrs["error"] = float(defined.std() / np.sqrt(len(correlations))) if len(defined) else float("nan")
+        score.attrs["error_over"] = ["split"]
+        score.attrs.update(notes)
+        score.attrs.update(counts)
+        score.attrs["n_undefined"] = len(correlations) - len(defined)
+        score.attrs["quantity"] = self.quantity
+        return score
