@@ -22,7 +22,12 @@ ROOT = Path(__file__).parent
 WORKSPACE = ROOT / ".nox" / "workspace"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
-MEASUREMENTS = ("first_score", "plugin_index", "simulated_truth", "data_standards", "metrics")
+# Scripts in perf/, in the order they run; what `metrics` measures on comes from metric_cases.
+MEASUREMENTS = (
+    *("first_score", "plugin_index", "simulated_truth", "ceiling_truth", "data_standards", "metrics"),
+    *("memory_budget", "threads"),
+)  # on metric_cases
+PUBLISHED_SCORES = "vision/tests/metric_helpers/fixtures/peer_cases.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
 
 nox.needs_version = ">=2024.4.15"
@@ -125,13 +130,18 @@ def perf(session: nox.Session) -> None:
 
 @nox.session(python="3.11", default=False)
 def peer(session: nox.Session) -> None:
-    """Exchange files with the published system, in an environment of its own; `-- --perf` also compares speed."""
+    """Exchange files and compare scores with the published system, in an environment of its own.
+
+    `-- --write` writes the published answers that the tests compare with anew; `-- --perf` also compares speed.
+    """
     python, published = workspace(session), str(Path(session.bin) / "python")
     install_torch(session, published)
     session.install("brainscore-core==2.5.0", "brainscore-vision==2.4.2")
     # Without this the published system installs requirements of plugins wherever the first pip of the path points to.
     environment = {"OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no"}
     session.run(python, "perf/peer_fixtures.py", "--peer", published, "--check", external=True, env=environment)
+    how = [] if "--write" in session.posargs else ["--check"]
+    session.run(published, "-W", "ignore", PUBLISHED_SCORES, *how, external=True, env=environment)
     for name in ("data_standards", "metrics") if "--perf" in session.posargs else ():
         session.run(python, f"perf/{name}.py", "--peer", published, external=True, env=environment)
 

@@ -47,6 +47,9 @@ class Settings:
     memory_map : bool
         ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and only what is used
         is read, for assemblies larger than the memory.
+    array_backend : str
+        ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: what computes the metrics; ``torch``, ``torch:cuda`` or
+        ``torch:mps`` where a domain offers them. An argument of a metric takes precedence.
     """
 
     home: Path
@@ -58,6 +61,7 @@ class Settings:
     offline: bool
     mirror: Path | None = None
     memory_map: bool = False
+    array_backend: str = "numpy"
 
 
 def settings() -> Settings:
@@ -86,6 +90,7 @@ def settings() -> Settings:
         offline=environment.get("BRAINSCORE_OFFLINE") == "1",
         mirror=_path(mirror) if mirror else None,
         memory_map=environment.get("BRAINSCORE_MEMORY_MAP") == "1",
+        array_backend=environment.get("BRAINSCORE_ARRAY_BACKEND") or "numpy",
     )
 
 

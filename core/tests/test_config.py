@@ -15,6 +15,7 @@ VARIABLES = (
     "RESULTCACHING_DISABLE",
     "BRAINSCORE_S3_WEIGHT_FOLDER",
     "BRAINSCORE_OFFLINE",
+    "BRAINSCORE_ARRAY_BACKEND",
 )
 
 
@@ -36,6 +37,7 @@ def test_defaults(empty_environment):
     assert current.install_dependencies == "yes"
     assert current.s3_weight_folder == "models"
     assert (current.caching_disabled, current.offline) == (False, False)
+    assert current.array_backend == "numpy"
 
 
 def test_reading_makes_no_folders(empty_environment):
@@ -51,6 +53,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
         "RESULTCACHING_DISABLE": "1",
         "BRAINSCORE_S3_WEIGHT_FOLDER": "weights",
         "BRAINSCORE_OFFLINE": "1",
+        "BRAINSCORE_ARRAY_BACKEND": "torch:cuda",
     }.items():
         monkeypatch.setenv(name, value)
     current = settings()
@@ -60,6 +63,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
     assert current.install_dependencies == "newenv"
     assert current.s3_weight_folder == "weights"
     assert (current.caching_disabled, current.offline) == (True, True)
+    assert current.array_backend == "torch:cuda"
 
 
 def test_paths_are_absolute(empty_environment, monkeypatch):
@@ -70,7 +74,7 @@ def test_paths_are_absolute(empty_environment, monkeypatch):
     assert settings().data_home == empty_environment / "there"
 
 
-@pytest.mark.parametrize("variable", ["BRAINSCORE_HOME", "BRAINIO_HOME"])
+@pytest.mark.parametrize("variable", ["BRAINSCORE_HOME", "BRAINIO_HOME", "BRAINSCORE_ARRAY_BACKEND"])
 def test_empty_variable_is_as_unset(empty_environment, monkeypatch, variable):
     unset = settings()
     monkeypatch.setenv(variable, "")

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from brainscore_core.errors import AssemblyError, nearest
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 
 __all__ = [
@@ -27,7 +28,8 @@ __all__ = [
 Array = TypeVar("Array", bound=xr.DataArray)
 Indices = NDArray[np.intp]
 
-_SHOWN = 5  # how many names an error or an attribute lists
+_SHOWN = 5  # how many names an error lists
+_NAMED = 1000  # how many neuroids that are left out an attribute names
 
 
 def squeeze_time_bin(assembly: Array) -> Array:
@@ -100,8 +102,10 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     return result
 
 
-def matrix(assembly: xr.DataArray, dims: Sequence[str], *, role: str) -> NDArray[np.float64]:
-    """Return the values of an assembly with its dimensions in a given order, as float64.
+def matrix(
+    assembly: xr.DataArray, dims: Sequence[str], *, role: str, dtype: DTypeLike | None = np.float64
+) -> NDArray[Any]:
+    """Return the values of an assembly with its dimensions in a given order.
 
     Parameters
     ----------
@@ -110,19 +114,24 @@ def matrix(assembly: xr.DataArray, dims: Sequence[str], *, role: str) -> NDArray
         All dimensions of the assembly.
     role : str
         What to call the assembly in a message, such as ``'source'``.
+    dtype : data type or None
+        Of the result. None: as the assembly has it, without a copy, so that a memory map stays one.
 
     Raises
     ------
     AssemblyError
-        If the assembly has other dimensions.
+        If the assembly has other dimensions, or its values are no numbers.
     """
     if set(assembly.dims) != set(dims):
         raise AssemblyError(
             f"The {role} assembly has dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}; expected "
             f"{tuple(dims)}. Select or average whatever other dimension there is (a time_bin of length one is dropped)."
         )
-    values: NDArray[np.float64] = assembly.transpose(*dims).values.astype(np.float64, copy=False)
-    return values
+    values: NDArray[Any] = assembly.transpose(*dims).values
+    wanted = dtype if dtype is not None or values.dtype.kind in "biuf" else np.float64
+    if values.dtype.kind in "cSUMm":
+        raise AssemblyError(f"The {role} assembly holds values of type {values.dtype}; expected real numbers.")
+    return values if wanted is None else values.astype(wanted, copy=False)
 
 
 @dataclass(frozen=True)
@@ -147,16 +156,17 @@ class Neuroids:
         entries: dict[str, Any] = {"n_neuroids": int(self.used.sum())}
         if len(left_out):
             entries["n_neuroids_left_out"] = len(left_out)
-            entries["neuroids_left_out"] = [str(name) for name in left_out]
+            entries["neuroids_left_out"] = [str(name) for name in left_out[:_NAMED]]
         return entries
 
 
-def usable_neuroids(values: NDArray[np.float64], names: NDArray[Any], *, role: str = "target") -> Neuroids:
+def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *, role: str = "target") -> Neuroids:
     """Decide which columns can be compared: not those that are NaN throughout or constant.
 
     Parameters
     ----------
-    values : ndarray, shape (n_presentations, n_neuroids)
+    values : ndarray or ColumnBlocks, shape (n_presentations, n_neuroids)
+        Read block by block.
     names : ndarray, shape (n_neuroids,)
     role : str
         What to call the assembly in a message.
@@ -166,19 +176,29 @@ def usable_neuroids(values: NDArray[np.float64], names: NDArray[Any], *, role: s
     AssemblyError
         If a neuroid has some NaN or infinite values but not only NaN, or if no neuroid is left.
     """
-    missing = np.isnan(values)
-    empty = missing.all(axis=0)
-    broken = ~empty & ~np.isfinite(values).all(axis=0)
+    n, q = values.shape
+    empty, broken, constant = (np.zeros(q, dtype=bool) for _ in range(3))
+    first = 0
+    for block in ColumnBlocks.of(values):
+        here = slice(first, first + block.shape[1])
+        first = here.stop
+        if np.isfinite(block.sum(dtype=np.float64)):  # not so if any value is not, and needs no copy
+            constant[here] = constant_columns(block)
+            continue
+        missing = np.isnan(block)
+        empty[here] = missing.all(axis=0)
+        broken[here] = ~empty[here] & ~np.isfinite(block).all(axis=0)
+        constant[here] = constant_columns(np.where(np.isfinite(block), block, 0.0))
     if broken.any():
         raise AssemblyError(
-            f"{int(broken.sum())} of {values.shape[1]} neuroids of the {role} assembly have NaN or infinite values for "
+            f"{int(broken.sum())} of {q} neuroids of the {role} assembly have NaN or infinite values for "
             f"some stimuli ({_listing(names[broken])}). Drop these neuroids or these stimuli before scoring."
         )
-    used = ~empty & ~constant_columns(np.where(missing, 0.0, values))
+    used = ~empty & ~constant
     if not used.any():
         raise AssemblyError(
-            f"No neuroid of the {role} assembly varies over its {values.shape[0]} presentations "
-            f"({int(empty.sum())} of {values.shape[1]} are NaN throughout, the others constant)."
+            f"No neuroid of the {role} assembly varies over its {n} presentations "
+            f"({int(empty.sum())} of {q} are NaN throughout, the others constant)."
         )
     return Neuroids(used=used, names=np.asarray(names))
 

@@ -1,34 +1,57 @@
 """Predict responses by a regression on training stimuli, correlate on others, and summarise: as metrics of assemblies.
 
-`CrossRegressedCorrelation` splits the stimuli itself, `TrainTestSplitCorrelation` is given the split. Which regression
-they use is the business of metric plugins.
+`CrossRegressedCorrelation` splits the stimuli itself, `TrainTestSplitCorrelation` is given the split; the reverse ones
+predict the source from the target. Which regression they use is the business of metric plugins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import copy
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers._regression_data import (
+    Problem,
+    Side,
+    as_array,
+    check_same_features,
+    stacked,
+    take_rows,
+    usable_over_all_dims,
+    whole_assembly,
+)
 from brainscore_vision.metric_helpers.alignment import (
     Neuroids,
     coordinate,
     coords_along,
-    has_coordinate,
     matching_order,
-    matrix,
-    squeeze_time_bin,
-    usable_neuroids,
 )
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.median import median_standard_error
+from brainscore_vision.metric_helpers.bootstrap_error import declare_no_error
+from brainscore_vision.metric_helpers.intervals import HeldOut
 from brainscore_vision.metric_helpers.regressions import PearsonR, SplitPredictor
 from brainscore_vision.metric_helpers.transformations import CrossValidation, apply_aggregate
 from brainscore_vision.metric_helpers.xarray_utils import XarrayCorrelation, XarrayRegression, neuroid_order
 
-__all__ = ["CrossRegressedCorrelation", "TrainTestSplitCorrelation"]
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Quantity
+
+__all__ = [
+    "CrossRegressedCorrelation",
+    "ReverseCrossRegressedCorrelation",
+    "ReverseTrainTestSplitCorrelation",
+    "TrainTestSplitCorrelation",
+]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 class CrossRegressedCorrelation(Metric):
@@ -48,6 +71,8 @@ class CrossRegressedCorrelation(Metric):
     Override `apply` (one split) or `aggregate` (over neuroids) to make a metric of another kind.
     """
 
+    quantity: ClassVar[Quantity | None] = "correlation"
+
     def __init__(
         self, regression: Any, correlation: Any, crossvalidation_kwargs: Mapping[str, Any] | None = None
     ) -> None:
@@ -61,8 +86,10 @@ class CrossRegressedCorrelation(Metric):
 
         Parameters
         ----------
-        source, target : NeuroidAssembly, dims (presentation, neuroid), as float
-            Model features and measurements of the same stimuli.
+        source : NeuroidAssembly, dims (presentation, neuroid), as float; or StreamedFeatures
+            Model features.
+        target : NeuroidAssembly, dims (presentation, neuroid), as float
+            Measurements of the same stimuli.
 
         Returns
         -------
@@ -79,16 +106,42 @@ class CrossRegressedCorrelation(Metric):
         ValueError
             If the regression cannot be fitted, for instance PLS with fewer features than components.
         """
-        source, target = squeeze_time_bin(source), squeeze_time_bin(target)
-        neuroids = _neuroids(target)
         if self._runs_together():
-            score = self._all_splits(source, target, neuroids)
+            sides = Side.of(source, "source"), Side.of(target, "target")
+            neuroids, labels = sides[1].neuroids(), sides[1].labels
+            score = self._all_splits(*sides, neuroids)
         else:
-            used = target if neuroids.used.all() else target.isel(neuroid=np.flatnonzero(neuroids.used))
+            source, labels = whole_assembly(source, "source"), whole_assembly(target, "target")
+            neuroids = usable_over_all_dims(labels)
+            used = labels if neuroids.used.all() else labels.isel(neuroid=np.flatnonzero(neuroids.used))
             score = self.cross_validation(source, used, apply=self.apply, aggregate=self.aggregate)
         score.attrs.update(neuroids.attrs)
-        score.attrs["n_stimuli"] = len(np.unique(coordinate(target, Defaults.stimulus_coord)))
+        score.attrs["error_over"] = ["split"]
+        score.attrs["n_stimuli"] = len(np.unique(coordinate(labels, Defaults.stimulus_coord)))
+        score.attrs["quantity"] = self.quantity
         return score
+
+    def held_out(self, source: Any, target: Any) -> list[HeldOut]:
+        """Return predictions and measurements of the test stimuli of every split; see `intervals.HoldsOut`.
+
+        Raises
+        ------
+        NotImplementedError
+            If a part of the metric was replaced, so that what it predicts is not known.
+        """
+        if not self._runs_together():
+            raise NotImplementedError(
+                f"{type(self).__name__} replaces the splits, the regression or the correlation by its own, and does "
+                "not say what it predicts for held-out stimuli."
+            )
+        source, target = Side.of(source, "source"), Side.of(target, "target")
+        problem = self._problem(source, target, target.neuroids())
+        y = problem.responses()
+        predictions = self.regression.estimator.predict_splits(problem.source, y, problem.splits)
+        return [
+            HeldOut(prediction, y[test], problem.stimuli[test])
+            for prediction, (_, test) in zip(predictions, problem.splits, strict=True)
+        ]
 
     def apply(self, source_train: Any, target_train: Any, source_test: Any, target_test: Any) -> Score:
         """Fit on the training part, predict the test part, correlate; returns a Score along neuroid."""
@@ -103,44 +156,51 @@ class CrossRegressedCorrelation(Metric):
 
     def _runs_together(self) -> bool:
         """Whether all splits can be computed by one call of an array kernel: nothing that others replaced is used."""
-        own = CrossRegressedCorrelation
-        return (
-            type(self).apply is own.apply
-            and type(self).aggregate is own.aggregate
-            and type(self.cross_validation) is CrossValidation
-            and type(self.regression) is XarrayRegression
-            and self.regression.expected_dims == Defaults.expected_dims
-            and isinstance(self.regression.estimator, SplitPredictor)
-            and type(self.correlation) is XarrayCorrelation
-            and isinstance(self.correlation.function, PearsonR)
-        )
+        return _is_standard(self, CrossRegressedCorrelation) and type(self.cross_validation) is CrossValidation
 
-    def _all_splits(self, source: Any, target: Any, neuroids: Neuroids) -> Score:
-        x = _finite(matrix(source, Defaults.expected_dims, role="source"))
-        y = matrix(target, Defaults.expected_dims, role="target")
+    def _problem(self, source: Side, target: Side, neuroids: Neuroids) -> Problem:
         coord = self.regression.stimulus_coord
-        # Positions of the target's stimuli in the source: the target moves, since the source is large.
-        place = matching_order(coordinate(target, coord), coordinate(source, coord), what=coord)
-        # Neuroids stay in the order of the target while fitting, since PLS starts from the first of them.
-        moved = np.empty((len(y), int(neuroids.used.sum())))
-        moved[place] = y[:, neuroids.used]
-        plan = self.cross_validation.plan(target)
-        splits = [tuple(place[part] for part in pair) for pair in plan.presentations(target)]
-        predictions = self.regression.estimator.predict_splits(x, moved, splits)
-        correlate = self.correlation.function.columns
-        tested = [moved[test] for _, test in splits]
-        r = np.stack([correlate(*pair) for pair in zip(tested, predictions, strict=True)])
-        raw = _labelled(r, target, neuroids)
+        plan = self.cross_validation.plan(target.labels)
+        splits = plan.presentations(target.labels)
+        stimuli = coordinate(target.labels, coord)
+        problem = Problem(source.finite(), target.columns(neuroids.used), splits, stimuli, plan.notes)
+        return problem.aligned(matching_order(stimuli, coordinate(source.labels, coord), what=coord))
+
+    def _all_splits(self, source: Side, target: Side, neuroids: Neuroids) -> Score:
+        problem = self._problem(source, target, neuroids)
+        r = problem.correlations(self.regression.estimator, self.correlation.function)
         medians = _median(r)
         score = Score(medians.mean())
         score.attrs.update(
-            raw=raw,
+            raw=_labelled(r, target, neuroids, {"split": np.arange(len(r))}),
             error=float(medians.std() / np.sqrt(len(medians))),
-            **plan.notes,
+            **problem.notes,
         )
         if np.isnan(r).any():
             score.attrs["n_undefined"] = int(np.isnan(r).sum())
         return score
+
+
+class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
+    """Cross-validated regression from measurements to features, which tells what of a model the neuroids predict.
+
+    Called like `CrossRegressedCorrelation`, with the model's features as source. These are what is predicted, so that
+    the splits are made from them, the median is over features, and features that are constant do not count. They may
+    be many: they are read in blocks, and neither predictions nor coefficients of all are ever in memory.
+
+    Parameters
+    ----------
+    regression, correlation, crossvalidation_kwargs
+        As for `CrossRegressedCorrelation`.
+    """
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Compare; parameters, result and errors as for `CrossRegressedCorrelation`, neuroids being features."""
+        return super().__call__(target, source)
+
+    def held_out(self, source: Any, target: Any) -> list[HeldOut]:
+        """Return predictions of the features and the features for the test stimuli of every split."""
+        return super().held_out(target, source)
 
 
 class TrainTestSplitCorrelation(Metric):
@@ -151,6 +211,8 @@ class TrainTestSplitCorrelation(Metric):
     regression, correlation
         As for `CrossRegressedCorrelation`.
     """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
 
     def __init__(self, regression: Any, correlation: Any) -> None:
         self.regression = regression
@@ -163,40 +225,49 @@ class TrainTestSplitCorrelation(Metric):
 
         Parameters
         ----------
-        source_train, source_test : NeuroidAssembly, dims (presentation, neuroid)
+        source_train, source_test : NeuroidAssembly, dims (presentation, neuroid); or StreamedFeatures
             Model features for the training and the test stimuli.
         target_train, target_test : NeuroidAssembly, dims (presentation, neuroid)
-            Measurements of the same stimuli and of the same neuroids in the same order.
+            Measurements of the same stimuli and of the same neuroids, in any order.
 
         Returns
         -------
         Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``n_stimuli`` (tested), ``n_train_stimuli``,
-            ``n_neuroids``. Neuroids that are constant or NaN throughout, in either part, do not count.
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` (bootstrap standard error of the median
+            over neuroids, see `median_standard_error`; it does not cover the choice of stimuli), ``n_stimuli``
+            (tested), ``n_train_stimuli``, ``n_neuroids``; ``alpha`` if the regression chose one. Neuroids that are
+            constant or NaN throughout, in either part, do not count.
 
         Raises
         ------
         AssemblyError
-            If stimuli differ, dimensions are others, or values are NaN otherwise.
+            If stimuli or neuroids differ, dimensions are others, or values are NaN otherwise.
         """
-        parts = [squeeze_time_bin(part) for part in (source_train, source_test, target_train, target_test)]
-        source_train, source_test, target_train, target_test = parts
-        train, test = _neuroids(target_train), _neuroids(target_test)
-        matching_order(train.names, test.names, what="neuroid_id")
-        neuroids = Neuroids(used=train.used & test.used, names=train.names)
-        kept = np.flatnonzero(neuroids.used)
-        if len(kept) < len(neuroids.used):
-            target_train, target_test = target_train.isel(neuroid=kept), target_test.isel(neuroid=kept)
-        score: Score = apply_aggregate(self.aggregate, self.apply(source_train, target_train, source_test, target_test))
+        sources = [Side.of(part, "source") for part in (source_train, source_test)]
+        targets = [Side.of(part, "target") for part in (target_train, target_test)]
+        check_same_features(*sources)
+        train, test = (part.neuroids() for part in targets)
+        order = matching_order(train.names, test.names, what="neuroid_id")
+        neuroids = Neuroids(used=train.used & test.used[order], names=train.names)
+        if not neuroids.used.any():
+            raise AssemblyError("No neuroid of the target assembly varies over both training and test stimuli.")
+        if _is_standard(self, TrainTestSplitCorrelation) and np.array_equal(order, np.arange(len(order))):
+            score = self._at_once(sources, targets, neuroids)
+        else:
+            score = self._by_assemblies(sources, targets, neuroids, order)
         score.attrs.update(neuroids.attrs)
-        score.attrs["n_stimuli"] = target_test.sizes["presentation"]
-        score.attrs["n_train_stimuli"] = target_train.sizes["presentation"]
+        if type(self).aggregate is TrainTestSplitCorrelation.aggregate:
+            _attach_median_error(score)
+        score.attrs["n_stimuli"] = targets[1].shape[0]
+        score.attrs["n_train_stimuli"] = targets[0].shape[0]
+        score.attrs["quantity"] = self.quantity
         return score
 
     def apply(self, source_train: Any, target_train: Any, source_test: Any, target_test: Any) -> Score:
         """Fit on the training part, predict the test part, correlate; returns a Score along neuroid."""
         self.regression.fit(source_train, target_train)
         correlations: Score = self.correlation(self.regression.predict(source_test), target_test)
+        _note_alpha(correlations, getattr(getattr(self.regression, "estimator", None), "alpha_", None))
         return correlations
 
     def aggregate(self, scores: Score) -> Score:
@@ -204,34 +275,102 @@ class TrainTestSplitCorrelation(Metric):
         medians: Score = scores.median(dim="neuroid")
         return medians
 
+    def _at_once(self, sources: Sequence[Side], targets: Sequence[Side], neuroids: Neuroids) -> Score:
+        coord = self.regression.stimulus_coord
+        ids = [coordinate(part.labels, coord) for part in targets]
+        places = [
+            matching_order(wanted, coordinate(part.labels, coord), what=coord)
+            for wanted, part in zip(ids, sources, strict=True)
+        ]
+        x = [take_rows(part.finite(), place) for part, place in zip(sources, places, strict=True)]
+        y = [part.columns(neuroids.used) for part in targets]
+        estimator, alpha = self.regression.estimator, None
+        if hasattr(estimator, "alpha_"):  # what it chooses while fitting is told, so that it is fitted; as a copy
+            fitted = copy.copy(estimator).fit(x[0], y[0])
+            r, alpha = self.correlation.function.columns(as_array(y[1]), fitted.predict(x[1]))[None], fitted.alpha_
+        else:
+            rows = np.arange(len(ids[0]) + len(ids[1]))
+            split = rows[: len(ids[0])], rows[len(ids[0]) :]
+            problem = Problem(stacked(x), stacked(y), [split], np.concatenate(ids), {})
+            r = problem.correlations(estimator, self.correlation.function)
+        score = Score(_median(r)[0])
+        score.attrs["raw"] = _labelled(r, targets[0], neuroids, {})
+        _note_alpha(score, alpha)
+        return score
 
-def _neuroids(target: Any) -> Neuroids:
-    values = matrix(target, Defaults.expected_dims, role="target")
-    named = has_coordinate(target, Defaults.neuroid_coord)
-    names = coordinate(target, Defaults.neuroid_coord) if named else np.arange(values.shape[1])
-    return usable_neuroids(values, names)
-
-
-def _finite(values: Any) -> Any:
-    # A sum is not finite if any value is not, and needs no copy; overflow alone is told apart below.
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-        bad = ~np.isfinite(values)
-        raise AssemblyError(
-            f"The source assembly has {int(bad.sum())} NaN or infinite values, in {int(bad.any(axis=0).sum())} of "
-            f"{values.shape[1]} neuroids. A model's activations must be finite."
+    def _by_assemblies(
+        self, sources: Sequence[Side], targets: Sequence[Side], neuroids: Neuroids, order: Indices
+    ) -> Score:
+        (source_train, source_test), (target_train, target_test) = (
+            [part.assembly() for part in parts] for parts in (sources, targets)
         )
-    return values
+        if not neuroids.used.all():
+            kept = np.flatnonzero(neuroids.used)
+            target_train, target_test = target_train.isel(neuroid=kept), target_test.isel(neuroid=order[kept])
+        correlations = self.apply(source_train, target_train, source_test, target_test)
+        score: Score = apply_aggregate(self.aggregate, correlations)
+        if "alpha" in correlations.attrs:
+            score.attrs["alpha"] = correlations.attrs["alpha"]
+        return score
 
 
-def _median(r: Any) -> Any:
+class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
+    """Regression from measurements to features on given training data, then correlation per feature on test data.
+
+    Called like `TrainTestSplitCorrelation`, with the model's features as source; see
+    `ReverseCrossRegressedCorrelation`.
+
+    Parameters
+    ----------
+    regression, correlation
+        As for `CrossRegressedCorrelation`.
+    """
+
+    def __call__(  # type: ignore[override] # a given split takes four assemblies
+        self, source_train: Any, source_test: Any, target_train: Any, target_test: Any
+    ) -> Score:
+        """Compare; parameters, result and errors as for `TrainTestSplitCorrelation`, neuroids being features."""
+        return super().__call__(target_train, target_test, source_train, source_test)
+
+
+def _is_standard(metric: Any, own: type) -> bool:
+    """Whether nothing that others may replace was replaced, so that array kernels can compute it."""
+    return (
+        type(metric).apply is own.apply  # type: ignore[attr-defined] # both metrics of this module have it
+        and type(metric).aggregate is own.aggregate  # type: ignore[attr-defined] # the same
+        and type(metric.regression) is XarrayRegression
+        and metric.regression.expected_dims == Defaults.expected_dims
+        and isinstance(metric.regression.estimator, SplitPredictor)
+        and type(metric.correlation) is XarrayCorrelation
+        and isinstance(metric.correlation.function, PearsonR)
+    )
+
+
+def _note_alpha(score: Score, alpha: Any) -> None:
+    if alpha is not None:
+        score.attrs["alpha"] = float(alpha) if np.ndim(alpha) == 0 else np.asarray(alpha).tolist()
+
+
+def _median(r: Floats) -> Floats:
     """Median over neuroids of each split, over those defined; NaN if none is."""
     return np.array([np.median(row[~np.isnan(row)]) if not np.isnan(row).all() else np.nan for row in r])
 
 
-def _labelled(r: Any, target: Any, neuroids: Neuroids) -> Score:
-    order = neuroid_order(target)
+def _attach_median_error(score: Score) -> None:
+    error = median_standard_error(score.attrs["raw"].values)
+    if np.isnan(error):
+        declare_no_error(score, "fewer than two neuroids: there is nothing to resample")
+    else:
+        score.attrs.update(error=error, error_over=["neuroid"])
+
+
+def _labelled(r: Floats, target: Side, neuroids: Neuroids, splits: Mapping[str, Any]) -> Score:
+    """Return correlations with the neuroids' coordinates, sorted by their key; dims (split, neuroid) or (neuroid)."""
+    labels = target.labels
+    order = np.arange(target.shape[1]) if isinstance(target.values, ColumnBlocks) else neuroid_order(labels)
     values = np.full((len(r), len(order)), np.nan)
     values[:, neuroids.used] = r
-    values = values[:, order]
-    coords = {name: (dim, labels[order]) for name, (dim, labels) in coords_along(target, "neuroid").items()}
-    return Score(values, coords={"split": ("split", np.arange(len(r))), **coords}, dims=["split", "neuroid"])
+    values = values[:, order] if splits else values[0, order]
+    coords = {name: (dim, named[order]) for name, (dim, named) in coords_along(labels, "neuroid").items()}
+    coords.update({name: (name, named) for name, named in splits.items()})
+    return Score(values, coords=coords, dims=[*splits, "neuroid"])

@@ -8,13 +8,15 @@ neuroids, say), then the transformation reduces its own dimension.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.transform import subset
+from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers._gather import as_score, stack
 from brainscore_vision.metric_helpers.alignment import coordinate, matching_order
 from brainscore_vision.metric_helpers.splits import Split, SplitPlan, extract_coord, standard_error_of_the_mean
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from brainscore_core.metrics import Score
 
 __all__ = [
+    "Alignment",
     "CartesianProduct",
     "CrossValidation",
     "CrossValidationSingle",
@@ -34,6 +37,8 @@ __all__ = [
     "TestOnlyCrossValidationSingle",
     "Transformation",
     "apply_aggregate",
+    "enumerate_done",
+    "expand",
     "extract_coord",
     "standard_error_of_the_mean",
 ]
@@ -41,6 +46,7 @@ __all__ = [
 Indices = NDArray[np.intp]
 Apply = Callable[..., Any]
 Aggregate = Callable[[Any], Any]
+Item = TypeVar("Item")
 
 
 def apply_aggregate(aggregate_fnc: Aggregate, values: Any) -> Any:
@@ -109,6 +115,59 @@ class Transformation:
     def aggregate(self, score: Any) -> Any:
         """Reduce the transformation's own dimensions; here, not at all."""
         return score.copy()  # the copy is given `raw`, which must not be the score itself
+
+
+class Alignment(Transformation):
+    """Bring two assemblies into the same order: ``apply(source, target)``, once.
+
+    The source may hold more than the target: what the target lacks is left out. Both are sorted by the key.
+
+    Parameters
+    ----------
+    order_dimensions : sequence of str
+        The source's dimensions in this order, others behind them.
+    alignment_dim : str
+        Coordinate (the key) by which the two are matched.
+    repeat : bool
+        Repeat entries of the source as often as the target has their key.
+
+    Raises
+    ------
+    AssemblyError
+        When called with a target that has keys which the source lacks, or (without `repeat`) not equally often.
+    """
+
+    class Defaults:
+        """What is used unless told otherwise."""
+
+        order_dimensions = Defaults.expected_dims
+        alignment_dim = Defaults.stimulus_coord
+        repeat = False
+
+    def __init__(
+        self,
+        order_dimensions: Sequence[str] = Defaults.order_dimensions,
+        alignment_dim: str = Defaults.alignment_dim,
+        repeat: bool = Defaults.repeat,
+    ) -> None:
+        self._order_dimensions = tuple(order_dimensions)
+        self._alignment_dim = alignment_dim
+        self._repeat = repeat
+
+    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:  # noqa: ARG002 -- the signature is the base's
+        """Yield the two, aligned."""
+        source, target = args
+        yield {}, [self.sort(self.align(source, target)), self.sort(target)]
+
+    def align(self, source_assembly: xr.DataArray, target_assembly: xr.DataArray) -> xr.DataArray:
+        """Return the part of the source that the target has, dimensions in order."""
+        source = source_assembly.transpose(*self._order_dimensions, ...)
+        return subset(source, target_assembly, subset_dims=[self._alignment_dim], repeat=self._repeat)
+
+    def sort(self, assembly: xr.DataArray) -> xr.DataArray:
+        """Return an assembly sorted by the key; entries with the same key keep their order."""
+        keys = coordinate(assembly, self._alignment_dim)
+        return assembly.isel({assembly[self._alignment_dim].dims[0]: np.argsort(keys, kind="stable")})
 
 
 class CrossValidationSingle(Transformation):
@@ -266,6 +325,54 @@ class CartesianProduct(Transformation):
                 part = _having(part, name, np.asarray([value]))
             if all(part.shape):
                 yield dict(zip(self._dividers, values, strict=True)), [part]
+
+
+def expand(assembly: xr.DataArray, target_dims: Sequence[str]) -> Any:
+    """Make dimensions of length one out of the scalar coordinates with some names.
+
+    Parameters
+    ----------
+    assembly : DataAssembly
+        Left alone.
+    target_dims : sequence of str
+        Names; a coordinate is meant too if its name has ``_source`` or ``_target`` behind one of them.
+
+    Returns
+    -------
+    DataAssembly
+        Same class and values; the new dimensions come last, in the order of the coordinates. Without attrs.
+
+    Examples
+    --------
+    >>> from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    >>> regions = DataAssembly([.5, .4], coords={"region": ("region", ["V4", "IT"]), "layer": "pool"}, dims=["region"])
+    >>> dict(expand(regions, ["region", "layer"]).sizes)
+    {'region': 2, 'layer': 1}
+    """
+    scalars = [str(name) for name, coord in assembly.coords.items() if coord.ndim == 0]
+    names = [name for name in scalars if name.removesuffix("_source").removesuffix("_target") in target_dims]
+    expanded = assembly.expand_dims(names).transpose(*assembly.dims, *names)
+    expanded.attrs = {}
+    return expanded
+
+
+def enumerate_done(values: Iterable[Item]) -> Iterator[tuple[int, Item, bool]]:
+    """Yield ``(index, value, whether it is the last)``.
+
+    Examples
+    --------
+    >>> list(enumerate_done("ab"))
+    [(0, 'a', False), (1, 'b', True)]
+    """
+    rest = iter(values)
+    missing = object()
+    value: Any = next(rest, missing)
+    for index in itertools.count():
+        if value is missing:
+            return
+        following: Any = next(rest, missing)
+        yield index, value, following is missing
+        value = following
 
 
 def _having(assembly: xr.DataArray, coord: str, values: NDArray[Any]) -> xr.DataArray:

@@ -4,14 +4,17 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShu
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
 from brainscore_vision.metric_helpers.transformations import (
+    Alignment,
     CartesianProduct,
     CrossValidation,
     CrossValidationSingle,
     Split,
     TestOnlyCrossValidation,
     apply_aggregate,
+    enumerate_done,
+    expand,
     extract_coord,
     standard_error_of_the_mean,
 )
@@ -216,3 +219,55 @@ def test_extract_coord():
     given = assembly(3, repetitions=2)
     assert extract_coord(given, "stimulus_id", unique=True).values.tolist() == ["s00", "s01", "s02"]
     assert extract_coord(given, "stimulus_id").dims == ("presentation",)
+
+
+@pytest.mark.parametrize("dims", [("presentation", "neuroid"), ("neuroid", "presentation")])
+def test_alignment_sorts_both_and_keeps_what_the_target_has(dims):
+    source, target = assembly(order=SHUFFLED), assembly(neuroids=2).isel(presentation=[7, 3, 12])
+    seen = []
+    score = Alignment()(
+        source.transpose(*dims), target.copy(), apply=lambda *parts: seen.extend(parts) or Score(len(parts))
+    )
+    assert float(score) == 2
+    assert [ids_of(part) for part in seen] == [["s03", "s07", "s12"]] * 2
+    assert seen[0].dims == ("presentation", "neuroid")
+    np.testing.assert_array_equal(seen[0].values, assembly().values[[3, 7, 12]])
+    np.testing.assert_array_equal(seen[1].values, target.values[[1, 0, 2]])
+
+
+def test_alignment_needs_what_the_target_has():
+    with pytest.raises(AssemblyError, match="stimulus_id"):
+        Alignment()(assembly(n=5), assembly(n=6), apply=lambda *_: Score(0))
+
+
+def test_alignment_repeats_the_source_on_request():
+    repeated = assembly(n=4, repetitions=3)
+    with pytest.raises(AssemblyError):
+        Alignment()(assembly(n=4), repeated, apply=lambda *_: Score(0))
+    seen = []
+    Alignment(repeat=True)(assembly(n=4), repeated, apply=lambda *parts: seen.extend(parts) or Score(0))
+    assert ids_of(seen[0]) == ids_of(seen[1]) == [f"s{i:02d}" for i in range(4) for _ in range(3)]
+    assert seen[1]["repetition"].values.tolist() == [0, 1, 2] * 4  # equal keys keep their order
+
+
+def test_expand_makes_dimensions_of_scalars():
+    regions = DataAssembly(
+        [0.5, 0.4],
+        coords={"region": ("region", ["V4", "IT"]), "layer_source": "pool", "other": 3},
+        dims=["region"],
+        attrs={"note": 1},
+    )
+    expanded = expand(regions, ["region", "layer"])
+    assert type(expanded) is DataAssembly
+    assert expanded.dims == ("region", "layer_source")
+    np.testing.assert_array_equal(expanded.values, [[0.5], [0.4]])
+    assert expanded["layer_source"].values.tolist() == ["pool"]
+    assert expanded["other"].ndim == 0
+    assert expanded.attrs == {}
+    assert regions.attrs == {"note": 1}
+
+
+def test_enumerate_done_tells_the_last():
+    assert list(enumerate_done("abc")) == [(0, "a", False), (1, "b", False), (2, "c", True)]
+    assert list(enumerate_done([])) == []
+    assert list(enumerate_done(iter([None]))) == [(0, None, True)]

@@ -1,17 +1,18 @@
 """Compute partial least squares regression for many cross-validation splits at once.
 
 The numbers are those of scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``: the same start vector, the
-same stop rule and so the same number of power iterations for every component. Three things make it fast:
+same stop rule and so the same number of power iterations for every component. What makes it fast:
 
-- With ``S = X^T Y`` the power iteration that looks for a weight vector ``w`` runs on ``M = S^T S``, a square matrix
-  over neuroids, because every iterate is ``w ~ S c``.
-- Neither ``X`` nor ``Y`` is deflated. Deflation by a component with scores ``t`` is the rank-one step
-  ``S -> S - b r^T`` with ``b = X^T t`` and ``r = Y^T t / t^T t``, kept as factors.
+- With ``S = X^T Y`` the power iteration that looks for a weight vector runs on ``S^T S``, over neuroids, or on
+  ``S S^T``, over features, whichever is smaller; neither ``X`` nor ``Y`` is deflated (see `_pls_components`).
 - All splits advance together, so that products with ``X`` are matrix products, shared by the splits, and held-out
   scores come out of the same product as training scores.
+- Where features are many, ``X`` is replaced by a factor of its Gram matrix ``X X^T``: PLS depends on the features only
+  through the inner products of stimuli. Neuroids, where they are many, likewise.
 
-Where features far outnumber stimuli, ``X`` is replaced by a factor of its Gram matrix ``X X^T``: PLS depends on the
-features only through the inner products of stimuli.
+The stop rule ends a power iteration well before it has converged (a squared change of the weight vector below 1e-6), so
+that its result depends a little on where it starts: at the covariance of the first neuroid with the features. Therefore
+scores depend, around the third to fifth digit, on which neuroid comes first; those of scikit-learn do so exactly alike.
 
 References
 ----------
@@ -21,25 +22,30 @@ Dayal & MacGregor (1997), Improved PLS algorithms, doi:10.1002/(SICI)1099-128X(1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LinearMap", "pls_fit", "pls_predict_splits"]
+from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays._gram import centred_gram, gram_factor
+from brainscore_vision.metric_helpers.arrays._pls_components import FIRST, Components, find_components
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, as_matrix
+from brainscore_vision.metric_helpers.arrays.smoothing import LinearSmoother
+
+__all__ = ["LinearMap", "pls_fit", "pls_predict_splits", "pls_smooth_splits"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Splits = Sequence[tuple[ArrayLike, ArrayLike]]
 
-MAX_ITERATIONS = 500
-TOLERANCE = 1e-6  # on the squared change of the unit weight vector
-REFRESH = 1e-4  # recompute M once down-dating has removed all but this part of it: rounding stays below 1e-11
-EXHAUSTED = 1e-12  # relative size of a covariance that is rounding and nothing else
-GRAM_BLOCK_BYTES = 32 * 2**20  # columns of X that are centred at once
-WELL_CONDITIONED = 1e-6  # smallest over largest pivot of a Cholesky factor that is trusted
-COVARIANCE_BYTES = 512 * 2**20  # the covariances of all splits may take this much memory
+COPY_BYTES = 512 * 2**20  # a matrix may be copied to float64 as a whole up to this size
+STATE_BYTES = 512 * 2**20  # what is kept for all splits that advance together may take this much memory
+# Nanoseconds, measured on one core: for a multiplication with addition in a large matrix product, for the same in a
+# product with a few columns, and for reading a number from memory. Only their ratios matter.
+DENSE, SKINNY, READ = 0.04, 0.09, 0.5
 
 
 @dataclass(frozen=True)
@@ -57,31 +63,40 @@ class LinearMap:
     source_mean: Floats
     target_mean: Floats
 
-    def predict(self, source: ArrayLike) -> Floats:
+    def predict(self, source: ArrayLike | ColumnBlocks) -> Floats:
         """Apply the map to `source`, shape (n_stimuli, n_features); returns shape (n_stimuli, n_neuroids)."""
-        centred = np.asarray(source, dtype=np.float64) - self.source_mean
-        prediction: Floats = centred @ self.coefficients + self.target_mean
+        blocks = ColumnBlocks.of(source)
+        prediction = np.tile(self.target_mean, (len(blocks), 1))
+        first = 0
+        for block in blocks:
+            here = slice(first, first + block.shape[1])
+            prediction += (block.astype(np.float64, copy=False) - self.source_mean[here]) @ self.coefficients[here]
+            first = here.stop
         return prediction
 
 
 def pls_predict_splits(
-    source: ArrayLike,
+    source: ArrayLike | ColumnBlocks,
     target: ArrayLike,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     n_components: int = 25,
+    *,
+    backend: str | Backend | None = None,
 ) -> list[Floats]:
     """Predict held-out responses by PLS regression, for every split.
 
     Parameters
     ----------
-    source : array-like, shape (n_stimuli, n_features)
-        Predictors, finite.
+    source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
+        Predictors, finite. Large ones are read block by block, in one pass.
     target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite.
+        Responses to the same stimuli in the same order, finite. For very many neuroids see `pls_smooth_splits`.
     splits : sequence of (train, test)
         Indices of stimuli.
     n_components : int
         Number of latent components; at most the number of features and of training stimuli.
+    backend : str or None
+        What computes: ``'numpy'``, ``'torch'``, ``'torch:cuda'``, ...; None for the setting, see `resolve`.
 
     Returns
     -------
@@ -93,33 +108,96 @@ def pls_predict_splits(
     ValueError
         If `n_components` is not between 1 and min(n_train, n_features).
     """
-    pairs = [(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)) for train, test in splits]
-    if any(len(np.unique(train)) != len(train) for train, _ in pairs):
+    y = as_matrix(target)
+    if _compressed(y.shape, len(y)):
+        smoothers = pls_smooth_splits(source, y, splits, n_components, backend=backend)
+        return [smoother.predict(y) for smoother in smoothers]
+    pairs, sources = _pairs(source, splits, n_components)
+    if _repeats(pairs):
         # Stimuli that count more than once, as in a bootstrap, do not fit the scheme of one row for each.
-        x, y = np.asarray(source), np.asarray(target)
-        return [pls_fit(x[train], y[train], n_components).predict(x[test]) for train, test in pairs]
-    x = _matrix(source)
-    y = _centred(target)
-    for train, _ in pairs:
-        _check_components(n_components, len(train), x.shape[1])
-    pays = _compression_pays(x.shape, y.shape[1], len(pairs), n_components)
-    x = _factor(_centred_gram(x)) if pays else _centred(x)
-    fits = _lockstep(x, y, [train for train, _ in pairs], n_components)
-    offset = np.asarray(target, dtype=np.float64).mean(axis=0)
-    return [
-        fit.scores[test] @ fit.loadings.T + (fit.target_mean + offset)
-        for fit, (_, test) in zip(fits, pairs, strict=True)
-    ]
+        return [
+            pls_predict_splits(rows, values, [split], n_components, backend=backend)[0]
+            for rows, values, split, _ in _each_alone(sources, y, pairs)
+        ]
+    centred, offset = _centred(y)
+    predictions: list[Floats] = []
+    for group, found in _components(sources, centred, pairs, n_components, resolve(backend)):
+        for (train, test), scores, loadings in zip(group, found.scores, found.loadings, strict=True):
+            predictions.append(scores[:, test].T @ loadings + (centred[train].mean(axis=0) + offset))
+    return predictions
 
 
-def pls_fit(source: ArrayLike, target: ArrayLike, n_components: int = 25) -> LinearMap:
+def pls_smooth_splits(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike | ColumnBlocks,
+    splits: Splits,
+    n_components: int = 25,
+    *,
+    backend: str | Backend | None = None,
+) -> list[LinearSmoother]:
+    """Find what predicts held-out responses by PLS regression, for targets of any width.
+
+    Parameters
+    ----------
+    source, splits, n_components, backend
+        As for `pls_predict_splits`.
+    target : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_neuroids)
+        Responses. Where there are more neuroids than stimuli they are read block by block, in one pass.
+
+    Returns
+    -------
+    list of LinearSmoother
+        ``smoother.predict(target)`` is what `pls_predict_splits` returns for the split; it takes any columns of the
+        target.
+    """
+    pairs, sources = _pairs(source, splits, n_components)
+    targets = ColumnBlocks.of(target)
+    if _repeats(pairs):
+        smoothers = []
+        for rows, values, split, positions in _each_alone(sources, targets, pairs):
+            (alone,) = pls_smooth_splits(rows, values, [split], n_components, backend=backend)
+            right = np.zeros((len(targets), alone.right.shape[1]))
+            np.add.at(right, positions, alone.right)
+            smoothers.append(LinearSmoother(alone.left, right))
+        return smoothers
+    used = resolve(backend)
+    if _compressed(targets.shape, len(targets)):
+        y = used.numpy(gram_factor(centred_gram(targets, backend=used), backend=used))
+        first = _centred(targets.columns(np.arange(FIRST)))[0]
+    else:
+        y, first = _centred(targets.to_array())[0], None
+    smoothers = []
+    for group, found in _components(sources, y, pairs, n_components, used, first):
+        for (train, test), scores, active, sizes in zip(group, found.scores, found.active, found.sizes, strict=True):
+            # The mean over training stimuli is the part of the intercept.
+            mean = np.zeros((len(targets), 1))
+            mean[train] = 1.0 / len(train)
+            smoothers.append(
+                LinearSmoother(
+                    left=np.column_stack([scores[:, test].T, np.ones(len(test))]),
+                    right=np.concatenate([active.T / sizes, mean], axis=1),
+                )
+            )
+    return smoothers
+
+
+def pls_fit(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike,
+    n_components: int = 25,
+    *,
+    backend: str | Backend | None = None,
+) -> LinearMap:
     """Fit one PLS regression on all stimuli.
 
     Parameters
     ----------
-    source : array-like, shape (n_stimuli, n_features)
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+        Copied as a whole, in float64; coefficients have as many rows as there are features.
     target : array-like, shape (n_stimuli, n_neuroids)
     n_components : int
+    backend : str or None
+        As for `pls_predict_splits`.
 
     Returns
     -------
@@ -130,242 +208,87 @@ def pls_fit(source: ArrayLike, target: ArrayLike, n_components: int = 25) -> Lin
     ValueError
         If `n_components` is not between 1 and min(n_stimuli, n_features).
     """
-    x = _centred(source)
-    y = _centred(target)
+    x, source_mean = _centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
+    y, target_mean = _centred(target)
     _check_components(n_components, *x.shape)
-    (fit,) = _lockstep(x, y, [np.arange(len(x), dtype=np.intp)], n_components)
+    used = resolve(backend)
+    trains = [np.arange(len(x), dtype=np.intp)]
+    found = find_components(used.asarray(x), used.asarray(y), trains, n_components, backend=used)
     # scores = X weights inverse(mixing): the rotations of Wegelin (2000), with a triangular system of k x k.
-    rotations = np.linalg.solve(fit.mixing.T, fit.weights.T).T
-    return LinearMap(
-        coefficients=rotations @ fit.loadings.T,
-        source_mean=np.asarray(source, dtype=np.float64).mean(axis=0),
-        target_mean=np.asarray(target, dtype=np.float64).mean(axis=0),
-    )
+    rotations = np.linalg.solve(found.mixing[0].T, found.weights[0])
+    return LinearMap(rotations.T @ found.loadings[0], source_mean, target_mean)
 
 
-@dataclass
-class _Fit:
-    """The state of one split while components are added.
-
-    `scores` covers all stimuli, `active` is zero outside training; `pulled` holds X^T t, `loadings` holds r.
-    """
-
-    train: Indices
-    target_mean: Floats  # (q,)
-    covariance: Floats  # (p, q), S when it was last refreshed
-    gram: Floats  # (q, q), M of the current residual
-    largest: float  # largest diagonal entry of the very first M
-    reference: float  # and of M when it was last refreshed
-    scores: Floats  # (n, k)
-    active: Floats  # (n, k)
-    pulled: Floats  # (p, k)
-    loadings: Floats  # (q, k)
-    weights: Floats  # (p, k)
-    mixing: Floats  # (k, k), upper triangular
-    refreshed: int = 0  # components already contained in `covariance`
-    count: int = 0
-    done: bool = False
-
-    def refresh(self) -> None:
-        since = slice(self.refreshed, self.count)
-        self.covariance -= self.pulled[:, since] @ self.loadings[:, since].T
-        self.gram = self.covariance.T @ self.covariance
-        self.refreshed = self.count
-        self.reference = float(self.gram.diagonal().max())
-
-    def next_weights(self) -> Floats | None:
-        """Weight vector of the next component, unit length; None once nothing but rounding is left."""
-        if self.gram.diagonal().max() < REFRESH * self.reference:
-            self.refresh()
-        diagonal = self.gram.diagonal()
-        if not diagonal.max() > EXHAUSTED**2 * self.largest:
-            return None
-        start = int(np.argmax(diagonal > EXHAUSTED**2 * self.largest))
-        direction = _power_iteration(self.gram, start)
-        since = slice(self.refreshed, self.count)
-        weights = self.covariance @ direction
-        weights -= self.pulled[:, since] @ (direction @ self.loadings[:, since])
-        length = float(np.linalg.norm(weights))
-        return weights / length if length > 0 else None
-
-    def add(self, weights: Floats, projected: Floats) -> bool:
-        """Take the scores of the next component from `projected` = X w; False if they are rounding only."""
-        k = self.count
-        projected = projected - projected[self.train].mean()
-        scores = projected.copy()
-        known = self.active[:, :k]
-        size = np.einsum("nk,nk->k", known, known)
-        for _ in range(2):  # once is not enough for orthogonality to machine precision, twice is
-            scores -= self.scores[:, :k] @ ((known.T @ scores) / size)
-        scores -= scores[self.train].mean()
-        self.scores[:, k] = scores
-        self.active[self.train, k] = scores[self.train]
-        self.weights[:, k] = weights
-        self.mixing[:k, k] = (known.T @ projected) / size
-        self.mixing[k, k] = 1.0
-        norm = float(np.linalg.norm(scores[self.train]))
-        return norm > EXHAUSTED * float(np.linalg.norm(projected[self.train]))
-
-    def deflate(self, pulled: Floats, loadings: Floats) -> None:
-        k = self.count
-        since = slice(self.refreshed, k)
-        crossed = self.covariance.T @ pulled
-        crossed -= self.loadings[:, since] @ (self.pulled[:, since].T @ pulled)
-        step = np.outer(crossed - (0.5 * (pulled @ pulled)) * loadings, loadings)
-        self.gram -= step
-        self.gram -= step.T
-        self.pulled[:, k] = pulled
-        self.loadings[:, k] = loadings
-        self.count += 1
-
-    def stop(self) -> None:
-        self.done = True
-        k = self.count
-        self.scores, self.active, self.weights = self.scores[:, :k], self.active[:, :k], self.weights[:, :k]
-        self.loadings, self.pulled, self.mixing = self.loadings[:, :k], self.pulled[:, :k], self.mixing[:k, :k]
+def _components(
+    source: ColumnBlocks,
+    y: Floats,
+    pairs: Sequence[tuple[Indices, Indices]],
+    n_components: int,
+    backend: Backend,
+    first: Floats | None = None,
+) -> Iterator[tuple[Sequence[tuple[Indices, Indices]], Components]]:
+    """Find components for as many splits at a time as fit into memory; yields them with their splits."""
+    targets = backend.asarray(y)
+    starts = None if first is None else backend.asarray(first)
+    if _gram_pays(source.shape, y.shape[1], len(pairs), n_components):
+        x = gram_factor(centred_gram(source, backend=backend), backend=backend)
+    else:
+        values = source.to_array()
+        values -= values.mean(axis=0)
+        x = backend.asarray(values)
+    own, other = sorted((x.shape[1], y.shape[1]))
+    together = max(1, STATE_BYTES // (8 * own * (own + other)))
+    for begin in range(0, len(pairs), together):
+        group = pairs[begin : begin + together]
+        trains = [train for train, _ in group]
+        yield group, find_components(x, targets, trains, n_components, backend=backend, first=starts)
 
 
-def _lockstep(x: Floats, y: Floats, trains: Sequence[Indices], n_components: int) -> list[_Fit]:
-    """Fit all splits, component by component."""
-    fits = _start(x, y, trains, n_components)
-    for k in range(n_components):
-        weights = {index: fit.next_weights() for index, fit in enumerate(fits) if not fit.done}
-        going = {index: vector for index, vector in weights.items() if vector is not None}
-        if going:
-            projected = x @ np.stack(list(going.values()), axis=1)
-            for column, (index, vector) in enumerate(list(going.items())):
-                if not fits[index].add(vector, projected[:, column]):
-                    del going[index]
-        for index in weights.keys() - going.keys():
-            fits[index].stop()
-        if not going:
-            break
-        scores = np.stack([fits[index].active[:, k] for index in going], axis=1)
-        squared = np.einsum("ns,ns->s", scores, scores)
-        pulled = np.ascontiguousarray((x.T @ scores).T)
-        loadings = np.ascontiguousarray((y.T @ scores / squared).T)
-        for column, index in enumerate(going):
-            fits[index].deflate(pulled[column], loadings[column])
-    return fits
-
-
-def _start(x: Floats, y: Floats, trains: Sequence[Indices], n_components: int) -> list[_Fit]:
-    n, p = x.shape
-    q = y.shape[1]
-    whole = x.T @ y if any(2 * len(train) > n for train in trains) else np.empty((0, 0))
-    fits = []
-    for train in trains:
-        mean = y[train].mean(axis=0)
-        covariance = _training_covariance(x, y, train, mean, whole)
-        gram = covariance.T @ covariance
-        largest = float(gram.diagonal().max())
-        fits.append(
-            _Fit(
-                train=train,
-                target_mean=mean,
-                covariance=covariance,
-                gram=gram,
-                largest=largest,
-                reference=largest,
-                scores=np.zeros((n, n_components)),
-                active=np.zeros((n, n_components)),
-                pulled=np.zeros((p, n_components), order="F"),
-                loadings=np.zeros((q, n_components)),
-                weights=np.zeros((p, n_components), order="F"),
-                mixing=np.zeros((n_components, n_components)),
-            )
-        )
-    return fits
-
-
-def _training_covariance(x: Floats, y: Floats, train: Indices, mean: Floats, whole: Floats) -> Floats:
-    """S of the training stimuli: the S of all stimuli less the part of those left out, where that is less work."""
-    left_out = np.setdiff1d(np.arange(len(x)), train)
-    if 2 * len(train) <= len(x):
-        return x[train].T @ (y[train] - mean)
-    if len(left_out) == 0:
-        return whole.copy()
-    # Sum over training of x (y - mean) = sum over all - sum over left out - (sum over training of x) mean; and the
-    # columns of x sum to zero over all stimuli.
-    part = x[left_out]
-    covariance: Floats = whole - part.T @ (y[left_out] - mean)
-    return covariance
-
-
-def _power_iteration(gram: Floats, start: int) -> Floats:
-    """Follow scikit-learn's power iteration for w ~ S c in the coordinates c, with w of unit length."""
-    direction = np.zeros(len(gram))
-    direction[start] = 1.0
-    mapped = gram[:, start].copy()
-    length = np.sqrt(mapped[start])
-    direction /= length
-    mapped /= length
-    for _ in range(1, MAX_ITERATIONS):
-        following = mapped
-        following_mapped = gram @ following
-        length = np.sqrt(following @ following_mapped)
-        following = following / length
-        following_mapped /= length
-        change = (following - direction) @ (following_mapped - mapped)
-        direction, mapped = following, following_mapped
-        if change < TOLERANCE:
-            break
-    return direction
-
-
-def _compression_pays(shape: tuple[int, int], q: int, n_splits: int, n_components: int) -> bool:
-    """Compare the cost of X X^T with what working on n rather than p columns saves (multiplications for a column)."""
+def _gram_pays(shape: tuple[int, int], n_targets: int, n_splits: int, n_components: int) -> bool:
+    """Whether to compute X X^T and work on n columns rather than on p."""
     n, p = shape
-    if p <= 2 * n:
+    if p <= n:
         return False
-    too_large = 8 * n_splits * p * q > COVARIANCE_BYTES
-    saved = 4 * n * q + 2 * n_splits * q * q + 4 * n_splits * n_components * n
-    return too_large or n * n < saved
+    if 8 * n * p > COPY_BYTES:
+        return True
+    products = 2 * DENSE * n * n_targets + 2 * n_components * n * max(SKINNY * n_splits, READ)
+    covariances = n_splits * n_targets * (2 * DENSE * min(p, n_targets) + 2 * READ * n_components)
+    return DENSE * (n * n * p / 2 + n**3 / 3) < (products + covariances) * (p - n)
 
 
-def _centred_gram(values: NDArray[Any]) -> Floats:
-    """Return X X^T of the column-centred X, block by block of columns, so that X is never copied whole."""
-    n, p = values.shape
-    gram = np.zeros((n, n))
-    width = max(1, GRAM_BLOCK_BYTES // (8 * n))
-    for start in range(0, p, width):
-        block = _centred(values[:, start : start + width])
-        gram += block @ block.T
-    return gram
+def _compressed(shape: tuple[int, int], n_stimuli: int) -> bool:
+    """Whether a target is so wide that inner products of stimuli replace it."""
+    return shape[1] > n_stimuli and shape[1] > FIRST
 
 
-def _factor(gram: Floats) -> Floats:
-    """Return some F of shape (n, n) with F F^T equal to the Gram matrix of centred columns.
-
-    Only inner products of stimuli matter to PLS, so that the rows of F serve as features. The Gram matrix has the
-    null vector of ones; adding a multiple of 1 1^T makes it definite and amounts to one more feature that is the same
-    for all stimuli, which has no covariance with anything. Where other directions are missing too (stimuli that are
-    equal) the eigenvectors give a factor.
-    """
-    n = len(gram)
-    level = float(np.trace(gram)) / n**2
-    try:
-        factor = np.linalg.cholesky(gram + level)
-    except np.linalg.LinAlgError:
-        factor = np.zeros((1, 1))
-    pivots = factor.diagonal()
-    if pivots.min() > WELL_CONDITIONED * pivots.max():
-        return np.asarray(factor - factor.mean(axis=0), dtype=np.float64)
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    return np.asarray(vectors * np.sqrt(np.clip(eigenvalues, 0, None)), dtype=np.float64)
+def _pairs(
+    source: ArrayLike | ColumnBlocks, splits: Splits, n_components: int
+) -> tuple[list[tuple[Indices, Indices]], ColumnBlocks]:
+    blocks = ColumnBlocks.of(source)
+    pairs = [(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)) for train, test in splits]
+    for train, _ in pairs:
+        _check_components(n_components, len(train), blocks.shape[1])
+    return pairs, blocks
 
 
-def _matrix(values: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.ndim != 2:
-        raise ValueError(f"Expected an array of shape (n_stimuli, n_columns), got shape {array.shape}.")
-    return array
+def _repeats(pairs: Sequence[tuple[Indices, Indices]]) -> bool:
+    return any(len(train) and int(np.bincount(train).max()) > 1 for train, _ in pairs)
 
 
-def _centred(values: ArrayLike) -> Floats:
-    result = np.array(_matrix(values), dtype=np.float64)
-    result -= result.mean(axis=0)
-    return result
+def _each_alone(source: ColumnBlocks, target: Any, pairs: Sequence[tuple[Indices, Indices]]) -> Iterator[Any]:
+    """Yield source, target and positions of each split by itself, with a row for every time a stimulus counts."""
+    for train, test in pairs:
+        rows = np.concatenate([train, test])
+        split = np.arange(len(train)), np.arange(len(train), len(rows))
+        values = target.rows(rows) if isinstance(target, ColumnBlocks) else target[rows]
+        yield source.rows(rows), values, split, rows
+
+
+def _centred(values: ArrayLike) -> tuple[Floats, Floats]:
+    result = np.array(as_matrix(values), dtype=np.float64)
+    mean = result.mean(axis=0)
+    result -= mean
+    return result, mean
 
 
 def _check_components(n_components: int, n_train: int, n_features: int) -> None:

@@ -1,21 +1,55 @@
-"""Predict neural responses by linear regression from model features and correlate with the measured ones."""
+"""Predict neural responses by regression from model features and correlate with the measured ones."""
 
 from brainscore_vision import metric_registry
 
 from .metric import (
+    dual_ridge_cv_fixed_split,
+    dual_ridge_fixed_split,
+    linear_cross_validated,
+    linear_fixed_split,
     pls_cross_validated,
     pls_fixed_split,
+    pls_per_time,
+    pls_span_time,
+    reverse_pls_cross_validated,
+    reverse_pls_fixed_split,
     ridge_cross_validated,
+    ridge_cv_cross_validated,
+    ridge_cv_fixed_split,
     ridge_fixed_split,
+    ridge_per_time,
+    ridge_span_time,
+    single_cross_validated,
+    single_fixed_split,
 )
-
-metric_registry["pls_cv"] = pls_cross_validated
-metric_registry["ridge_cv"] = ridge_cross_validated
-metric_registry["pls_split"] = pls_fixed_split
-metric_registry["ridge_split"] = ridge_fixed_split
 
 metric_registry["pls"] = pls_cross_validated
 metric_registry["ridge"] = ridge_cross_validated
+metric_registry["ridgecv"] = ridge_cv_cross_validated
+metric_registry["linear_predictivity"] = linear_cross_validated
+metric_registry["neuron_to_neuron"] = single_cross_validated
+metric_registry["reverse_pls"] = reverse_pls_cross_validated
+
+# The same under the names that say how the stimuli are split.
+metric_registry["pls_cv"] = pls_cross_validated
+metric_registry["ridge_cv"] = ridge_cross_validated
+metric_registry["linear_predictivity_cv"] = linear_cross_validated
+metric_registry["neuron_to_neuron_cv"] = single_cross_validated
+metric_registry["reverse_pls_cv"] = reverse_pls_cross_validated
+
+metric_registry["pls_split"] = pls_fixed_split
+metric_registry["ridge_split"] = ridge_fixed_split
+metric_registry["ridgecv_split"] = ridge_cv_fixed_split
+metric_registry["dual_ridge_split"] = dual_ridge_fixed_split
+metric_registry["dual_ridgecv_split"] = dual_ridge_cv_fixed_split
+metric_registry["linear_predictivity_split"] = linear_fixed_split
+metric_registry["neuron_to_neuron_split"] = single_fixed_split
+metric_registry["reverse_pls_split"] = reverse_pls_fixed_split
+
+metric_registry["spantime_pls"] = pls_span_time
+metric_registry["spantime_ridge"] = ridge_span_time
+metric_registry["pls_pertime"] = pls_per_time
+metric_registry["ridge_pertime"] = ridge_per_time
 
 BIBTEX = """@article{schrimpf2018brain,
   title={Brain-Score: Which Artificial Neural Network for Object Recognition is most Brain-Like?},
@@ -25,4 +59,31 @@ BIBTEX = """@article{schrimpf2018brain,
   journal={bioRxiv},
   year={2018},
   doi={10.1101/407007}
+}"""
+
+BIBTEX_PLS = """@article{yamins2014performance,
+  title={Performance-optimized hierarchical models predict neural responses in higher visual cortex},
+  author={Yamins, Daniel L. K. and Hong, Ha and Cadieu, Charles F. and Solomon, Ethan A. and Seibert, Darren and
+    DiCarlo, James J.},
+  journal={Proceedings of the National Academy of Sciences},
+  volume={111},
+  number={23},
+  pages={8619--8624},
+  year={2014},
+  doi={10.1073/pnas.1403112111}
+}"""
+
+BIBTEX_NEURONTONEURON = """@techreport{arend2018single,
+  title={Single units in a deep neural network functionally correspond with neurons in the brain: preliminary results},
+  author={Arend, Luke and Han, Yena and Schrimpf, Martin and Bashivan, Pouya and Kar, Kohitij and Poggio, Tomaso and
+    DiCarlo, James J. and Boix, Xavier},
+  institution={Center for Brains, Minds and Machines (CBMM)},
+  year={2018}
+}"""
+
+BIBTEX_REVERSE_PLS = """@article{muzellec2025reverse,
+  title={Reverse Predictivity: Going Beyond One-Way Mapping to Compare Artificial Neural Network Models and Brains},
+  author={Muzellec, Sabine and Kar, Kohitij},
+  journal={bioRxiv},
+  year={2025}
 }"""

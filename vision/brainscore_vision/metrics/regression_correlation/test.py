@@ -1,21 +1,31 @@
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import load_metric
+from brainscore_vision.metrics.regression_correlation import metric as plugin
 from brainscore_vision.metrics.regression_correlation.metric import (
     ALPHA_LIST,
     CrossRegressedCorrelation,
+    DualRidgeCVRegression,
+    ScaledCrossRegressedCorrelation,
+    dual_ridge_cv_regression,
+    dual_ridge_regression,
+    linear_regression,
     pearsonr_correlation,
     pls_regression,
+    ridge_cv_regression,
     ridge_regression,
+    single_regression,
 )
 
 
@@ -44,8 +54,8 @@ def data(n=60, p=40, q=6, noise=1.0, seed=0):
     return x, latent @ rng.normal(size=(8, q)) + noise * rng.normal(size=(n, q))
 
 
-def by_hand(x, y, regression, objects=5):
-    splits = StratifiedShuffleSplit(10, train_size=0.9, random_state=1).split(
+def by_hand(x, y, regression, objects=5, n_splits=10):
+    splits = StratifiedShuffleSplit(n_splits, train_size=0.9, random_state=1).split(
         x, [f"o{i % objects}" for i in range(len(x))]
     )
     raw = []
@@ -55,26 +65,52 @@ def by_hand(x, y, regression, objects=5):
     return np.array(raw)
 
 
-REFERENCES = {"pls": PLSRegression(25, scale=False), "ridge": Ridge(1.0)}
+class BestOfAllPairs:
+    def fit(self, x, y):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            self.chosen = np.nanargmax(np.corrcoef(x, y, rowvar=False)[: x.shape[1], x.shape[1] :], axis=0)
+        return self
+
+    def predict(self, x):
+        return x[:, self.chosen]
 
 
-@pytest.mark.parametrize("identifier", ["pls", "ridge"])
-@pytest.mark.parametrize("suffix", ["", "_cv"])
-def test_equals_scikit_learn_split_by_split(identifier, suffix):
-    x, y = data()
-    score = load_metric(identifier + suffix)(assembly(x), assembly(y))
-    raw = by_hand(x, y, REFERENCES[identifier])
+REFERENCES = {
+    "pls": PLSRegression(25, scale=False),
+    "ridge": Ridge(1.0),
+    "ridgecv": RidgeCV(ALPHA_LIST, alpha_per_target=True),
+    "linear_predictivity": LinearRegression(),
+    "neuron_to_neuron": BestOfAllPairs(),
+}
+FIXED = {**REFERENCES, "ridgecv": RidgeCV(ALPHA_LIST), "dual_ridge": Ridge(1.0), "dual_ridgecv": RidgeCV(ALPHA_LIST)}
+CROSS_VALIDATED = [*REFERENCES, "reverse_pls"]
+PUBLISHED = [
+    *("pls", "ridge", "linear_predictivity", "neuron_to_neuron", "reverse_pls"),
+    *("pls_cv", "ridge_cv", "linear_predictivity_cv", "neuron_to_neuron_cv", "reverse_pls_cv"),
+    *("pls_split", "ridge_split", "linear_predictivity_split", "neuron_to_neuron_split", "reverse_pls_split"),
+    *("ridgecv_split", "dual_ridge_split", "dual_ridgecv_split", "spantime_pls", "spantime_ridge"),
+]
+OWN = ["ridgecv", "pls_pertime", "ridge_pertime"]
+
+
+@pytest.mark.parametrize("identifier", [*REFERENCES, *(f"{name}_cv" for name in REFERENCES if name != "ridgecv")])
+@pytest.mark.parametrize("p", [40, 150])
+def test_equals_scikit_learn_split_by_split(identifier, p):
+    x, y = data(p=p)
+    score = load_metric(identifier)(assembly(x), assembly(y))
+    raw = by_hand(x, y, REFERENCES[identifier.removesuffix("_cv")])
     medians = np.median(raw, axis=1)
     assert float(score) == pytest.approx(medians.mean(), abs=1e-8)
     assert score.attrs["error"] == pytest.approx(medians.std() / np.sqrt(10), abs=1e-8)
     assert score.attrs["raw"].dims == ("split", "neuroid")
     assert score.attrs["raw"]["neuroid_id"].values.tolist() == [f"n{i:03d}" for i in range(1, 7)]
     np.testing.assert_allclose(score.attrs["raw"].values, raw[:, ::-1], atol=1e-8)  # sorted by neuroid_id
-    expected = {"n_stimuli": 60, "n_neuroids": 6, "seed": 1, "stratified_by": "object_name"}
+    expected = {"n_stimuli": 60, "n_neuroids": 6, "seed": 1, "stratified_by": "object_name", "quantity": "correlation"}
     assert {name: score.attrs[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("identifier", ["pls", "ridge"])
+@pytest.mark.parametrize("identifier", REFERENCES)
 def test_fast_and_general_path_agree(identifier):
     class Plain(CrossRegressedCorrelation):
         def apply(self, *parts):
@@ -83,7 +119,7 @@ def test_fast_and_general_path_agree(identifier):
     x, y = data(80, 200, 5)
     y[:, 1] = 2.0
     source, target = assembly(x), assembly(y, order=np.random.default_rng(0).permutation(80))
-    regression = {"pls": pls_regression, "ridge": ridge_regression}[identifier]()
+    regression = load_metric(identifier).regression
     target = target.isel(presentation=np.argsort(target["stimulus_id"].values))  # the same splits for both
     fast = load_metric(identifier)(source, target)
     slow = Plain(regression, pearsonr_correlation())(source, target)
@@ -95,15 +131,18 @@ def test_fast_and_general_path_agree(identifier):
         assert fast.attrs[name] == slow.attrs[name]
 
 
-@pytest.mark.parametrize("identifier", ["pls", "ridge"])
-@settings(max_examples=8, deadline=None)
+@pytest.mark.parametrize("identifier", CROSS_VALIDATED)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 1000))
 def test_order_of_source_time_bins_and_shifts_do_not_matter(identifier, seed):
-    x, y = data(seed=seed)
+    x, y = data(seed=seed, q=30 if identifier == "reverse_pls" else 6)
     metric = load_metric(identifier)
     base = metric(assembly(x), assembly(y))
     order = np.random.default_rng(seed).permutation(60)
-    other = metric(assembly(x + 3, order=order, time_bin=True), assembly(2 * y - 1, time_bin=True))
+    # Splits are drawn in the order of what is predicted.
+    orders = (None, order) if identifier == "reverse_pls" else (order, None)
+    source = assembly(x + 3, order=orders[0], time_bin=True)
+    other = metric(source, assembly(2 * y - 1, order=orders[1], time_bin=True))
     assert float(other) == pytest.approx(float(base), abs=1e-6)
 
 
@@ -181,19 +220,25 @@ def test_other_options_are_computed_by_scikit_learn():
     assert float(score) == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.parametrize("identifier", ["pls", "ridge"])
-def test_fixed_split(identifier):
-    x, y = data(70)
+@pytest.mark.parametrize("identifier", FIXED)
+@pytest.mark.parametrize("p", [40, 150])
+def test_fixed_split(identifier, p):
+    x, y = data(70, p)
     y[:, 2] = 1.0
     source, target = assembly(x), assembly(y)
     train, test = np.arange(50), np.arange(50, 70)[::-1]
     parts = [part.isel(presentation=index) for part in (source, target) for index in (train, test)]
     score = load_metric(f"{identifier}_split")(*parts)
-    prediction = REFERENCES[identifier].fit(x[train], y[train]).predict(x[test])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of the constant neuroid
+        kept = [0, 1, 3, 4, 5]
+        fitted = FIXED[identifier].fit(x[train], y[np.ix_(train, kept)])
+    prediction = np.insert(fitted.predict(x[test]), 2, 0.0, axis=1)
     r = [pearsonr(prediction[:, i], y[test, i])[0] for i in (0, 1, 3, 4, 5)]
     assert float(score) == pytest.approx(np.median(r), abs=1e-8)
     assert score.attrs["raw"].dims == ("neuroid",)
     assert (score.attrs["n_stimuli"], score.attrs["n_train_stimuli"], score.attrs["n_neuroids"]) == (20, 50, 5)
+    assert score.attrs.get("alpha") == pytest.approx(getattr(fitted, "alpha_", None))
     named = dict(zip(["source_train", "source_test", "target_train", "target_test"], parts, strict=True))
     assert float(load_metric(f"{identifier}_split")(**named)) == float(score)
 
@@ -210,3 +255,189 @@ def test_arguments_stay_unchanged():
     load_metric("pls")(source, target)
     np.testing.assert_array_equal(source.values, x)
     np.testing.assert_array_equal(target.values, y)
+
+
+@pytest.mark.parametrize("suffix", ["", "_cv"])
+def test_reverse_is_the_same_with_sides_exchanged(suffix):
+    x, y = data(q=30)
+    score = load_metric(f"reverse_pls{suffix}")(assembly(x), assembly(y))
+    exchanged = load_metric("pls")(assembly(y), assembly(x))
+    np.testing.assert_allclose(score.attrs["raw"].values, exchanged.attrs["raw"].values, atol=1e-12)
+    assert score.attrs["raw"].sizes["neuroid"] == 40
+
+
+def test_reverse_fixed_split_takes_the_order_of_the_others():
+    x, y = data(70, q=30)
+    parts = [assembly(v).isel(presentation=index) for v in (x, y) for index in (np.arange(50), np.arange(50, 70))]
+    score = load_metric("reverse_pls_split")(*parts)
+    prediction = PLSRegression(25, scale=False).fit(y[:50], x[:50]).predict(y[50:])
+    r = [pearsonr(prediction[:, i], x[50:, i])[0] for i in range(40)]
+    assert float(score) == pytest.approx(np.median(r), abs=1e-8)
+    named = dict(zip(["source_train", "source_test", "target_train", "target_test"], parts, strict=True))
+    assert float(load_metric("reverse_pls_split")(**named)) == float(score)
+
+
+@pytest.mark.parametrize("identifier", [*PUBLISHED, *OWN])
+def test_every_identifier_loads_and_scores(identifier):
+    x, y = data(80, 30, 28)
+    parts = [assembly(x), assembly(y)]
+    if "time" in identifier:
+        bins = {"time_bin_start": ("time_bin", [70, 90]), "time_bin_end": ("time_bin", [90, 110])}
+        coords = {name: parts[0][name] for name in ("stimulus_id", "object_name")}
+        coords = {name: ("presentation", values.values) for name, values in coords.items()} | bins
+        parts = [
+            NeuroidAssembly(
+                np.stack([v, v[:, ::-1] + 1], axis=2),
+                coords=coords
+                | {"neuroid_id": ("neuroid", np.arange(v.shape[1])), "region": ("neuroid", ["IT"] * v.shape[1])},
+                dims=["presentation", "neuroid", "time_bin"],
+            )
+            for v in (x, y)
+        ]
+    if identifier.endswith("_split"):
+        parts = [part.isel(presentation=rows) for part in parts for rows in (np.arange(60), np.arange(60, 80))]
+    score = load_metric(identifier)(*parts)
+    assert np.all(np.abs(score.values) <= 1)
+    assert np.all(score.values > 0.1)
+    assert {"raw", "error", "n_neuroids", "quantity"} <= score.attrs.keys()
+
+
+@pytest.mark.parametrize("identifier", [*PUBLISHED, *OWN])
+def test_unknown_keywords_are_refused_with_those_that_are_known(identifier):
+    with pytest.raises(
+        TypeError, match=rf"'{identifier.removesuffix('_cv')}' got .* 'alphs'; it accepts .*alphas|accepts"
+    ):
+        load_metric(identifier, alphs=[1.0])
+
+
+def test_a_keyword_that_is_nearly_right_is_suggested():
+    with pytest.raises(TypeError, match=r"accepts regression_kwargs, .*alphas.* Did you mean 'alphas'\?"):
+        load_metric("ridgecv_split", alphs=[1.0])
+
+
+@pytest.mark.parametrize("identifier", [name for name in PUBLISHED if name.endswith("_split")])
+def test_all_fixed_split_metrics_take_alphas(identifier):
+    load_metric(identifier, alphas=[1.0, 2.0])
+
+
+def test_penalties_can_be_given_in_every_way():
+    x, y = data()
+    score = {
+        "kwargs": load_metric("ridge", regression_kwargs={"alpha": 50.0})(assembly(x), assembly(y)),
+        "alpha": load_metric("ridge", alpha=50.0)(assembly(x), assembly(y)),
+        "one": load_metric("ridgecv", alphas=[50.0])(assembly(x), assembly(y)),
+        "list": load_metric("ridgecv", regression_kwargs={"alphas": [50.0]})(assembly(x), assembly(y)),
+    }
+    assert [float(value) for value in score.values()] == pytest.approx([float(score["alpha"])] * 4, abs=1e-9)
+    parts = [assembly(v).isel(presentation=rows) for v in (x, y) for rows in (np.arange(50), np.arange(50, 60))]
+    for identifier in ("ridgecv_split", "dual_ridgecv_split"):
+        assert load_metric(identifier, alphas=[3.0, 50.0])(*parts).attrs["alpha"] in (3.0, 50.0)
+    per_target = load_metric("ridgecv_split", alphas=[3.0, 50.0], alpha_per_target=True)(*parts)
+    assert len(per_target.attrs["alpha"]) == 6
+    assert load_metric("ridge_split", alpha=50.0)(*parts) == pytest.approx(
+        float(load_metric("ridgecv_split", alphas=[50.0])(*parts)), abs=1e-9
+    )
+
+
+def test_a_penalty_for_each_neuroid_helps_where_noise_differs():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(150, 60))
+    y = x @ rng.normal(size=(60, 20)) + np.geomspace(0.1, 300, 20) * rng.normal(size=(150, 20))
+    each, one = (load_metric("ridgecv", alpha_per_target=value)(assembly(x), assembly(y)) for value in (True, False))
+    assert each.attrs["raw"].mean() > one.attrs["raw"].mean() + 0.01
+
+
+@pytest.mark.parametrize("identifier", ["ridge", "linear_predictivity"])
+@pytest.mark.parametrize("p", [30, 150])
+def test_compat_computes_in_single_precision(identifier, p):
+    x, y = data(p=p)
+    default, compat = (load_metric(identifier, compat=value)(assembly(x), assembly(y)) for value in (False, True))
+    exact = by_hand(x, y, REFERENCES[identifier])
+    np.testing.assert_allclose(default.attrs["raw"].values[:, ::-1], exact, atol=1e-8)
+    difference = np.abs(compat.attrs["raw"].values[:, ::-1] - exact).max()
+    assert 1e-8 < difference < 0.02
+
+
+def test_compat_of_a_published_number():
+    # What the published system scores for these features in single precision, and in double.
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(200, 20))
+    x = (latent @ rng.normal(size=(20, 600)) * 3 + rng.normal(size=(200, 600)) + 1).astype("float32")
+    y = latent @ rng.normal(size=(20, 12)) + rng.normal(size=(200, 12))
+    published = {"ridge": (0.965979784, 0.965978684), "linear_predictivity": (0.964262803, 0.965908327)}
+    for identifier, (single, double) in published.items():
+        assert float(load_metric(identifier, compat=True)(assembly(x), assembly(y))) == pytest.approx(single, abs=1e-5)
+        assert float(load_metric(identifier)(assembly(x), assembly(y))) == pytest.approx(double, abs=1e-8)
+
+
+def test_scaled_does_not_heed_units_of_neuroids():
+    x, y = data()
+    metric = ScaledCrossRegressedCorrelation(pls_regression({"n_components": 3}), pearsonr_correlation())
+    units = np.geomspace(1e-3, 1e3, 6)
+    base, other = (metric(assembly(x), assembly(values)) for values in (y, y * units))
+    assert float(other) == pytest.approx(float(base), abs=1e-9)
+    plain = CrossRegressedCorrelation(pls_regression({"n_components": 3}), pearsonr_correlation())
+    assert abs(float(plain(assembly(x), assembly(y * units))) - float(base)) > 1e-4
+    y[:, 2] = 4.0
+    assert metric(assembly(x), assembly(y)).attrs["neuroids_left_out"] == ["n004"]
+
+
+def test_names_that_plugins_elsewhere_import():
+    for name in (
+        *("ALPHA_LIST", "CrossRegressedCorrelation", "ReverseCrossRegressedCorrelation", "TrainTestSplitCorrelation"),
+        *("ReverseTrainTestSplitCorrelation", "ScaledCrossRegressedCorrelation", "SpanTimeCrossRegressedCorrelation"),
+        *("SingleRegression", "DualRidgeRegression", "DualRidgeCVRegression", "pls_regression", "linear_regression"),
+        *("ridge_regression", "ridge_cv_regression", "dual_ridge_regression", "dual_ridge_cv_regression"),
+        *("single_regression", "pearsonr_correlation", "pearsonr"),
+    ):
+        assert hasattr(plugin, name)
+
+
+def test_metrics_put_together_elsewhere():
+    x, y = data()
+    for make in (
+        dual_ridge_cv_regression,
+        dual_ridge_regression,
+        ridge_cv_regression,
+        linear_regression,
+        single_regression,
+    ):
+        metric = CrossRegressedCorrelation(make(), pearsonr_correlation(), {"splits": 3})
+        assert 0 < float(metric(assembly(x), assembly(y))) < 1
+    metric = CrossRegressedCorrelation(dual_ridge_cv_regression(), pearsonr_correlation())
+    regression = metric.regression._regression  # noqa: SLF001 -- as a test elsewhere does
+    assert isinstance(regression, DualRidgeCVRegression)
+    assert regression.alphas is ALPHA_LIST
+    assert regression.alpha_ is None
+    assert dual_ridge_cv_regression({"alpha": 1.0, "alphas": [2.0]}).estimator.alphas == [2.0]
+    fitted = DualRidgeCVRegression(chunk_size=2).fit(x, y)
+    assert fitted.alpha_ == RidgeCV(ALPHA_LIST).fit(x, y).alpha_
+    np.testing.assert_allclose(plugin.pearsonr(x, y[:, :1]), [pearsonr(x[:, i], y[:, 0])[0] for i in range(40)])
+
+
+def test_options_of_scikit_learn_go_to_it():
+    assert isinstance(linear_regression(regression_kwargs={"positive": True}).estimator, LinearRegression)
+    assert isinstance(ridge_cv_regression({"scoring": "r2"}).estimator, RidgeCV)
+    x, y = data(60, 5, 2)
+    kwargs = {"crossvalidation_kwargs": {"splits": 2}, "regression_kwargs": {"scoring": "r2"}}
+    score = load_metric("ridgecv", alphas=[1.0, 10.0], **kwargs)(assembly(x), assembly(y))
+    expected = by_hand(x, y, RidgeCV([1.0, 10.0], scoring="r2", alpha_per_target=True), n_splits=2)
+    assert float(score) == pytest.approx(np.median(expected, axis=1).mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("identifier", ["ridge", "ridgecv", "linear_predictivity"])
+def test_torch_gives_the_same(identifier):
+    x, y = data(p=150)
+    metrics = [load_metric(identifier, backend=name) for name in ("numpy", "torch")]
+    numpy, torch = (float(metric(assembly(x), assembly(y))) for metric in metrics)
+    assert torch == pytest.approx(numpy, abs=1e-8)
+
+
+@pytest.mark.parametrize("identifier", ["ridge", "ridgecv", "linear_predictivity", "neuron_to_neuron"])
+@pytest.mark.parametrize(("n", "p", "q"), [(12, 1, 1), (12, 3, 2), (12, 200, 1), (30, 27, 2), (30, 26, 2), (22, 5, 2)])
+def test_shapes(identifier, n, p, q):
+    x, y = data(n, p, q)
+    kwargs = {"splits": 2, "stratification_coord": None, "test_size": 2}
+    score = load_metric(identifier, crossvalidation_kwargs=kwargs)(assembly(x), assembly(y))
+    assert score.attrs["raw"].shape == (2, q)
+    assert np.abs(score.attrs["raw"]).max() <= 1

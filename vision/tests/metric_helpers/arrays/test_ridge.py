@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from brainscore_vision.metric_helpers.arrays import ridge_fit, ridge_predict_splits
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.ridge import ridge_fit, ridge_predict_splits, ridge_split_fits
 
 
 def data(n, p, q, *, scale=1.0, seed=0):
@@ -85,3 +86,47 @@ def test_invariances(seed, p, shift):
         np.testing.assert_allclose(other, 2 * one + shift, atol=1e-7)
     np.testing.assert_array_equal(x, before[0])
     np.testing.assert_array_equal(y, before[1])
+
+
+@pytest.mark.parametrize("p", [30, 300])
+@pytest.mark.parametrize("train_size", [0.9, 0.3])
+@pytest.mark.parametrize("backend", ["numpy", "torch"])
+def test_streams_blocks_of_targets_and_backends(p, train_size, backend):
+    x, y = data(50, p, 7)
+    splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
+    stream = ColumnBlocks(lambda: (x[:, first : first + 11] for first in range(0, p, 11)), x.shape)
+    fits = ridge_split_fits(stream, splits, 0.7, backend=backend)
+    parts = [fits.predict(y[:, columns]) for columns in (slice(0, 3), slice(3, 7))]
+    for index, (train, test) in enumerate(splits):
+        expected = Ridge(0.7).fit(x[train], y[train]).predict(x[test])
+        np.testing.assert_allclose(np.hstack([part[index] for part in parts]), expected, atol=1e-9)
+    fitted = ridge_fit(stream, y, 0.7, backend=backend)
+    np.testing.assert_allclose(fitted.predict(stream.rows([3, 4])), Ridge(0.7).fit(x, y).predict(x[[3, 4]]), atol=1e-9)
+
+
+def test_features_in_single_precision_are_computed_in_double():
+    x, y = data(50, 300, 4)
+    x = x.astype(np.float32)
+    splits = list(KFold(5).split(x))
+    pairs = zip(ridge_predict_splits(x, y, splits), ridge_predict_splits(x.astype(np.float64), y, splits), strict=True)
+    for one, other in pairs:
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(("n", "p"), [(30, 5), (30, 90)])
+def test_dependent_stimuli_and_a_penalty_below_rounding(n, p):
+    x, y = data(n, p, 3)
+    x[4], y[4] = x[2], y[2]
+    splits = list(KFold(3, shuffle=True, random_state=0).split(x))
+    for prediction, (train, test) in zip(ridge_predict_splits(x, y, splits, 1e-15), splits, strict=True):
+        reference = Ridge(1e-15, solver="svd").fit(x[train], y[train]).predict(x[test])
+        np.testing.assert_allclose(prediction, reference, atol=1e-4)
+
+
+@pytest.mark.parametrize(("n_test", "q"), [(2, 40), (40, 1)])
+def test_predictions_through_coefficients_or_inner_products(n_test, q):
+    x, y = data(40, 90, q)
+    fitted = ridge_fit(x, y, 0.7)
+    expected = Ridge(0.7).fit(x, y.reshape(40, q)).predict(x[:n_test]).reshape(n_test, q)
+    np.testing.assert_allclose(fitted.predict(x[:n_test]), expected, atol=1e-10)
+    np.testing.assert_allclose(fitted.source_mean, x.mean(axis=0))

@@ -1,0 +1,278 @@
+"""Choose what computes the heavy parts of the kernels: NumPy, or torch on some device.
+
+A kernel asks ``resolve(backend)`` and uses the object's operations; arrays in between are that backend's own, so that
+``@``, ``.T``, indexing and arithmetic work on them as they are. Everything is float64. The choice is an argument of
+each call or the setting ``BRAINSCORE_ARRAY_BACKEND``; nothing is switched globally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_core.config import settings
+from brainscore_core.errors import ConfigurationError, nearest
+
+__all__ = ["Backend", "resolve"]
+
+Floats = NDArray[np.float64]
+
+NAMES = ("numpy", "torch", "torch:cpu", "torch:cuda", "torch:mps")
+
+
+class Backend(Protocol):
+    """Operations on arrays of one kind, in float64.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``'numpy'`` or ``'torch:cuda'``.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the backend is called."""
+        ...
+
+    def asarray(self, values: ArrayLike) -> Any:
+        """Return values as an array of this backend; NumPy arrays in float64 are not copied."""
+        ...
+
+    def numpy(self, values: Any) -> Floats:
+        """Return an array of this backend as a NumPy array."""
+        ...
+
+    def zeros(self, *shape: int) -> Any:
+        """Return zeros."""
+        ...
+
+    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
+        """Return the sum of ``C C^T`` over NumPy blocks of shape (n, width), C being a block with centred columns."""
+        ...
+
+    def cholesky(self, matrix: Any) -> Any | None:
+        """Return the lower Cholesky factor, or None if the matrix is not positive definite; may use up `matrix`."""
+        ...
+
+    def cho_solve(self, factor: Any, right: Any) -> Any:
+        """Solve ``(factor factor^T) x = right`` for a lower Cholesky factor, right of shape (n, k)."""
+        ...
+
+    def solve_triangular(self, factor: Any, right: Any, *, transposed: bool = False) -> Any:
+        """Solve ``factor x = right`` (``factor^T x = right`` if transposed) for a lower triangular factor."""
+        ...
+
+    def solve(self, matrix: Any, right: Any) -> Any:
+        """Solve a general system."""
+        ...
+
+    def eigh(self, matrix: Any) -> tuple[Any, Any]:
+        """Return the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns."""
+        ...
+
+    def maximum(self, values: Any, axis: int) -> Any:
+        """Return the largest value along an axis."""
+        ...
+
+    def where(self, condition: Any, first: Any, second: Any) -> Any:
+        """Choose between two arrays, or an array and a number."""
+        ...
+
+    def subtract_symmetric(self, squares: Any, first: Any, second: Any) -> None:
+        """Subtract ``first second^T + second first^T`` in place, for each of a batch of square matrices."""
+        ...
+
+
+class NumpyBackend:
+    """Operations of NumPy and of the BLAS and LAPACK behind SciPy."""
+
+    name = "numpy"
+
+    def asarray(self, values: ArrayLike) -> Floats:
+        return np.asarray(values, dtype=np.float64)
+
+    def numpy(self, values: Floats) -> Floats:
+        return values
+
+    def zeros(self, *shape: int) -> Floats:
+        return np.zeros(shape)
+
+    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Floats:
+        from scipy.linalg.blas import dsyrk  # scipy is loaded by those who use it
+
+        gram = np.zeros((n, n), order="F")
+        for block in blocks:
+            centred = np.array(block, dtype=np.float64, order="C")
+            with np.errstate(invalid="ignore"):  # infinite values are for the caller to refuse
+                centred -= centred.mean(axis=0)
+            # The transpose of a C-ordered block is what Fortran takes without a copy; only one triangle is computed.
+            gram = dsyrk(1.0, centred.T, beta=1.0, c=gram, trans=1, lower=1, overwrite_c=1)
+        for first in range(0, n, _MIRRORED_AT_ONCE):
+            last = min(n, first + _MIRRORED_AT_ONCE)
+            corner = gram[first:last, first:last]
+            corner[:] = np.tril(corner) + np.tril(corner, -1).T
+            gram[first:last, last:] = gram[last:, first:last].T
+        return gram.T
+
+    def cholesky(self, matrix: Floats) -> Floats | None:
+        from scipy.linalg import LinAlgError, cholesky  # scipy is loaded by those who use it
+
+        try:
+            factor: Floats = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+        return factor
+
+    def cho_solve(self, factor: Floats, right: Floats) -> Floats:
+        from scipy.linalg import cho_solve  # scipy is loaded by those who use it
+
+        solution: Floats = cho_solve((factor, True), right, check_finite=False)
+        return solution
+
+    def solve_triangular(self, factor: Floats, right: Floats, *, transposed: bool = False) -> Floats:
+        from scipy.linalg import solve_triangular  # scipy is loaded by those who use it
+
+        solution: Floats = solve_triangular(factor, right, lower=True, trans=int(transposed), check_finite=False)
+        return solution
+
+    def solve(self, matrix: Floats, right: Floats) -> Floats:
+        return np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+
+    def eigh(self, matrix: Floats) -> tuple[Floats, Floats]:
+        values, vectors = np.linalg.eigh(matrix)
+        return values, vectors
+
+    def maximum(self, values: Floats, axis: int) -> Floats:
+        largest: Floats = values.max(axis=axis)
+        return largest
+
+    def where(self, condition: Any, first: Any, second: Any) -> Floats:
+        return np.asarray(np.where(condition, first, second), dtype=np.float64)
+
+    def subtract_symmetric(self, squares: Floats, first: Floats, second: Floats) -> None:
+        left, right = np.stack([first, second], axis=-1), np.stack([second, first], axis=1)
+        for square, columns, rows in zip(squares, left, right, strict=True):
+            square -= columns @ rows
+
+
+class TorchBackend:
+    """Operations of torch on one device."""
+
+    def __init__(self, device: str) -> None:
+        import torch  # a heavy import, for those who ask for it
+
+        self.name = f"torch:{device}"
+        self._torch = torch
+        self._device = torch.device(device)
+
+    def asarray(self, values: ArrayLike) -> Any:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+        if not array.flags.writeable:
+            array = array.copy()  # torch warns of memory that it might not write to
+        return self._torch.from_numpy(array).to(self._device)
+
+    def numpy(self, values: Any) -> Floats:
+        array: Floats = values.cpu().numpy()
+        return array
+
+    def zeros(self, *shape: int) -> Any:
+        return self._torch.zeros(shape, dtype=self._torch.float64, device=self._device)
+
+    def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
+        gram = self.zeros(n, n)
+        for block in blocks:
+            # Moved as they are and converted there: half the traffic for float32.
+            given = np.array(block) if block.dtype.kind == "f" else np.array(block, dtype=np.float64)
+            part = self._torch.from_numpy(given).to(self._device).to(self._torch.float64)
+            part = part - part.mean(0)
+            gram.addmm_(part, part.T)
+        return 0.5 * (gram + gram.T)  # exactly symmetric
+
+    def cholesky(self, matrix: Any) -> Any | None:
+        factor, info = self._torch.linalg.cholesky_ex(matrix)
+        return None if int(info) else factor
+
+    def cho_solve(self, factor: Any, right: Any) -> Any:
+        return self._torch.cholesky_solve(right, factor)
+
+    def solve_triangular(self, factor: Any, right: Any, *, transposed: bool = False) -> Any:
+        if transposed:
+            return self._torch.linalg.solve_triangular(factor.T, right, upper=True)
+        return self._torch.linalg.solve_triangular(factor, right, upper=False)
+
+    def solve(self, matrix: Any, right: Any) -> Any:
+        return self._torch.linalg.solve(matrix, right)
+
+    def eigh(self, matrix: Any) -> tuple[Any, Any]:
+        values, vectors = self._torch.linalg.eigh(matrix)
+        return values, vectors
+
+    def maximum(self, values: Any, axis: int) -> Any:
+        return values.amax(axis)
+
+    def where(self, condition: Any, first: Any, second: Any) -> Any:
+        return self._torch.where(condition, first, second)
+
+    def subtract_symmetric(self, squares: Any, first: Any, second: Any) -> None:
+        left, right = self._torch.stack([first, second], -1), self._torch.stack([second, first], 1)
+        squares.baddbmm_(left, right, alpha=-1)
+
+
+def resolve(backend: str | Backend | None = None) -> Backend:
+    """Return the backend of a name.
+
+    Parameters
+    ----------
+    backend : str, Backend or None
+        ``'numpy'``; ``'torch'`` (the CPU) or ``'torch:cpu'``; ``'torch:cuda'``, ``'torch:cuda:1'``; ``'torch:mps'``,
+        which computes on the CPU, since that device has no float64. None: the setting ``BRAINSCORE_ARRAY_BACKEND``,
+        ``'numpy'`` if unset. A backend is returned as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no backend of that name, or torch or the device is missing. (It also is a ValueError.)
+    """
+    if backend is not None and not isinstance(backend, str):
+        return backend
+    name = (backend if backend is not None else settings().array_backend).strip().lower()
+    family, _, device = name.partition(":")
+    if name == "numpy":
+        return NumpyBackend()
+    if family != "torch" or device.partition(":")[0] not in ("", "cpu", "cuda", "mps"):
+        origin = "BRAINSCORE_ARRAY_BACKEND" if backend is None else "backend"
+        near = nearest(name, NAMES)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ConfigurationError(f"{origin} is {name!r}; expected one of {', '.join(map(repr, NAMES))}.{hint}")
+    return _torch_backend(device or "cpu")
+
+
+def _torch_backend(device: str) -> Backend:
+    try:
+        import torch  # a heavy import, for those who ask for it
+    except ImportError as error:
+        raise ConfigurationError(
+            f"The backend 'torch:{device}' needs the package torch, which cannot be imported ({error}). Install it, "
+            "or use the backend 'numpy'."
+        ) from error
+    kind, _, number = device.partition(":")
+    if kind == "mps":
+        return TorchBackend("cpu")  # Metal has no float64
+    if kind == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if count == 0:
+            raise ConfigurationError(
+                f"The backend 'torch:{device}' needs a CUDA device, and torch {torch.__version__} finds none. Use "
+                "'torch:cpu' or 'numpy'."
+            )
+        if number and (not number.isdigit() or int(number) >= count):
+            raise ConfigurationError(f"There is no device {device!r}; torch finds {count}, numbered from 0.")
+    elif number:
+        raise ConfigurationError(f"There is no device {device!r}; expected 'cpu'.")
+    return TorchBackend(device)
+
+
+_MIRRORED_AT_ONCE = 256

@@ -1,0 +1,219 @@
+"""Hold a matrix as a stream of blocks of columns, for features that do not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["ColumnBlocks", "as_matrix", "stack_rows"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+BLOCK_BYTES = 32 * 2**20  # of a block in float64
+
+
+class ColumnBlocks:
+    """A matrix whose columns come in blocks, of which only one is in memory at a time.
+
+    The blocks are asked for again in every pass over the matrix (metrics take one to three), so that whatever makes
+    them must give the same each time.
+
+    Parameters
+    ----------
+    blocks : callable
+        ``blocks()`` returns an iterable of arrays of shape (n_stimuli, any width), from left to right. Each may be
+        made when it is asked for, read from a file, or computed.
+    shape : (int, int)
+        Number of stimuli and of all columns.
+    width : int or None
+        Most columns that come at once when the matrix is iterated over, whatever comes from `blocks`; None: as many as
+        take 32 MiB in float64.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n_stimuli, n_columns)
+
+    Examples
+    --------
+    >>> def blocks():
+    ...     for first in range(0, 6, 2):
+    ...         yield np.arange(first, first + 2) * np.ones((3, 1))
+    >>> features = ColumnBlocks(blocks, shape=(3, 6))
+    >>> features.rows([0, 1]).to_array()
+    array([[0., 1., 2., 3., 4., 5.],
+           [0., 1., 2., 3., 4., 5.]])
+    """
+
+    ndim = 2
+
+    def __init__(
+        self, blocks: Callable[[], Iterable[ArrayLike]], shape: tuple[int, int], *, width: int | None = None
+    ) -> None:
+        self.shape = (int(shape[0]), int(shape[1]))
+        self._blocks = blocks
+        self._width = width or _width(self.shape[0])
+
+    @classmethod
+    def of(cls, source: ArrayLike | ColumnBlocks) -> ColumnBlocks:
+        """Slice an array or a memory map, which is not copied; return `ColumnBlocks` as they are."""
+        if isinstance(source, ColumnBlocks):
+            return source
+        array = as_matrix(source)
+        n, p = array.shape
+        width = _width(n)
+        return cls(lambda: (array[:, first : first + width] for first in range(0, p, width)), (n, p))
+
+    def rows(self, order: ArrayLike) -> Self:
+        """Return a view of some stimuli in some order, given by their positions."""
+        chosen = np.asarray(order, dtype=np.intp)
+        # With the same width, so that views of a matrix have the same blocks.
+        return type(self)(lambda: (block[chosen] for block in self), (len(chosen), self.shape[1]), width=self._width)
+
+    def keep(self, mask: ArrayLike) -> Self:
+        """Return a view of some columns, given by a boolean for each."""
+        chosen = np.asarray(mask, dtype=bool)
+        if chosen.shape != (self.shape[1],):
+            raise ValueError(f"The mask has shape {chosen.shape}; expected ({self.shape[1]},), one for each column.")
+
+        def blocks() -> Iterator[ArrayLike]:
+            first = 0
+            for block in self:
+                yield block[:, chosen[first : first + block.shape[1]]]
+                first += block.shape[1]
+
+        return type(self)(blocks, (self.shape[0], int(chosen.sum())), width=self._width)
+
+    def checked(self, check: Callable[[NDArray[Any]], None]) -> Self:
+        """Return a view that calls a function with every block before it is used; what it raises is raised."""
+
+        def blocks() -> Iterator[ArrayLike]:
+            for block in self:
+                check(block)
+                yield block
+
+        return type(self)(blocks, self.shape, width=self._width)
+
+    def columns(self, indices: ArrayLike) -> Floats:
+        """Return some columns in some order, shape (n_stimuli, len(indices)), in one pass."""
+        wanted = np.asarray(indices, dtype=np.intp)
+        result = np.empty((self.shape[0], len(wanted)))
+        first = 0
+        for block in self:
+            here = np.flatnonzero((wanted >= first) & (wanted < first + block.shape[1]))
+            if len(here):
+                result[:, here] = block[:, wanted[here] - first]
+            first += block.shape[1]
+        return result
+
+    def to_array(self) -> Floats:
+        """Return the whole matrix in float64."""
+        result = np.empty(self.shape)
+        first = 0
+        for block in self:
+            result[:, first : first + block.shape[1]] = block
+            first += block.shape[1]
+        return result
+
+    def centred(self) -> Iterator[Floats]:
+        """Yield blocks in float64, each column less its mean over the stimuli; they may be changed."""
+        for block in self:
+            centred = np.array(block, dtype=np.float64, order="C")
+            with np.errstate(invalid="ignore"):  # infinite values are for the caller to refuse
+                centred -= centred.mean(axis=0)
+            yield centred
+
+    def __len__(self) -> int:
+        """Return the number of stimuli."""
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Yield arrays of shape (n_stimuli, width), in the type they come in."""
+        width = self._width
+        waiting: list[NDArray[Any]] = []
+        total = 0
+        for block in self._given():
+            for first in range(0, block.shape[1], width):
+                part = block[:, first : first + width]
+                if waiting and sum(other.shape[1] for other in waiting) + part.shape[1] > width:
+                    yield _joined(waiting)
+                    waiting = []
+                waiting.append(part)
+            total += block.shape[1]
+        if waiting:
+            yield _joined(waiting)
+        if total != self.shape[1]:
+            raise ValueError(
+                f"The blocks have {total} columns together, but the shape says {self.shape[1]}. If they were "
+                "complete the first time, the function returns an iterator that is spent; it must make a new one."
+            )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Refuse to become an array unasked, which might exhaust the memory."""
+        raise TypeError(f"ColumnBlocks of shape {self.shape} become an array by to_array() only.")
+
+    def _given(self) -> Iterator[NDArray[Any]]:
+        for block in self._blocks():
+            array = np.asarray(block)
+            if array.ndim != 2 or array.shape[0] != self.shape[0]:
+                raise ValueError(f"A block of columns has shape {array.shape}; expected ({self.shape[0]}, any width).")
+            yield array
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def stack_rows(*sources: ArrayLike | ColumnBlocks) -> ColumnBlocks:
+    """Put the stimuli of several matrices with the same columns below each other, without copying them whole.
+
+    Parameters
+    ----------
+    *sources : array-like or ColumnBlocks, shapes (n_i, n_columns)
+
+    Raises
+    ------
+    ValueError
+        If the numbers of columns differ.
+    """
+    parts = [ColumnBlocks.of(source) for source in sources]
+    widths = {part.shape[1] for part in parts}
+    if len(widths) != 1:
+        raise ValueError(f"Matrices with {sorted(widths)} columns cannot be put below each other.")
+    height = sum(len(part) for part in parts)
+    width = _width(height)
+
+    def blocks() -> Iterator[NDArray[Any]]:
+        for group in zip(*(_of_width(part, width) for part in parts), strict=True):
+            yield np.concatenate(group, axis=0)
+
+    return ColumnBlocks(blocks, (height, widths.pop()))
+
+
+def as_matrix(values: ArrayLike) -> NDArray[Any]:
+    """Return an array, of its own type, that has two axes."""
+    array = np.asarray(values)
+    if array.ndim != 2:
+        raise ValueError(f"Expected an array of shape (n_stimuli, n_columns), got shape {array.shape}.")
+    return array
+
+
+def _of_width(source: ColumnBlocks, width: int) -> Iterator[NDArray[Any]]:
+    """Yield blocks of exactly this width, but for the last."""
+    rest: NDArray[Any] | None = None
+    for block in source:
+        whole = block if rest is None else np.concatenate([rest, block], axis=1)
+        complete = whole.shape[1] - whole.shape[1] % width
+        for first in range(0, complete, width):
+            yield whole[:, first : first + width]
+        rest = whole[:, complete:] if complete < whole.shape[1] else None
+    if rest is not None:
+        yield rest
+
+
+def _width(n_stimuli: int) -> int:
+    return max(1, BLOCK_BYTES // (8 * max(1, n_stimuli)))

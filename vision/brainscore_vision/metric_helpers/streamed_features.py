@@ -1,0 +1,79 @@
+"""Give features to a metric that are too large for the memory, or are made block by block.
+
+    features = StreamedFeatures(stimulus_ids, np.load("features.npy", mmap_mode="r"))
+    score = load_metric("pls")(features, measurement)
+
+takes the place of an assembly of features in the cross-validated and fixed-split regression metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["StreamedFeatures"]
+
+
+class StreamedFeatures:
+    """Features of stimuli as a stream of blocks of columns, with the names of the stimuli.
+
+    Parameters
+    ----------
+    stimulus_ids : sequence of str, length n_stimuli
+        The `stimulus_id` of each row.
+    features : ColumnBlocks, memory map or array, shape (n_stimuli, n_features)
+        Finite. A memory map is read block by block; `ColumnBlocks` also takes a function that makes the blocks.
+    coords : dict or None
+        Further coordinates of the stimuli, name -> values, such as `object_name`. The splits of the reverse metrics,
+        which predict features, are stratified by them.
+    neuroid_ids : sequence or None
+        Names of the columns; None numbers them from 0.
+
+    Raises
+    ------
+    AssemblyError
+        If the number of names is not that of rows or columns.
+
+    Examples
+    --------
+    >>> features = StreamedFeatures(["a", "b"], np.eye(2, 5))
+    >>> features.shape
+    (2, 5)
+    """
+
+    dims = Defaults.expected_dims
+
+    def __init__(
+        self,
+        stimulus_ids: ArrayLike,
+        features: ArrayLike | ColumnBlocks,
+        *,
+        coords: Mapping[str, ArrayLike] | None = None,
+        neuroid_ids: ArrayLike | None = None,
+    ) -> None:
+        self.blocks = ColumnBlocks.of(features)
+        self.shape = self.blocks.shape
+        presentation, neuroid = self.dims
+        named = {Defaults.stimulus_coord: (presentation, np.asarray(stimulus_ids))}
+        named.update({name: (presentation, np.asarray(values)) for name, values in (coords or {}).items()})
+        columns = np.arange(self.shape[1]) if neuroid_ids is None else np.asarray(neuroid_ids)
+        named[Defaults.neuroid_coord] = (neuroid, columns)
+        sizes = dict(zip(self.dims, self.shape, strict=True))
+        wrong = [f"{name}: {len(values)}" for name, (dim, values) in named.items() if len(values) != sizes[dim]]
+        if wrong:
+            raise AssemblyError(f"Features of shape {self.shape} do not go with as many labels ({', '.join(wrong)}).")
+        self.labels = xr.Dataset(coords=named)
+
+    def __repr__(self) -> str:
+        """Say how many there are."""
+        return f"StreamedFeatures({self.shape[0]} stimuli x {self.shape[1]} features)"

@@ -1,0 +1,234 @@
+"""Make the metrics that split the stimuli themselves; `metric` says what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers.alignment import squeeze_time_bin
+from brainscore_vision.metric_helpers.regressed_correlation import (
+    CrossRegressedCorrelation,
+    ReverseCrossRegressedCorrelation,
+)
+
+from .keywords import metric_named
+from .regressions import (
+    ALPHA_LIST,
+    Options,
+    linear_regression,
+    pearsonr_correlation,
+    pls_regression,
+    ridge_cv_regression,
+    ridge_regression,
+    single_regression,
+    with_given,
+)
+
+
+@metric_named("pls")
+def pls_cross_validated(
+    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+) -> CrossRegressedCorrelation:
+    """Make ``pls`` (``pls_cv``): partial least squares with 25 components, without scaling.
+
+    ``prediction = T Q^T``: T are the 25 combinations of features that covary most with the target, one after another.
+
+    - Invariances: rotations, permutations and one common scale of the source's neuroids.
+    - When: the default of the field where features outnumber stimuli. Needs at least 25 features and training stimuli.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs : dict or None
+        Arguments of `CrossValidation`, such as ``stratification_coord``, ``splits``, ``train_size``, ``seed``.
+    regression_kwargs : dict or None
+        As for `pls_regression`, such as ``n_components``.
+    backend : str or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+
+    References
+    ----------
+    Wold, Sjöström & Eriksson (2001), doi:10.1016/S0169-7439(01)00155-1; Yamins et al. (2014).
+    """
+    regression = pls_regression(regression_kwargs, backend=backend)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("ridge")
+def ridge_cross_validated(
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    alpha: float | None = None,
+    backend: str | None = None,
+    compat: bool = False,
+) -> CrossRegressedCorrelation:
+    """Make ``ridge`` (``ridge_cv``): least squares with the penalty ``alpha ||W||^2``, alpha = 1.
+
+    - Invariances: rotations and permutations of the source's neuroids; positive scaling of each neuroid of the target.
+      Scaling the source amounts to another penalty.
+    - When: one penalty is wanted, known beforehand. ``ridgecv`` chooses one.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, backend
+        As for `pls_cross_validated`.
+    regression_kwargs : dict or None
+        As for `ridge_regression`.
+    alpha : float or None
+        Short for ``regression_kwargs={'alpha': alpha}``.
+    compat : bool
+        Compute in single precision, as the published system does with features in single precision.
+
+    References
+    ----------
+    Hoerl & Kennard (1970), doi:10.1080/00401706.1970.10488634.
+    """
+    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend, compat=compat)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("ridgecv")
+def ridge_cv_cross_validated(
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    alphas: Sequence[float] = ALPHA_LIST,
+    alpha_per_target: bool = True,
+    backend: str | None = None,
+) -> CrossRegressedCorrelation:
+    """Make ``ridgecv``: ridge regression with a penalty for each neuroid, chosen inside each training set.
+
+    The penalty has the least mean squared leave-one-out error among the training stimuli, ``mean((r / d)^2)`` with
+    residuals r and the diagonal d of one minus the smoother.
+
+    - Invariances: as ``ridge``; over the range of the penalties, scaling the source too.
+    - When: signal-to-noise differs between neuroids, or the right penalty is unknown. (The published system has only
+      ``ridgecv_split``, with one penalty for all neuroids.)
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, backend
+        As for `pls_cross_validated`.
+    regression_kwargs : dict or None
+        As for `ridge_cv_regression`.
+    alphas : sequence of float
+        Penalties to choose from.
+    alpha_per_target : bool
+        False: one penalty for all neuroids.
+
+    References
+    ----------
+    Golub, Heath & Wahba (1979), doi:10.1080/00401706.1979.10489751; Allen (1974), doi:10.1080/00401706.1974.10489157.
+    """
+    kwargs = {"alpha_per_target": alpha_per_target, **(regression_kwargs or {})}
+    regression = ridge_cv_regression(kwargs, alphas=alphas, backend=backend)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("linear_predictivity")
+def linear_cross_validated(
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    backend: str | None = None,
+    compat: bool = False,
+) -> CrossRegressedCorrelation:
+    """Make ``linear_predictivity`` (``linear_predictivity_cv``): ordinary least squares.
+
+    ``min ||Y - X W - b||``; of several solutions (features outnumber stimuli) the one of smallest ``||W||``.
+
+    - Invariances: with fewer features than stimuli any invertible linear map of the source, otherwise its rotations,
+      permutations and one common scale; positive scaling of each neuroid of the target.
+    - When: stimuli far outnumber features. Where there are about as many of both, predictions are worst.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, backend
+        As for `pls_cross_validated`.
+    regression_kwargs : dict or None
+        As for `linear_regression`.
+    compat : bool
+        Compute in single precision, as the published system does with features in single precision.
+
+    References
+    ----------
+    Golub & Van Loan (2013), Matrix Computations, section 5.5.
+    """
+    regression = linear_regression(regression_kwargs=regression_kwargs, backend=backend, compat=compat)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("neuron_to_neuron")
+def single_cross_validated(crossvalidation_kwargs: Options = None) -> CrossRegressedCorrelation:
+    """Make ``neuron_to_neuron`` (``neuron_to_neuron_cv``): the one source neuroid that correlates most in training.
+
+    ``prediction_j = x_best(j)``, ``best(j) = argmax_i r(x_i, y_j)``; negative correlations do not count.
+
+    - Invariances: permutations, duplicates and positive scaling of the source's neuroids; positive scaling of each
+      neuroid of the target. Not rotations.
+    - When: single units are to correspond, not a population. With many source neuroids and few stimuli the best one in
+      training is often best by chance.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs
+        As for `pls_cross_validated`.
+
+    References
+    ----------
+    Arend et al. (2018), Center for Brains, Minds and Machines memo 93.
+    """
+    return CrossRegressedCorrelation(single_regression(), pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("reverse_pls")
+def reverse_pls_cross_validated(
+    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+) -> ReverseCrossRegressedCorrelation:
+    """Make ``reverse_pls`` (``reverse_pls_cv``): ``pls`` from the measured neuroids to the features of the model.
+
+    - Invariances: those of ``pls``, with the sides exchanged.
+    - When: how much of the model is found in the brain is asked, not the reverse. Needs at least 25 measured neuroids;
+      the ceiling of the measurement does not apply to it.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, regression_kwargs, backend
+        As for `pls_cross_validated`.
+
+    References
+    ----------
+    Muzellec & Kar (2025), bioRxiv.
+    """
+    regression = pls_regression(regression_kwargs, backend=backend)
+    return ReverseCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+class ScaledCrossRegressedCorrelation(Metric):
+    """Bring the neuroids of the target to zero mean and unit variance, then do as `CrossRegressedCorrelation`.
+
+    It matters for PLS alone, which otherwise heeds neuroids of large variance more.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As for `CrossRegressedCorrelation`.
+    """
+
+    quantity = CrossRegressedCorrelation.quantity
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.cross_regressed_correlation = CrossRegressedCorrelation(*args, **kwargs)
+        self.aggregate = self.cross_regressed_correlation.aggregate
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Compare as `CrossRegressedCorrelation` does."""
+        target = squeeze_time_bin(target)
+        axis = target.get_axis_num("presentation")
+        values = np.asarray(target.values, dtype=np.float64)
+        spread = values.std(axis=axis, keepdims=True)
+        scaled = (values - values.mean(axis=axis, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+        return self.cross_regressed_correlation(source, target.copy(data=scaled))

@@ -1,0 +1,89 @@
+"""Make the metrics of measurements with several time bins; `metric` says what they have in common."""
+
+from __future__ import annotations
+
+from brainscore_vision.metric_helpers.temporal import (
+    PerTimeCrossRegressedCorrelation,
+    SpanTimeCrossRegressedCorrelation,
+)
+
+from .keywords import metric_named
+from .regressions import Options, pearsonr_correlation, pls_regression, ridge_regression, with_given
+
+
+@metric_named("spantime_pls")
+def pls_span_time(
+    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+) -> SpanTimeCrossRegressedCorrelation:
+    """Make ``spantime_pls``: ``pls`` with weights that all time bins share, correlated in each bin.
+
+    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, neuroid, time_bin).
+    - When: the model's features are to explain the time course itself, as those of video models.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, regression_kwargs, backend
+        As for `pls_cross_validated`.
+    """
+    regression = pls_regression(regression_kwargs, backend=backend)
+    return SpanTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("spantime_ridge")
+def ridge_span_time(
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    alpha: float | None = None,
+    backend: str | None = None,
+) -> SpanTimeCrossRegressedCorrelation:
+    """Make ``spantime_ridge``: ``ridge`` with weights that all time bins share, correlated in each bin.
+
+    Input, output and use as ``spantime_pls``.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, regression_kwargs, alpha, backend
+        As for `ridge_cross_validated`.
+    """
+    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
+    return SpanTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("pls_pertime")
+def pls_per_time(
+    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+) -> PerTimeCrossRegressedCorrelation:
+    """Make ``pls_pertime``: ``pls`` in each time bin by itself, with the same splits.
+
+    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, neuroid, time_bin).
+    - When: the mapping may change over time; a bin is to be scored as if measured alone.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, regression_kwargs, backend
+        As for `pls_cross_validated`.
+    """
+    regression = pls_regression(regression_kwargs, backend=backend)
+    return PerTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+
+
+@metric_named("ridge_pertime")
+def ridge_per_time(
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    alpha: float | None = None,
+    backend: str | None = None,
+) -> PerTimeCrossRegressedCorrelation:
+    """Make ``ridge_pertime``: ``ridge`` in each time bin by itself, with the same splits.
+
+    Input, output and use as ``pls_pertime``.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs, regression_kwargs, alpha, backend
+        As for `ridge_cross_validated`.
+    """
+    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
+    return PerTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)

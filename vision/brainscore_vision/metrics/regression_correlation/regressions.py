@@ -1,0 +1,243 @@
+"""Make the regressions and the correlation that the metrics of this plugin are put together from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays import pearson_columns
+from brainscore_vision.metric_helpers.regressions import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
+from brainscore_vision.metric_helpers.xarray_utils import XarrayCorrelation, XarrayRegression
+
+from .single_precision import SinglePrecisionLeastSquares, SinglePrecisionRidge
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Options = Mapping[str, Any] | None
+
+# Penalties that are tried where a metric chooses its own.
+ALPHA_LIST = [
+    0.01, 0.1, 0.5, 1.0, 10.0, 32.5, 55.0, 77.5,
+    *(float(alpha) for alpha in range(100, 1_000, 50)),
+    *(float(alpha) for alpha in range(1_000, 10_000, 500)),
+    *(float(alpha) for alpha in range(10_000, 100_000, 5_000)),
+    *(float(alpha) for alpha in range(100_000, 1_000_000, 50_000)),
+    *(float(alpha) for alpha in range(1_000_000, 10_000_001, 500_000)),
+]  # fmt: skip
+
+
+class DualRidgeRegression(Ridge):
+    """Ridge regression under the published system's name for its form over stimuli.
+
+    `Ridge` takes that form by itself where features outnumber stimuli.
+
+    Parameters
+    ----------
+    alpha : float
+        Penalty, larger than zero.
+    chunk_size : int
+        Has no effect; blocks of neuroids have a fixed size in memory.
+    backend : str or None
+        As for `Ridge`.
+    """
+
+    def __init__(self, alpha: float = 1.0, chunk_size: int = 5000, *, backend: str | None = None) -> None:
+        super().__init__(alpha, backend=backend)
+        self.chunk_size = chunk_size
+
+
+class DualRidgeCVRegression(RidgeCV):
+    """Ridge regression that chooses its penalty, under the published system's name for its form over stimuli.
+
+    `RidgeCV` takes that form by itself where features outnumber stimuli.
+
+    Parameters
+    ----------
+    alphas : sequence of float or None
+        Penalties to choose from; None: `ALPHA_LIST`.
+    chunk_size : int
+        Has no effect; blocks of neuroids have a fixed size in memory.
+    alpha_per_target : bool
+        Choose for each neuroid instead of for all of them together.
+    backend : str or None
+        As for `RidgeCV`.
+    """
+
+    def __init__(
+        self,
+        alphas: Sequence[float] | None = None,
+        chunk_size: int = 5000,
+        *,
+        alpha_per_target: bool = False,
+        backend: str | None = None,
+    ) -> None:
+        super().__init__(ALPHA_LIST if alphas is None else alphas, alpha_per_target=alpha_per_target, backend=backend)
+        self.chunk_size = chunk_size
+
+
+SingleRegression = OneToOne
+
+
+def pls_regression(
+    regression_kwargs: Options = None, xarray_kwargs: Options = None, *, backend: str | None = None
+) -> XarrayRegression:
+    """Make a PLS regression on assemblies: 25 components, no scaling.
+
+    Parameters
+    ----------
+    regression_kwargs : dict or None
+        Arguments of scikit-learn's `PLSRegression`. Anything but ``n_components`` and ``scale=False`` is computed by
+        scikit-learn itself.
+    xarray_kwargs : dict or None
+        Arguments of `XarrayRegression`.
+    backend : str or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    """
+    kwargs = {"n_components": 25, "scale": False, **(regression_kwargs or {})}
+    if kwargs.keys() == {"n_components", "scale"} and not kwargs["scale"]:
+        return XarrayRegression(PLS(kwargs["n_components"], backend=backend), **(xarray_kwargs or {}))
+    from sklearn.cross_decomposition import PLSRegression  # only for options that our own does not have
+
+    return XarrayRegression(PLSRegression(**kwargs), **(xarray_kwargs or {}))
+
+
+def ridge_regression(
+    regression_kwargs: Options = None,
+    xarray_kwargs: Options = None,
+    *,
+    backend: str | None = None,
+    compat: bool = False,
+) -> XarrayRegression:
+    """Make a ridge regression on assemblies: penalty 1, with intercept.
+
+    Parameters
+    ----------
+    regression_kwargs : dict or None
+        Arguments of scikit-learn's `Ridge`. Anything but a single ``alpha`` above 0 is computed by scikit-learn itself.
+    xarray_kwargs, backend
+        As for `pls_regression`.
+    compat : bool
+        Compute in single precision, as the published system does with features in single precision.
+    """
+    kwargs = {"alpha": 1.0, **(regression_kwargs or {})}
+    if compat:
+        return XarrayRegression(SinglePrecisionRidge(**kwargs), **(xarray_kwargs or {}))
+    if kwargs.keys() == {"alpha"} and np.ndim(kwargs["alpha"]) == 0 and kwargs["alpha"] > 0:
+        return XarrayRegression(Ridge(kwargs["alpha"], backend=backend), **(xarray_kwargs or {}))
+    from sklearn.linear_model import Ridge as ScikitRidge  # only for options that our own does not have
+
+    return XarrayRegression(ScikitRidge(**kwargs), **(xarray_kwargs or {}))
+
+
+def linear_regression(
+    xarray_kwargs: Options = None,
+    *,
+    regression_kwargs: Options = None,
+    backend: str | None = None,
+    compat: bool = False,
+) -> XarrayRegression:
+    """Make an ordinary least-squares regression on assemblies, with intercept; of smallest norm if there are several.
+
+    Parameters
+    ----------
+    xarray_kwargs, backend, compat
+        As for `ridge_regression`.
+    regression_kwargs : dict or None
+        Arguments of scikit-learn's `LinearRegression`; if there are any, it does the computation.
+    """
+    if compat:
+        return XarrayRegression(SinglePrecisionLeastSquares(**(regression_kwargs or {})), **(xarray_kwargs or {}))
+    if not regression_kwargs:
+        return XarrayRegression(LeastSquares(backend=backend), **(xarray_kwargs or {}))
+    from sklearn.linear_model import LinearRegression  # only for options that our own does not have
+
+    return XarrayRegression(LinearRegression(**regression_kwargs), **(xarray_kwargs or {}))
+
+
+def ridge_cv_regression(
+    regression_kwargs: Options = None,
+    xarray_kwargs: Options = None,
+    alphas: ArrayLike = ALPHA_LIST,
+    *,
+    backend: str | None = None,
+) -> XarrayRegression:
+    """Make a ridge regression on assemblies that chooses its penalty by leave-one-out cross-validation.
+
+    Parameters
+    ----------
+    regression_kwargs : dict or None
+        Arguments of scikit-learn's `RidgeCV`; an ``alpha`` among them is disregarded. Anything but ``alphas`` and
+        ``alpha_per_target`` is computed by scikit-learn itself.
+    xarray_kwargs, backend
+        As for `pls_regression`.
+    alphas : array-like
+        Penalties to choose from.
+    """
+    kwargs = {"alphas": alphas, "store_cv_results": False, **(regression_kwargs or {})}
+    kwargs.pop("alpha", None)
+    stored = kwargs.pop("store_cv_results")
+    if not stored and kwargs.keys() <= {"alphas", "alpha_per_target"}:
+        return XarrayRegression(RidgeCV(**kwargs, backend=backend), **(xarray_kwargs or {}))
+    from sklearn.linear_model import RidgeCV as ScikitRidgeCV  # only for options that our own does not have
+
+    return XarrayRegression(ScikitRidgeCV(**kwargs, store_cv_results=stored), **(xarray_kwargs or {}))
+
+
+def dual_ridge_regression(
+    regression_kwargs: Options = None, xarray_kwargs: Options = None, *, backend: str | None = None
+) -> XarrayRegression:
+    """Make a `DualRidgeRegression` on assemblies: penalty 1, with intercept.
+
+    Parameters
+    ----------
+    regression_kwargs : dict or None
+        Arguments of `DualRidgeRegression`.
+    xarray_kwargs, backend
+        As for `pls_regression`.
+    """
+    kwargs = {"alpha": 1.0, "backend": backend, **(regression_kwargs or {})}
+    return XarrayRegression(DualRidgeRegression(**kwargs), **(xarray_kwargs or {}))
+
+
+def dual_ridge_cv_regression(
+    regression_kwargs: Options = None,
+    xarray_kwargs: Options = None,
+    alphas: ArrayLike = ALPHA_LIST,
+    *,
+    backend: str | None = None,
+) -> XarrayRegression:
+    """Make a `DualRidgeCVRegression` on assemblies.
+
+    Parameters
+    ----------
+    regression_kwargs : dict or None
+        Arguments of `DualRidgeCVRegression`; an ``alpha`` among them is disregarded.
+    xarray_kwargs, backend, alphas
+        As for `ridge_cv_regression`.
+    """
+    kwargs = {"alphas": alphas, "backend": backend, **(regression_kwargs or {})}
+    kwargs.pop("alpha", None)
+    return XarrayRegression(DualRidgeCVRegression(**kwargs), **(xarray_kwargs or {}))
+
+
+def single_regression(xarray_kwargs: Options = None) -> XarrayRegression:
+    """Make a one-to-one regression on assemblies; `xarray_kwargs` are the arguments of `XarrayRegression`."""
+    return XarrayRegression(OneToOne(), **(xarray_kwargs or {}))
+
+
+def pearsonr_correlation(xarray_kwargs: Options = None) -> XarrayCorrelation:
+    """Make a Pearson correlation on assemblies; `xarray_kwargs` are the arguments of `XarrayCorrelation`."""
+    return XarrayCorrelation(PearsonR(), **(xarray_kwargs or {}))
+
+
+def pearsonr(x: ArrayLike, y: ArrayLike) -> Any:
+    """Correlate columns of two arrays, shapes (n_stimuli, n) and (n_stimuli, n or 1); returns shape (n,)."""
+    return pearson_columns(*np.broadcast_arrays(np.asarray(x), np.asarray(y)))
+
+
+def with_given(kwargs: Options, **more: Any) -> dict[str, Any]:
+    """Return `kwargs` and those of `more` that are not None."""
+    return {**(kwargs or {}), **{name: value for name, value in more.items() if value is not None}}

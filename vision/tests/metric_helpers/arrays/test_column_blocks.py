@@ -1,0 +1,108 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brainscore_vision.metric_helpers.arrays import column_blocks
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 8 * 6 * 4)  # four columns of six stimuli
+
+
+def matrix(n=6, p=11):
+    return np.arange(n * p, dtype=float).reshape(n, p)
+
+
+def stream(array, widths):
+    edges = np.cumsum([0, *widths])
+    parts = [array[:, first:last] for first, last in itertools.pairwise(edges)]
+    return ColumnBlocks(lambda: iter(parts), array.shape)
+
+
+@pytest.mark.parametrize("widths", [[11], [1] * 11, [4, 4, 3], [5, 6], [0, 10, 1]])
+def test_blocks_of_any_width_give_the_matrix_in_blocks_that_suit(widths):
+    blocks = stream(matrix(), widths)
+    for _ in range(2):  # every pass asks anew
+        np.testing.assert_array_equal(blocks.to_array(), matrix())
+    assert max(block.shape[1] for block in blocks) <= 4
+    assert (blocks.shape, blocks.ndim, len(blocks)) == ((6, 11), 2, 6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(data=st.data())
+def test_views_are_those_of_the_matrix(data):
+    array = matrix()
+    rows = data.draw(st.lists(st.integers(0, 5), min_size=1, max_size=8))
+    again = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=5))
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=11, max_size=11)))
+    columns = data.draw(st.lists(st.integers(0, 10), max_size=5))
+    blocks = stream(array, [3, 8])
+    np.testing.assert_array_equal(blocks.rows(rows).rows(again).to_array(), array[rows][again])
+    np.testing.assert_array_equal(blocks.keep(mask).rows(rows).to_array(), array[:, mask][rows])
+    np.testing.assert_array_equal(blocks.rows(rows).keep(mask).to_array(), array[rows][:, mask])
+    np.testing.assert_array_equal(blocks.rows(rows).columns(columns), array[rows][:, columns])
+
+
+def test_views_of_rows_have_the_blocks_of_the_whole():
+    blocks = ColumnBlocks.of(matrix())
+    assert [block.shape[1] for block in blocks] == [4, 4, 3]
+    assert [block.shape[1] for block in blocks.rows([2])] == [4, 4, 3]
+
+
+def test_centring_leaves_the_source_alone_and_widens_the_type():
+    array = matrix().astype(np.float32)
+    before = array.copy()
+    parts = list(ColumnBlocks.of(array).centred())
+    np.testing.assert_allclose(np.concatenate(parts, axis=1), before - before.mean(axis=0, dtype=float))
+    assert parts[0].dtype == np.float64
+    np.testing.assert_array_equal(array, before)
+
+
+def test_stacks_rows_of_sources_that_differ_in_their_blocks():
+    array = matrix()
+    stacked = stack_rows(stream(array[:2], [5, 6]), array[2:3], stream(array[3:], [1, 2, 8]))
+    np.testing.assert_array_equal(stacked.to_array(), array)
+    with pytest.raises(ValueError, match=r"with \[3, 11\] columns"):
+        stack_rows(array, array[:, :3])
+
+
+def test_a_memory_map_is_sliced_not_read(tmp_path):
+    np.save(tmp_path / "features.npy", matrix())
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    block = next(iter(ColumnBlocks.of(mapped)))
+    assert np.shares_memory(block, mapped)
+    np.testing.assert_array_equal(ColumnBlocks.of(mapped).to_array(), matrix())
+
+
+def test_a_spent_iterator_is_told():
+    once = iter([matrix()])
+    blocks = ColumnBlocks(lambda: once, (6, 11))
+    blocks.to_array()
+    with pytest.raises(ValueError, match=r"0 columns together, but the shape says 11.*must make a new one"):
+        blocks.to_array()
+
+
+def test_blocks_of_other_height_are_told():
+    with pytest.raises(ValueError, match=r"shape \(5, 11\); expected \(6, any width\)"):
+        ColumnBlocks(lambda: [matrix(5)], (6, 11)).to_array()
+
+
+def test_a_check_sees_every_block_and_may_refuse():
+    seen = []
+    np.testing.assert_array_equal(ColumnBlocks.of(matrix()).checked(seen.append).to_array(), matrix())
+    np.testing.assert_array_equal(np.concatenate(seen, axis=1), matrix())
+
+
+def test_no_array_unasked_and_no_wrong_masks():
+    blocks = ColumnBlocks.of(matrix())
+    with pytest.raises(TypeError, match="to_array"):
+        np.asarray(blocks)
+    with pytest.raises(ValueError, match=r"shape \(3,\); expected \(11,\)"):
+        blocks.keep([True] * 3)
+    with pytest.raises(ValueError, match="n_stimuli, n_columns"):
+        ColumnBlocks.of(np.arange(3))

@@ -1,0 +1,516 @@
+"""Hold every registered metric and ceiling to the same promises; a new identifier is covered by being registered.
+
+What an identifier is tested on is looked up in `DATA` by its name; those not named there compare a model's features
+with recordings, cross-validated, on a fixed split (``_split``) or over time (``spantime_``, ``_pertime``).
+"""
+
+import contextlib
+import copy
+import functools
+import importlib
+import importlib.util
+import json
+import re
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import brainscore_core
+import brainscore_vision
+from brainscore_core.errors import AssemblyError, BrainScoreError
+from brainscore_core.metrics import Ceiling
+from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.supported_data_standards.brainio import assemblies
+from brainscore_vision import load_metric
+
+FIXTURES = Path(__file__).parent / "fixtures"
+HERE = tuple(str(Path(package.__file__).parent) for package in (brainscore_core, brainscore_vision))
+
+
+def makers():
+    specification = importlib.util.spec_from_file_location("peer_data", FIXTURES / "peer_data.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+MAKERS = makers()
+PLUGINS = {
+    identifier: plugin.module
+    for plugin in PluginIndex(library_roots("brainscore_vision")).plugins(KINDS["metric"].folder)
+    for identifier in plugin.identifiers(KINDS["metric"])
+}
+IDENTIFIERS = sorted(PLUGINS)
+WITHOUT_PUBLICATION = {"accuracy", "accuracy_distance", "value_delta"}  # what they compute is all there is to them
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def ratings(case, rng):
+    """Several people's answers to the same stimuli: the repetitions of `trials` are people."""
+    (table,) = MAKERS.trials(case, rng)
+    table["coords"]["subject"] = table["coords"].pop("repetition")
+    return [table]
+
+
+def repeated_pair(case, rng):
+    """Features of a model and single trials of recordings."""
+    source, target = MAKERS.neural(case, rng)
+    times, n = case["repetitions"], case["n"]
+    table = MAKERS.take(target, np.tile(np.arange(n), times))
+    table["values"] = table["values"] + rng.normal(size=table["values"].shape)
+    table["coords"]["repetition"] = ("presentation", np.repeat(np.arange(times), n))
+    return [source, table]
+
+
+N = st.one_of(st.integers(1, 6), st.integers(15, 45))
+SMALL = {
+    "n": N,
+    "p": st.one_of(st.integers(1, 5), st.integers(26, 60)),
+    "q": st.integers(1, 5),
+    "objects": st.integers(1, 6),
+}
+# kind: the maker, its parameters, and the parameters that are drawn
+HEALTHY = {"n": 60, "p": 30, "q": 4, "noise": 1.0, "objects": 5}
+REVERSED = {**HEALTHY, "p": 4, "q": 30}  # recordings predict features
+REVERSED_SMALL = {**SMALL, "p": SMALL["q"], "q": SMALL["p"]}
+REPEATED = {"n": 30, "q": 4, "noise": 1.0, "repetitions": 4, "image_id": True}
+REPEATED_SMALL = {"n": N, "q": st.integers(1, 5), "repetitions": st.integers(1, 5)}
+PEOPLE = {"n": 60, "classes": 4, "p_right": 0.6, "subjects": 5, "conditions": 3}
+PEOPLE_SMALL = {"n": N, "classes": st.integers(1, 4), "subjects": st.integers(1, 4), "conditions": st.integers(1, 3)}
+OFFSETS = {"n": 400, "levels": 8, "slope": 4.0, "subjects": 5, "elevation": 1.5}
+OFFSETS_SMALL = {
+    "n": st.integers(4, 40),
+    "levels": st.integers(1, 4),
+    "slope": st.sampled_from([-3.0, 0.0, 0.5, 5.0, 100.0]),
+    "subjects": st.integers(1, 3),
+}
+MATCHED = {"n": 20, "classes": 4, "trials": 2000, "signal": 1.5}
+MATCHED_SMALL = {"n": N, "classes": st.integers(2, 4), "trials": st.sampled_from([45, 100, 600])}
+ANIMALS = {"n": 72, "classes": 6, "subjects": 12, "model": (0.8, 0.6), "human": (0.9, 0.55)}
+ANIMALS_SMALL = {"n": N, "classes": st.integers(1, 3), "subjects": st.integers(1, 5)}
+MANIPULATED = {"n": 150, "classes": 5, "subjects": 6}
+MANIPULATED_SMALL = {"n": N, "classes": st.integers(1, 4), "subjects": st.integers(1, 3)}
+TUNED = {"property": "circular_variance", "p": 80, "q": 60}
+TUNED_SMALL = {"p": st.integers(1, 6), "q": st.integers(1, 6)}
+KIND = {
+    "pair": (MAKERS.neural, HEALTHY, SMALL),
+    "map": (MAKERS.neural, {**HEALTHY, "n": 40, "p": 18, "q": 2, "side": 3}, {**SMALL, "p": st.just(18)}),
+    "repeated_pair": (
+        repeated_pair,
+        {**HEALTHY, "n": 30, "repetitions": 4},
+        {**SMALL, "repetitions": st.integers(1, 4)},
+    ),
+    "fixed_split": (MAKERS.fixed_split, HEALTHY, SMALL),
+    "reverse_pair": (MAKERS.neural, REVERSED, REVERSED_SMALL),
+    "reverse_split": (MAKERS.fixed_split, REVERSED, REVERSED_SMALL),
+    "over_time": (MAKERS.temporal, {**HEALTHY, "times": 2}, {**SMALL, "times": st.integers(1, 3)}),
+    "trials": (MAKERS.trials, REPEATED, REPEATED_SMALL),
+    "trials_over_time": (MAKERS.trials, {**REPEATED, "times": 2}, {**REPEATED_SMALL, "times": st.integers(1, 3)}),
+    "ratings": (ratings, REPEATED, REPEATED_SMALL),
+    "subjects": (
+        MAKERS.subjects,
+        {"n": 20, "q": 10, "noise": 2.0, "subjects": 4},
+        {"n": N, "q": st.integers(1, 4), "subjects": st.integers(1, 4)},
+    ),
+    "choices": (MAKERS.choices, PEOPLE, PEOPLE_SMALL),
+    "answers": (MAKERS.choices, {"n": 60, "classes": 4, "p_right": 0.6}, {"n": N, "classes": st.integers(1, 4)}),
+    "silent_choices": (MAKERS.choices, {**PEOPLE, "silent": 0.1}, {**PEOPLE_SMALL, "silent": st.floats(0, 1)}),
+    "matching": (MAKERS.match_to_sample, MATCHED, MATCHED_SMALL),
+    "two_alternatives": (MAKERS.two_alternatives, OFFSETS, OFFSETS_SMALL),
+    "two_conditions": (MAKERS.two_conditions, OFFSETS, OFFSETS_SMALL),
+    "values": (MAKERS.values, {"values": (1.5, 1.0)}, {"values": st.tuples(st.floats(-9, 9), st.floats(-9, 9))}),
+    "whole_and_parts": (MAKERS.whole_and_parts, ANIMALS, ANIMALS_SMALL),
+    "manipulated": (MAKERS.manipulated, MANIPULATED, MANIPULATED_SMALL),
+    "properties": (MAKERS.properties, TUNED, TUNED_SMALL),
+    "property_of_neurons": (MAKERS.property_of_neurons, TUNED, TUNED_SMALL),
+    "factors": (
+        MAKERS.factors,
+        {"n": 60, "q": 30, "shape": 2.0, "texture": 0.5},
+        {"n": N, "q": st.integers(1, 5), "shape": st.floats(0, 3)},
+    ),
+    "solution_times": (
+        MAKERS.solution_times,
+        {"n": 180, "p": 6, "classes": 3, "signal": 0.5, "noise": 5.0, "i1": 1.0},
+        {"n": N, "p": st.integers(1, 4), "classes": st.integers(1, 4)},
+    ),
+}
+# identifier: kind of data, arguments of the metric (a similarity metric as identifier and arguments)
+TUNING = {"property_name": "circular_variance"}
+DATA = {
+    "accuracy": ("answers", {}),
+    "accuracy_distance": ("choices", {}),
+    "baker_accuracy_delta": ("whole_and_parts", {"image_types": ["w", "f"]}),
+    "confusion_similarity": ("manipulated", {}),
+    "error_consistency": ("choices", {}),
+    "factor_dimensionality": ("factors", {"factor": "shape"}),
+    "i1": ("matching", {}),
+    "i2n": ("matching", {}),
+    "internal_consistency": ("trials", {}),
+    "internal_consistency_temporal": ("trials_over_time", {}),
+    "kato_accuracy_distance": ("silent_choices", {}),
+    "kato_error_consistency": ("silent_choices", {}),
+    "ks_similarity": ("properties", TUNING),
+    "leave_one_subject_out": ("ratings", {}),
+    "mask_regression": ("map", {"crossvalidation_kwargs": {"splits": 2}, "compat": True}),
+    "noise_ceiling": ("trials", {}),
+    "ost": ("solution_times", {}),
+    "predictor_consistency": ("trials", {}),
+    "property_ceiling": ("property_of_neurons", {"similarity_metric": ("ks_similarity", TUNING)}),
+    "rsa_ceiling": ("subjects", {}),
+    "rsa_crossnobis": ("repeated_pair", {}),
+    "tasks_consistency": ("manipulated", {}),
+    "threshold": ("two_alternatives", {"independent_variable": "offset"}),
+    "threshold_elevation": (
+        "two_conditions",
+        {"independent_variable": "offset", "baseline_condition": "baseline", "test_condition": "test"},
+    ),
+    "value_delta": ("values", {}),
+}
+PAIRS = ("pair", "fixed_split", "reverse_pair", "reverse_split", "over_time")  # model, recordings
+TWO_SIDED = {*PAIRS, "map", "repeated_pair", "choices", "answers", "silent_choices", "matching", "solution_times"}
+RESPONSES = {*PAIRS, "map", "repeated_pair", "trials", "trials_over_time"}
+ORDER_COUNTS = {"factors"}  # entries of the two sides belong together by their position
+
+
+def kind_of(identifier):
+    """Return the kind of data of an identifier, and the metric's arguments."""
+    if identifier in DATA:
+        return DATA[identifier]
+    if identifier.startswith("spantime") or identifier.endswith("pertime"):
+        return "over_time", {}
+    kind = "reverse_" if identifier.startswith("reverse_") else ""
+    if identifier.endswith("_split"):
+        return f"{kind or 'fixed_'}split", {}
+    return kind + "pair", {}
+
+
+def of_kind(*kinds):
+    return [identifier for identifier in IDENTIFIERS if kind_of(identifier)[0] in kinds]
+
+
+def make(identifier):
+    kwargs = dict(kind_of(identifier)[1])
+    if "similarity_metric" in kwargs:
+        inner, more = kwargs["similarity_metric"]
+        kwargs["similarity_metric"] = load_metric(inner, **more)
+    return load_metric(identifier, **kwargs)
+
+
+def tables_for(identifier, **changes):
+    maker, parameters, _ = KIND[kind_of(identifier)[0]]
+    return maker({**parameters, **changes}, np.random.default_rng(3))
+
+
+def assembled(tables):
+    return [MAKERS.assemble(copy.deepcopy(table), assemblies) for table in tables]
+
+
+def score_of(identifier, tables):
+    return make(identifier)(*assembled(tables))
+
+
+@functools.cache
+def healthy_score(identifier):
+    return score_of(identifier, tables_for(identifier))
+
+
+def number(score):
+    return np.asarray(score, dtype=float)
+
+
+def leaves(value):
+    """Return the assemblies in an argument of a metric."""
+    if isinstance(value, dict):
+        return [leaf for part in value.values() for leaf in leaves(part)]
+    return [value] if hasattr(value, "coords") else []
+
+
+def state(assembly):
+    coords = {name: np.asarray(coord.values).tolist() for name, coord in assembly.coords.items()}
+    return assembly.values.tobytes(), assembly.dims, coords, list(assembly.attrs), assembly.dtype
+
+
+# -- what they say about themselves ------------------------------------------------------------------------------------
+
+
+def own_words(identifier):
+    """Return what a plugin's `metric.py` or `ceiling.py` says, and the registered class or function itself."""
+    make(identifier)
+    modules = [f"{PLUGINS[identifier]}.{name}" for name in ("metric", "ceiling")]
+    texts = [importlib.import_module(name).__doc__ for name in modules if importlib.util.find_spec(name)]
+    return "\n".join([*texts, brainscore_vision.metric_registry[identifier].__doc__])
+
+
+def documentation(identifier):
+    """Return what an identifier says, with what those say that it names or that it is a variant of."""
+    text, variant = own_words(identifier), re.sub("^(dual_|spantime_)|(_split|_pertime)$", "", identifier)
+    variants = {variant, re.sub("^(dual_|spantime_)|(_split|_pertime)$", "", variant)}
+    named = sorted(({*re.findall(r"`(\w+)`", text)} | variants) & {*IDENTIFIERS} - {identifier})
+    return "\n".join([text, *map(own_words, named)])
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_module_is_documented(identifier):
+    text = documentation(identifier)
+    missing = [part for part in ("Input", "Output", "Invariances", "When") if part not in text]
+    assert missing == []
+    assert re.search(r"``[^`]*[=(/][^`]*``|:math:|\.\. math::", text), "no formula"
+    if identifier not in WITHOUT_PUBLICATION:
+        assert "References" in text
+        assert re.search(r"doi:|https?://|arXiv:|NIPS|\(\d{4}\)", text), "no reference"
+
+
+@pytest.mark.parametrize("identifier", [name for name in IDENTIFIERS if name not in WITHOUT_PUBLICATION])
+def test_plugin_has_a_citation(identifier):
+    make(identifier)
+    assert importlib.import_module(PLUGINS[identifier]).BIBTEX.strip().startswith("@")
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_quantity_is_declared_and_written(identifier):
+    quantity = make(identifier).quantity
+    assert quantity in ("correlation", "reliability", "share")
+    assert healthy_score(identifier).attrs["quantity"] == quantity
+
+
+# -- what they return on healthy data ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_score_is_finite(identifier):
+    score = healthy_score(identifier)
+    assert np.isfinite(number(score)).all()
+    assert (number(score) <= 1 + 1e-12).all()
+    assert "error" in score.attrs
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_attributes_are_plain(identifier):
+    attrs = healthy_score(identifier).attrs
+    plain = {name: value for name, value in attrs.items() if name not in ("raw", "ceiling")}
+    written = json.loads(json.dumps({name: value for name, value in plain.items() if not hasattr(value, "coords")}))
+    assert written.keys() <= plain.keys()
+    unwritten = [name for name in plain.keys() - written.keys() if not isinstance(plain[name], brainscore_vision.Score)]
+    assert unwritten == []
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_repetition_is_identical(identifier):
+    first, second = healthy_score(identifier), score_of(identifier, tables_for(identifier))
+    assert number(first).tobytes() == number(second).tobytes()
+    assert repr(first.attrs.get("error")) == repr(second.attrs.get("error"))
+    if hasattr(first.attrs.get("raw"), "values"):
+        assert first.attrs["raw"].values.tobytes() == second.attrs["raw"].values.tobytes()
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_metric_keeps_no_state_between_calls(identifier):
+    metric = make(identifier)
+    with contextlib.suppress(BrainScoreError, ValueError):  # other sizes need not suit it
+        metric(*assembled(tables_for(identifier, n=40, q=3, p=27)))
+    again = metric(*assembled(tables_for(identifier)))
+    assert number(again).tobytes() == number(healthy_score(identifier)).tobytes()
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_arguments_are_left_alone(identifier):
+    arguments = assembled(tables_for(identifier))
+    before = [state(leaf) for argument in arguments for leaf in leaves(argument)]
+    make(identifier)(*arguments)
+    assert [state(leaf) for argument in arguments for leaf in leaves(argument)] == before
+
+
+# -- what does not matter ----------------------------------------------------------------------------------------------
+
+
+def unchanged(identifier, tables, tolerance=1e-8):
+    np.testing.assert_allclose(
+        number(score_of(identifier, tables)), number(healthy_score(identifier)), rtol=0, atol=tolerance
+    )
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+def test_order_of_presentations_does_not_matter(identifier):
+    tables = tables_for(identifier)
+    if kind_of(identifier)[0] in ORDER_COUNTS or not isinstance(tables[0], dict) or "dims" not in tables[0]:
+        pytest.skip("it has no presentations of its own")
+    if kind_of(identifier)[0] not in TWO_SIDED | {"manipulated", "whole_and_parts", "two_alternatives"}:
+        pytest.skip("it is given measurements alone")
+    size = len(tables[0]["coords"]["stimulus_id"][1])
+    # Splits follow the order of what is predicted; the order of the other side is free.
+    free = -1 if kind_of(identifier)[0] == "reverse_pair" else 0
+    tables[free] = MAKERS.take(tables[free], np.random.default_rng(5).permutation(size))
+    unchanged(identifier, tables)
+
+
+@pytest.mark.parametrize("identifier", of_kind(*PAIRS))
+def test_unit_and_origin_of_the_measurement_do_not_matter(identifier):
+    tables = tables_for(identifier)
+    for table in tables[len(tables) // 2 :]:
+        table["values"] = 3e3 * table["values"] + 2e3
+    unchanged(identifier, tables, 1e-7)
+
+
+@pytest.mark.parametrize("identifier", of_kind("trials", "trials_over_time", "ratings"))
+def test_unit_and_origin_of_trials_do_not_matter(identifier):
+    (table,) = tables_for(identifier)
+    table["values"] = 3e-3 * table["values"] - 2.0
+    unchanged(identifier, [table], 1e-7)
+
+
+ROTATED = [name for name in of_kind("pair", "fixed_split") if re.match("pls|ridge|linear|dual_ridge|cka", name)]
+
+
+@pytest.mark.parametrize("identifier", ROTATED)
+def test_orthogonal_transform_of_the_features_does_not_matter(identifier):
+    tables = tables_for(identifier)
+    rotation, _ = np.linalg.qr(np.random.default_rng(7).normal(size=(HEALTHY["p"], HEALTHY["p"])))
+    for table in tables[: len(tables) // 2]:
+        table["values"] = table["values"] @ rotation
+    unchanged(identifier, tables, 1e-7)
+
+
+DUPLICATED = [
+    name
+    for name in of_kind("pair", "fixed_split")
+    if re.match("ridge|linear|neuron_to_neuron|dual_ridge_split|cka|rdm", name)
+]
+
+
+@pytest.mark.parametrize("identifier", DUPLICATED)
+def test_duplicated_neuroids_do_not_matter(identifier):
+    tables = tables_for(identifier)
+    for table in tables[len(tables) // 2 :]:
+        table["values"] = np.concatenate([table["values"]] * 2, axis=1)
+        names = table["coords"]["neuroid_id"][1]
+        table["coords"]["neuroid_id"] = ("neuroid", [*names, *(f"{name}-copy" for name in names)])
+        table["coords"]["region"] = ("neuroid", ["IT"] * len(names) * 2)
+    unchanged(identifier, tables)
+
+
+# -- what they refuse --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("identifier", of_kind(*TWO_SIDED))
+def test_different_stimuli_are_refused(identifier):
+    tables = tables_for(identifier)
+    dim, names = tables[0]["coords"]["stimulus_id"]
+    tables[0]["coords"]["stimulus_id"] = (dim, np.where(names == names[3], "another", names))
+    with pytest.raises(AssemblyError, match="another"):
+        score_of(identifier, tables)
+
+
+@pytest.mark.parametrize("side", [0, -1])
+@pytest.mark.parametrize("identifier", of_kind(*RESPONSES, "ratings", "subjects", "factors"))
+def test_nan_is_refused(identifier, side):
+    tables = tables_for(identifier)
+    tables[side]["values"][(5,) + (0,) * (tables[side]["values"].ndim - 1)] = np.nan
+    with pytest.raises(AssemblyError, match=r"(?i)nan|finite"):
+        score_of(identifier, tables)
+
+
+@pytest.mark.parametrize("identifier", of_kind(*RESPONSES))
+def test_constant_neuroid_is_named(identifier):
+    raw = healthy_score(identifier).attrs.get("raw")
+    if "neuroid" not in getattr(raw, "dims", ()):
+        pytest.skip("it gives no values per neuroid")
+    tables = tables_for(identifier)
+    scored = raw["neuroid_id"].values.tolist()
+    sides = [table for table in tables if set(scored) <= set(np.asarray(table["coords"]["neuroid_id"][1]).tolist())]
+    name = str(sides[0]["coords"]["neuroid_id"][1][1])
+    for table in sides:
+        table["values"][:, 1] = 4.0
+    score = score_of(identifier, tables)
+    assert np.isfinite(number(score)).all()
+    assert [str(left) for left in score.attrs["neuroids_left_out"]] == [name]
+    assert score.attrs["n_neuroids_left_out"] == 1
+
+
+# -- whatever they are given -------------------------------------------------------------------------------------------
+
+
+def constant_column(tables, _rng):
+    tables[-1]["values"][:, -1] = 1.0
+
+
+def constant_measurement(tables, _rng):
+    tables[-1]["values"][...] = 0.0
+
+
+def constant_model(tables, _rng):
+    tables[0]["values"][...] = 2.0
+
+
+def equal_columns(tables, _rng):
+    tables[0]["values"][...] = tables[0]["values"][:, :1]
+
+
+def large_numbers(tables, _rng):
+    tables[0]["values"] = tables[0]["values"] * 1e9
+    tables[-1]["values"] = tables[-1]["values"] * 1e-9
+
+
+def rare_labels(tables, rng):
+    for table in tables:
+        dim, names = table["coords"]["object_name"]
+        table["coords"]["object_name"] = (dim, np.where(rng.random(len(names)) < 0.3, "rare", names))
+
+
+HARM = [None, constant_column, constant_measurement, constant_model, equal_columns, large_numbers, rare_labels]
+
+
+def explains(error):
+    """Tell whether an error was raised on purpose, not by arithmetic further down, and says more than a few words."""
+    raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
+    return (isinstance(error, BrainScoreError) or raised_in.startswith(HERE)) and len(str(error)) > 20
+
+
+def first_name(identifier):
+    """Return the first identifier of a plugin that is registered with the same class or function."""
+    make(identifier)
+    registry = brainscore_vision.metric_registry
+    return min(name for name in IDENTIFIERS if registry.get(name) is registry[identifier])
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS)
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(data=st.data())
+def test_any_shape_gives_a_score_or_an_explanation(identifier, data):
+    if first_name(identifier) != identifier:
+        pytest.skip(f"another name of {first_name(identifier)}")
+    kind = kind_of(identifier)[0]
+    maker, parameters, drawn = KIND[kind]
+    changes = data.draw(st.fixed_dictionaries(drawn), label="sizes")
+    harm = data.draw(st.sampled_from(HARM if kind in RESPONSES else [None]), label="harm")
+    rng = np.random.default_rng(data.draw(st.integers(0, 3), label="seed"))
+    tables = maker({**parameters, **changes}, rng)
+    if harm is not None:
+        harm(tables, rng)
+    metric = make(identifier)
+    try:
+        with np.errstate(all="ignore"):
+            value = number(metric(*assembled(tables)))
+    except (BrainScoreError, ValueError) as error:
+        refusal = error
+    else:
+        refusal = None
+    if refusal is not None:
+        assert explains(refusal), refusal
+        return
+    inside = np.isnan(value) | (value <= 1 + 1e-7)
+    if not isinstance(metric, Ceiling):  # stepping up a negative correlation knows no lower bound
+        inside &= np.isnan(value) | (value >= -1 - 1e-7)
+    assert inside.all(), value
