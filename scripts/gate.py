@@ -1,0 +1,34 @@
+"""Decide whether a change may be merged; the one check that branch protection requires.
+
+Reads from the environment: NEEDS, what `toJSON(needs)` gives; COUNTS, a JSON object of job -> how much work the plan
+has for it; and REQUIRED, the jobs that must be there, separated by spaces (default: plan and those in COUNTS).
+"""
+
+import json
+import os
+import sys
+
+from brainscore_core.ci.gate import read_needs, verdict
+from brainscore_core.ci.report import annotation
+from brainscore_core.errors import ConfigurationError
+
+
+def main() -> int:
+    """Print each problem as an annotation; exit code 1 if there is one."""
+    try:
+        counts = json.loads(os.environ.get("COUNTS") or "{}")
+        # A count that is missing or empty, since planning has failed, lets no job be skipped.
+        may_skip = {job: str(count) == "0" for job, count in counts.items()}
+        required = os.environ.get("REQUIRED", "").split() or ["plan", *may_skip]
+        decided = verdict(read_needs(os.environ.get("NEEDS", "")), required=required, may_skip=may_skip)
+        problems = decided.problems
+    except (ConfigurationError, ValueError, AttributeError) as error:
+        problems = (f"The gate stays closed, since its input cannot be read: {error}",)
+    for problem in problems[:10]:
+        print(annotation("error", problem))
+    print("The gate is closed." if problems else "The gate is open.")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

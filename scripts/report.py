@@ -1,0 +1,47 @@
+"""Write the report of a run: summary of the step, annotations, and optionally the files for the reconciler."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from brainscore_core.caching import atomic_path
+from brainscore_core.ci.gate import Verdict
+from brainscore_core.ci.report import annotate, for_log, judge, render
+from brainscore_core.ci.results import read_folder, read_plan
+from brainscore_core.ci.schema import MOST_BYTES
+from brainscore_core.errors import BrainScoreError
+
+
+def main() -> int:
+    """Print the report; exit code 0 whatever it says (the gate decides), 2 if there is no plan to report on."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json, what nox -s plan -- --json has written")
+    parser.add_argument("--results", type=Path, required=True, help="folder with results of tests and scores")
+    parser.add_argument("--bundle", type=Path, help="folder to write plan.json and results.json to")
+    options = parser.parse_args()
+    try:
+        with options.plan.open("rb") as stream:
+            plan = read_plan(stream.read(MOST_BYTES + 1))
+    except (BrainScoreError, OSError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    results, unreadable = read_folder(options.results)
+    decided = judge(plan, results)
+    verdict = Verdict(decided.passed and not unreadable, (*decided.problems, *unreadable))
+    report = render(plan, results, verdict)
+    print(for_log(report))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        print("\n".join(annotate(plan, results, verdict)))
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(summary).open("a", encoding="utf-8") as stream:
+            stream.write(report)
+    if options.bundle is not None:
+        for name, text in {"plan.json": plan.to_json(), "results.json": results.to_json()}.items():
+            with atomic_path(options.bundle / name) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
