@@ -24,9 +24,9 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from metric_cases.
 MEASUREMENTS = (
-    *("first_score", "plugin_index", "simulated_truth", "ceiling_truth", "data_standards", "metrics"),
-    *("memory_budget", "threads"),
-)  # on metric_cases
+    "first_score", "plugin_index", "simulated_truth", "ceiling_truth", "data_standards", "metrics", "memory_budget",
+    "threads",
+)  # fmt: skip
 PUBLISHED_SCORES = "vision/tests/metric_helpers/fixtures/peer_cases.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
 

@@ -63,8 +63,9 @@ def test_ci_runs_the_test_command_of_the_readme():
 
 def test_every_script_in_perf_has_a_session():
     text = (ROOT / "noxfile.py").read_text()
-    missing = [path.stem for path in (ROOT / "perf").glob("*.py") if path.stem not in text]
-    assert not missing
+    scripts = [path.stem for path in (ROOT / "perf").glob("*.py") if "__main__" in path.read_text()]
+    assert len(scripts) > 5
+    assert [name for name in scripts if f'"{name}"' not in text and f"{name}.py" not in text] == []
 
 
 def test_every_session_is_explained_to_contributors():

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import brainscore_vision
+from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*(ROOT / folder / "README.md" for folder in (".", "core", "vision")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -32,3 +34,13 @@ def test_snippets_run(page):
 
 def test_pages_with_snippets_were_found():
     assert {"README.md", "first_score.md", "scores.md"} <= {page.name for page in WITH_SNIPPETS}
+
+
+def test_reference_shows_every_identifier_of_a_metric():
+    page = (ROOT / "docs/reference/metrics.md").read_text()
+    index = PluginIndex(library_roots("brainscore_vision"))
+    identifiers = index.identifiers(KINDS["metric"])
+    assert len(identifiers) > 40
+    assert [name for name in identifiers if f"`{name}`" not in page] == []
+    modules = [plugin.module for plugin in index.plugins("metrics")]
+    assert [module for module in modules if f".. automodule:: {module}." not in page] == []
