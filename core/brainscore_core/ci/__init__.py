@@ -2,7 +2,7 @@
 
 Decisions are pure functions on frozen values; reading git, files and the network stands around them.
 
-============== =======================================================================
+============== ===========================================================================
 `changes`      git history -> the files that differ
 `areas`        a path of the repository -> the plugin it belongs to, the library, ...
 `sources`      Python source -> what it loads and imports
@@ -11,6 +11,15 @@ Decisions are pure functions on frozen values; reading git, files and the networ
 `survey`       a checkout -> its plugins, what they cost, their revisions
 `plan`         all of these -> tests to run and pairs to score, each with its reasons
 `shards`       tasks -> the jobs of a matrix
+`checks`       a plugin's files -> what is wrong with them, without importing it
+`schema`       JSON from anybody -> checked values
+`results`      outcomes of tests and scores, handed from job to job
+`junit`        pytest's report -> a result
+`markdown`     any text -> harmless Markdown
+`report`       plan and results -> what people read
+`github`       GitHub's REST interface
+`reconcile`    everything known -> comments, labels, scores to start
+`submission`   a zip file from anybody -> a branch and a pull request
 `gate`         results of jobs -> whether a change may be merged
-============== =======================================================================
+============== ===========================================================================
 """
