@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core import command_line
+from brainscore_core.testing import arguments as test_arguments
 from brainscore_vision import __version__, catalogue
 
 __all__ = ["main"]
@@ -61,11 +62,10 @@ def _parser() -> argparse.ArgumentParser:
 
     testing = commands.add_parser(
         "test_plugin",
-        help="run the tests of one plugin",
-        description="Run the tests of one plugin, by folder or identifier; what follows goes to pytest.",
+        help="test plugins: their contract and their own tests",
+        description="Test plugins by folder, identifier or path; what follows the names goes to pytest.",
     )
-    testing.add_argument("name", help="plugin folder or identifier, such as pixels")
-    testing.add_argument("pytest_arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments for pytest")
+    test_arguments.add_arguments(testing)
     testing.set_defaults(command=_test_plugin)
 
     catalogue.add_commands(commands)
@@ -94,9 +94,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _test_plugin(options: argparse.Namespace) -> int:
-    from brainscore_core.testing.plugin_tests import run_plugin_tests
+    from brainscore_core.ci.run_tests import run_request
 
-    return run_plugin_tests("brainscore_vision", options.name, options.pytest_arguments)
+    return run_request("brainscore_vision", test_arguments.request_of(options))
 
 
 if __name__ == "__main__":

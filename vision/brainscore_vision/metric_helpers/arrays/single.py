@@ -30,7 +30,7 @@ Indices = NDArray[np.intp]
 
 TIE = 1e-12  # correlations that differ by less are equal: the first of them counts
 CANCELLED = 1e-6  # sums of squares below this part of those of all stimuli are computed anew
-CACHE_BYTES = 2**20  # of the source neuroids, or their correlations, that are looked at together
+CACHE_BYTES = 2**23  # of the source neuroids, or their correlations, that are looked at together
 
 
 def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:

@@ -1,0 +1,93 @@
+"""Test what every benchmark promises."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from brainscore_core.metrics import Score
+from brainscore_core.testing.contracts import Contract, data_available
+from brainscore_vision.loading import load_benchmark
+from brainscore_vision.testing.random_model import RandomModel
+
+__all__ = ["BenchmarkContract"]
+
+
+class BenchmarkContract(Contract):
+    """It loads, is called like its key, has version, reference and a lawful ceiling, and scores a model.
+
+    Attributes
+    ----------
+    identifier : str
+        Key in ``benchmark_registry``.
+    """
+
+    kind = "benchmark"
+    base = "BenchmarkContract"
+
+    def load(self) -> Any:
+        """Load the benchmark."""
+        return load_benchmark(self.identifier)
+
+    def candidate(self) -> Any:
+        """Return the model that is scored: one that answers at random, with the benchmark's own visual degrees."""
+        degrees = getattr(self.loaded, "_visual_degrees", None)
+        is_number = isinstance(degrees, numbers.Real) and not isinstance(degrees, bool)
+        return RandomModel(float(degrees) if is_number else 8.0)
+
+    def test_identifier_is_the_key(self) -> None:
+        """Its identifier is the key it is registered under."""
+        if self.loaded.identifier != self.identifier:
+            self.broken(
+                f"calls itself {self.loaded.identifier!r}; expected the key it is registered under",
+                "use one name for both: scores are kept under it",
+            )
+
+    def test_version(self) -> None:
+        """Its version is an integer."""
+        version = self.loaded.version
+        if isinstance(version, bool) or not isinstance(version, (int, np.integer)):
+            self.broken(f"has the version {version!r}; expected an int", "pass version=1, and raise it by one when scores change")
+
+    def test_bibtex(self) -> None:
+        """It names the experiment's publication."""
+        bibtex = self.loaded.bibtex
+        if not isinstance(bibtex, str) or "@" not in bibtex or "{" not in bibtex:
+            self.broken(
+                f"has the reference {_shortened(bibtex)}; expected a BibTeX entry",
+                "pass bibtex='@article{...}' with the publication of the experiment",
+            )
+
+    def test_ceiling(self) -> None:
+        """Its ceiling is above 0 and at most 1."""
+        with data_available():
+            ceiling = self.loaded.ceiling
+        value = float(np.asarray(getattr(ceiling, "values", ceiling)).reshape(-1)[0])
+        if np.asarray(getattr(ceiling, "values", ceiling)).size != 1 or not 0 < value <= 1:
+            self.broken(
+                f"has the ceiling {_shortened(ceiling)}; expected one number above 0 and at most 1",
+                "estimate it from repetitions or subjects that are apart, not averaged",
+            )
+
+    def test_scores_a_random_model(self) -> None:
+        """A model that answers at random gets a score."""
+        with data_available():
+            score = self.loaded(self.candidate())
+        if not isinstance(score, Score) or score.ndim != 0:
+            self.broken(
+                f"gave a {type(score).__name__} with sizes {dict(getattr(score, 'sizes', {}))}; expected one Score",
+                "return a Score without dimensions, such as that of ceil_score",
+            )
+        if not math.isfinite(float(score)):
+            self.broken(
+                f"gave a random model the score {float(score)}",
+                "check that all stimuli are compared, and what happens to values that do not vary",
+            )
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

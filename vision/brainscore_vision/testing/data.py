@@ -1,0 +1,103 @@
+"""Test what every stimulus set and every data set promises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from brainscore_core.testing.contracts import Contract, data_available
+from brainscore_vision.loading import load_dataset, load_stimulus_set
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio._problems import Problem
+
+__all__ = ["DataContract", "StimulusSetContract"]
+
+_MOST_SHOWN = 5
+
+
+class _ValidatedContract(Contract):
+    def _require(self, problems: Sequence[Problem]) -> None:
+        errors = [problem for problem in problems if not problem.is_hint]
+        if errors:
+            more = f"; and {len(errors) - _MOST_SHOWN} more" if len(errors) > _MOST_SHOWN else ""
+            self.broken(
+                f"breaks the data standard: {'; '.join(map(str, errors[:_MOST_SHOWN]))}{more}",
+                f"nox -s validate -- {self.identifier} lists everything, with hints",
+            )
+
+
+class StimulusSetContract(_ValidatedContract):
+    """It loads, is called like its key, and keeps to the data standard.
+
+    Attributes
+    ----------
+    identifier : str
+        Key in ``stimulus_set_registry``.
+    """
+
+    kind = "stimulus set"
+    base = "StimulusSetContract"
+
+    def load(self) -> Any:
+        """Load the stimulus set; files may be downloaded."""
+        return load_stimulus_set(self.identifier)
+
+    def test_identifier_is_the_key(self) -> None:
+        """Its identifier is the key it is registered under."""
+        if self.loaded.identifier != self.identifier:
+            self.broken(
+                f"calls itself {self.loaded.identifier!r}; expected the key it is registered under",
+                "use one name for both: results of models are kept under it",
+            )
+
+    def test_validates(self) -> None:
+        """Identifiers, columns and files are as the data standard says."""
+        from brainscore_core.supported_data_standards.brainio._validation import check_stimulus_set
+
+        self._require(check_stimulus_set(self.loaded, is_packaged=True))
+
+
+class DataContract(_ValidatedContract):
+    """It loads, keeps to the data standard, and its stimuli are those of its stimulus set.
+
+    Attributes
+    ----------
+    identifier : str
+        Key in ``data_registry``.
+    nans_expected : bool
+        Whether missing values are part of the data.
+    """
+
+    kind = "data set"
+    base = "DataContract"
+    nans_expected: ClassVar[bool] = False
+
+    def load(self) -> Any:
+        """Load the assembly; files may be downloaded."""
+        return load_dataset(self.identifier)
+
+    def test_validates(self) -> None:
+        """Dimensions, coordinates and values are as the data standard says for its class."""
+        from brainscore_core.supported_data_standards.brainio._validation import check_assembly
+
+        self._require(check_assembly(self._assembly(), nans_expected=self.nans_expected))
+
+    def test_stimuli_align(self) -> None:
+        """Every stimulus that was shown is in the stimulus set."""
+        from brainscore_core.supported_data_standards.brainio._validation import check_alignment
+
+        with data_available():
+            stimulus_set = self._assembly().attrs.get("stimulus_set")
+        if stimulus_set is None:
+            pytest.skip("other: the assembly has no stimulus set")
+        self._require(check_alignment(self._assembly(), stimulus_set))
+
+    def _assembly(self) -> Any:
+        from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+
+        if not isinstance(self.loaded, DataAssembly):
+            self.unfit(f"a {type(self.loaded).__name__} is no assembly that could be checked", "write tests of its own")
+        return self.loaded

@@ -1,0 +1,145 @@
+"""Test what every model promises."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from brainscore_core.testing.contracts import Contract
+from brainscore_core.testing.synthetic import make_stimulus_set
+from brainscore_vision.loading import load_model
+from brainscore_vision.model_interface import BrainModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["ModelContract"]
+
+_WIDEST_DEGREES = 360
+_REGIONS = ("V1", "V2", "V4", "IT")
+
+
+class ModelContract(Contract):
+    """It loads, is called like its key, sees a known part of the world, has its layers, and gives finite activations.
+
+    Attributes
+    ----------
+    identifier : str
+        Key in ``model_registry``.
+    """
+
+    kind = "model"
+    base = "ModelContract"
+
+    def load(self) -> Any:
+        """Load the model; its weights may be downloaded."""
+        return load_model(self.identifier)
+
+    def stimuli(self, folder: Path) -> StimulusSet:
+        """Return the two pictures that are shown; override it for a model that sees something else."""
+        return make_stimulus_set(folder, 2, identifier=f"{self.identifier}-contract", size_px=224)
+
+    def test_loads(self) -> None:
+        """It loads, and can be asked what every model can be asked."""
+        missing = [
+            name
+            for name in ("look_at", "start_task", "start_recording", "visual_degrees", "identifier")
+            if not hasattr(type(self.loaded), name) and not hasattr(self.loaded, name)
+        ]
+        if missing:
+            self.broken(
+                f"is a {type(self.loaded).__qualname__} without {', '.join(missing)}",
+                "return a ModelCommitment, or a class derived from BrainModel",
+            )
+
+    def test_identifier_is_the_key(self) -> None:
+        """Its identifier is the key it is registered under."""
+        if self.loaded.identifier != self.identifier:
+            self.broken(
+                f"calls itself {self.loaded.identifier!r}; expected the key it is registered under",
+                f"pass identifier={self.identifier!r} where the model is made",
+            )
+
+    def test_visual_degrees(self) -> None:
+        """The width of its field of view is a number of degrees."""
+        degrees = self.loaded.visual_degrees()
+        is_number = isinstance(degrees, numbers.Real) and not isinstance(degrees, bool)
+        if not (is_number and math.isfinite(degrees) and 0 < degrees <= _WIDEST_DEGREES):
+            self.broken(
+                f"sees {degrees!r} visual degrees; expected a number above 0 and up to {_WIDEST_DEGREES}",
+                "pass visual_degrees=8, or what the model was made for",
+            )
+
+    def test_layers_exist(self, tmp_path: Path) -> None:
+        """Every layer it names can be read out."""
+        layers = _layers(self.loaded)
+        activations_model = getattr(self.loaded, "activations_model", None)
+        if not layers or activations_model is None:
+            pytest.skip("other: the model names no layers")
+        get_layer = getattr(activations_model, "get_layer", None)
+        if get_layer is not None:
+            for layer in layers:
+                get_layer(layer)
+            return
+        found = activations_model(self.stimuli(tmp_path), layers=layers)
+        absent = sorted(set(layers) - set(found["layer"].values)) if "layer" in found.coords else []
+        if absent:
+            self.broken(f"gives no activations for layers it names: {', '.join(absent)}", "correct their names")
+
+    def test_activations_are_finite(self, tmp_path: Path) -> None:
+        """Shown two pictures, it gives finite activity for both, or at least does a task."""
+        stimuli = self.stimuli(tmp_path)
+        reasons = {}
+        for region in _REGIONS:
+            try:
+                self.loaded.start_recording(region, [(70, 170)])
+            except (KeyError, NotImplementedError, ValueError, AssertionError) as error:
+                reasons[region] = f"{type(error).__name__}: {error}"
+                continue
+            self._check_activity(self.loaded.look_at(stimuli), stimuli, region)
+            return
+        try:
+            self.loaded.start_task(BrainModel.Task.label, ["cat", "dog"])
+        except (KeyError, NotImplementedError, ValueError, AssertionError) as error:
+            reasons["label"] = f"{type(error).__name__}: {error}"
+            said = "; ".join(f"{what}: {reason}" for what, reason in reasons.items())
+            self.broken(
+                f"can neither be recorded from nor do a task ({said})",
+                "pass region_layer_map, or add region_layer_map/<identifier>.json",
+            )
+        choices = self.loaded.look_at(stimuli)
+        if choices.sizes.get("presentation") != len(stimuli):
+            self.broken(f"made choices with sizes {dict(choices.sizes)} for {len(stimuli)} pictures", "choose for each")
+
+    def _check_activity(self, activity: Any, stimuli: StimulusSet, region: str) -> None:
+        shown = [str(each) for each in stimuli["stimulus_id"]]
+        if [str(each) for each in activity["stimulus_id"].values] != shown:
+            self.broken(
+                f"answers for stimuli {activity['stimulus_id'].values.tolist()}; it was shown {shown}",
+                "keep all stimuli, in their order",
+            )
+        values = np.asarray(activity.transpose("presentation", ...).values)
+        if values.size == 0 or not np.isfinite(values).all():
+            bad = int((~np.isfinite(values)).sum())
+            self.broken(
+                f"gives {bad} of {values.size} activations in {region} that are not finite",
+                "check the weights and the preprocessing, such as the range of the pixels",
+            )
+        if (values[0] == values[1]).all():
+            self.broken(f"gives the same activations in {region} for both pictures", "check the preprocessing")
+
+
+def _layers(model: Any) -> list[str]:
+    """Return the layers that a model names, each once."""
+    named: list[Any] = list(getattr(model, "layers", None) or ())
+    mapped = getattr(model, "region_layer_map", None)
+    named += list(mapped.values()) if isinstance(mapped, Mapping) else []
+    flat = [layer for entry in named for layer in ([entry] if isinstance(entry, str) else entry)]
+    return list(dict.fromkeys(flat))
