@@ -54,6 +54,18 @@ def test_plugin(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def check(session: nox.Session) -> None:
+    """Check plugins without importing them: `nox -s check -- myexperiment2024` or `-- --changed`."""
+    session.run(workspace(session), "-m", "brainscore_core", "check", *session.posargs, external=True)
+
+
+@nox.session(python=False)
+def new_plugin(session: nox.Session) -> None:
+    """Start a plugin: `nox -s new_plugin -- benchmark myexperiment2024`."""
+    session.run(workspace(session), "-m", "brainscore_core", "new_plugin", *session.posargs, external=True)
+
+
+@nox.session(python=False)
 def validate(session: nox.Session) -> None:
     """Check data against the data standard: `nox -s validate -- PATH_OR_PLUGIN`."""
     python = workspace(session)

@@ -11,6 +11,7 @@ Decisions are pure functions on frozen values; reading git, files and the networ
 `survey`       a checkout -> its plugins, what they cost, their revisions
 `plan`         all of these -> tests to run and pairs to score, each with its reasons
 `shards`       tasks -> the jobs of a matrix
+`metadata`     ``metadata.yml`` of a plugin -> checked values
 `checks`       a plugin's files -> what is wrong with them, without importing it
 `schema`       JSON from anybody -> checked values
 `results`      outcomes of tests and scores, handed from job to job

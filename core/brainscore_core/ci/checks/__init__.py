@@ -1,0 +1,15 @@
+"""Check one plugin without importing it: everything that is wrong, where, and what to do about it.
+
+================ =================================================================
+`findings`       one `Finding`; lists of them as text, JSON, annotations of GitHub
+`source`         the files of a plugin, read once
+`registrations`  what it registers, and what it loads
+`imports`        what importing it does
+`files`          size, form and names of its files, and its metadata
+`requirements`   ``requirements.txt``
+`tests`          ``test.py``
+`citations`      BibTeX, read by `bibtex`
+`versions`       versions of benchmarks against an earlier state
+`runner`         all rules on one plugin, and finding plugins to check
+================ =================================================================
+"""

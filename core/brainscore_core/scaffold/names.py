@@ -1,0 +1,96 @@
+"""Turn the name that a person types into names of folders, identifiers, functions and classes."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Container
+
+from brainscore_core.errors import ConfigurationError, nearest
+
+__all__ = ["KIND_NAMES", "camel_case", "folder_name", "free_name", "identifier_of", "kind_names"]
+
+KIND_NAMES = ("data", "metric", "benchmark", "model")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+_LONGEST = 60
+
+
+def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return kinds in the order in which they build on each other, each once; plurals are fine.
+
+    Raises
+    ------
+    ConfigurationError
+        For a word that is no kind.
+    """
+    found = set()
+    for word in words:
+        singular = word.lower().removesuffix("s")
+        if singular not in KIND_NAMES:
+            close = nearest(word, KIND_NAMES, 1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
+            raise ConfigurationError(
+                f"{word!r} is no kind of plugin; expected {', '.join(KIND_NAMES)}, and the name last: nox -s "
+                f"new_plugin -- benchmark myexperiment2024.{meant}"
+            )
+        found.add(singular)
+    return tuple(kind for kind in KIND_NAMES if kind in found)
+
+
+def folder_name(name: str) -> str:
+    """Return the name of the folder: the same in lower case.
+
+    Raises
+    ------
+    ConfigurationError
+        If that would be no name in Python; says what would be.
+    """
+    if _NAME.fullmatch(name) and not keyword.iskeyword(name.lower()) and len(name) <= _LONGEST:
+        return name.lower()
+    proposed = re.sub(r"[^A-Za-z0-9_]+", "_", name, flags=re.ASCII).strip("_")[:_LONGEST]
+    if not _NAME.fullmatch(proposed) or keyword.iskeyword(proposed.lower()):
+        proposed = f"my_{proposed}".rstrip("_")
+    raise ConfigurationError(
+        f"{name!r} cannot be the name of a plugin folder; expected letters, digits and _, a letter first, at most "
+        f"{_LONGEST}. Use {proposed.lower()!r}; with --identifier it may be registered as something else."
+    )
+
+
+def identifier_of(kind: str, name: str) -> str:
+    """Return what a plugin of a name is registered as, without region and metric of benchmarks.
+
+    Data and benchmarks are called after author and year, so they start with a capital: ``majajhong2015`` gives
+    ``Majajhong2015``, and ``MajajHong2015`` stays.
+    """
+    return name[0].upper() + name[1:] if kind in {"data", "benchmark"} else name
+
+
+def camel_case(text: str) -> str:
+    """Return a text as the name of a class: ``my_metric-2`` gives ``MyMetric2``.
+
+    Examples
+    --------
+    >>> camel_case('my_metric-2')
+    'MyMetric2'
+    """
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[^A-Za-z0-9]+", text))
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return the nearest name that is not taken: ``smith2024`` gives ``smith2024b``, ``network`` gives ``network_2``.
+
+    Examples
+    --------
+    >>> free_name('smith2024', {'smith2024', 'smith2024b'})
+    'smith2024c'
+    """
+    if name not in taken:
+        return name
+    candidates = [f"{name}{letter}" for letter in "bcdefghijklmnopqrstuvwxyz"] if re.search(r"\d{4}$", name) else []
+    number = 2
+    while True:
+        for candidate in candidates:
+            if candidate not in taken:
+                return candidate
+        candidates = [f"{name}_{number}"]
+        number += 1

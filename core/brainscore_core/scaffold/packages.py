@@ -1,0 +1,201 @@
+"""Read a folder of packaged files: what to register, and what tests can say about it."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from brainscore_core.caching import atomic_path, file_digest
+from brainscore_core.errors import ConfigurationError, CorruptFileError, StimulusError
+from brainscore_core.supported_data_standards.brainio._packaged_files import _guessed_class, check_path
+from brainscore_core.supported_data_standards.brainio._problems import raise_errors
+from brainscore_core.supported_data_standards.brainio._registration import registration_code
+from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path
+
+__all__ = ["Assembly", "Package", "Stimuli", "place_in_data_home", "read_package", "registrations"]
+
+
+@dataclass(frozen=True)
+class Stimuli:
+    """A packaged stimulus set.
+
+    Attributes
+    ----------
+    identifier : str
+    csv, zip : Path
+        Its files.
+    csv_sha1, zip_sha1 : str
+        Their digests.
+    count : int
+        Number of stimuli.
+    """
+
+    identifier: str
+    csv: Path
+    zip: Path
+    csv_sha1: str
+    zip_sha1: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A packaged assembly.
+
+    Attributes
+    ----------
+    identifier : str
+    file : Path
+    sha1 : str
+        Its digest.
+    class_name : str
+        Such as ``'NeuroidAssembly'``.
+    sizes : tuple of (str, int)
+        Dimensions in their order.
+    stimuli : str or None
+        Identifier of the stimulus set it refers to.
+    regions : tuple of str
+        Values of the coordinate ``region``.
+    repetitions : int
+        How often each stimulus was shown; 1 if the assembly does not say.
+    """
+
+    identifier: str
+    file: Path
+    sha1: str
+    class_name: str
+    sizes: tuple[tuple[str, int], ...]
+    stimuli: str | None
+    regions: tuple[str, ...] = ()
+    repetitions: int = 1
+
+
+@dataclass(frozen=True)
+class Package:
+    """Everything in a folder of packaged files, sorted by identifier."""
+
+    stimuli: tuple[Stimuli, ...]
+    assemblies: tuple[Assembly, ...]
+
+
+def read_package(folder: Path) -> Package:
+    """Read what `package_stimulus_set_locally` and `package_data_assembly_locally` wrote to a folder.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such folder or nothing packaged in it.
+    StimulusError
+        If the files break the data standard; lists every problem.
+    """
+    folder = folder.expanduser()
+    if not folder.is_dir():
+        raise ConfigurationError(
+            f"There is no folder {folder}; --from-package expects the folder that packaging wrote."
+        )
+    tables = sorted(folder.glob("stimulus_*.csv"))
+    files = sorted(folder.glob("*.nc"))
+    if not tables and not files:
+        raise ConfigurationError(
+            f"{folder} holds neither stimulus_<identifier>.csv nor assy_<identifier>.nc; package your data first with "
+            "package_stimulus_set_locally and package_data_assembly_locally."
+        )
+    raise_errors(check_path(folder), StimulusError, f"The packaged files in {folder} have problems")
+    assemblies = [_assembly(file) for file in files]
+    # The name of a file has _ where the identifier has a dot; assemblies know how the identifier is really written.
+    written = {one.stimuli.replace(".", "_"): one.stimuli for one in assemblies if one.stimuli}
+    stimuli = [_stimuli(table, written) for table in tables]
+    return Package(tuple(stimuli), tuple(assemblies))
+
+
+def _stimuli(table: Path, written: dict[str, str]) -> Stimuli:
+    name = table.stem.removeprefix("stimulus_")
+    archive = table.with_suffix(".zip")
+    with table.open(encoding="utf-8", newline="") as stream:
+        count = sum(1 for _ in csv.reader(stream)) - 1
+    return Stimuli(
+        identifier=written.get(name, name),
+        csv=table,
+        zip=archive,
+        csv_sha1=file_digest(table),
+        zip_sha1=file_digest(archive),
+        count=count,
+    )
+
+
+def _assembly(file: Path) -> Assembly:
+    from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
+
+    try:
+        loaded: Any = AssemblyLoader(DataAssembly, file).load()
+    except (OSError, ValueError) as error:
+        raise CorruptFileError(f"{file} cannot be read: {error}") from error
+    stimuli = loaded.attrs.get("stimulus_set_identifier")
+    name = file.stem.removeprefix("assy_")
+    identifier = loaded.attrs.get("identifier", name)
+    regions = sorted({str(region) for region in loaded["region"].values}) if hasattr(loaded, "region") else []
+    repetitions = len(set(loaded["repetition"].values.tolist())) if hasattr(loaded, "repetition") else 1
+    return Assembly(
+        identifier=str(identifier) if str(identifier).replace(".", "_") == name else name,
+        file=file,
+        sha1=file_digest(file),
+        class_name=_guessed_class(loaded),
+        sizes=tuple((str(dim), int(size)) for dim, size in loaded.sizes.items()),
+        stimuli=str(stimuli) if stimuli else None,
+        regions=tuple(regions),
+        repetitions=repetitions,
+    )
+
+
+def registrations(package: Package, library: str) -> str:
+    """Return the code that registers everything in a package: imports, an empty line, registrations."""
+    imports: dict[str, set[str]] = {}
+    blocks: list[str] = []
+    for one in package.stimuli:
+        described = {"identifier": one.identifier, "csv_sha1": one.csv_sha1, "zip_sha1": one.zip_sha1}
+        _add(registration_code(described, library=library), imports, blocks)
+    for assembly in package.assemblies:
+        described = {"identifier": assembly.identifier, "sha1": assembly.sha1, "cls": assembly.class_name}
+        code = registration_code(assembly_package=described, stimulus_set_identifier=assembly.stimuli, library=library)
+        _add(code, imports, blocks)
+    lines = [f"from {module} import {', '.join(sorted(imports[module]))}" for module in sorted(imports)]
+    return "\n".join([*lines, "", *blocks]) + "\n"
+
+
+def _add(code: str, imports: dict[str, set[str]], blocks: list[str]) -> None:
+    """Collect the imports of some code, and its other lines."""
+    last = 0
+    for statement in ast.parse(code).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module:
+            imports.setdefault(statement.module, set()).update(alias.name for alias in statement.names)
+            last = statement.end_lineno or last
+    blocks.append("\n".join(code.splitlines()[last:]).strip("\n"))
+
+
+def place_in_data_home(package: Package) -> Sequence[Path]:
+    """Put packaged files where loading looks first, so that a plugin can be tested before its files are uploaded.
+
+    Returns
+    -------
+    sequence of Path
+        Where they are.
+    """
+    placed = []
+    wanted = [(one.csv, one.csv_sha1) for one in package.stimuli] + [(one.zip, one.zip_sha1) for one in package.stimuli]
+    for file, sha1 in [*wanted, *((one.file, one.sha1) for one in package.assemblies)]:
+        target = get_local_data_path() / sha1 / file.name
+        if not target.is_file():
+            with atomic_path(target) as temporary:
+                temporary.unlink()
+                try:
+                    os.link(file, temporary)
+                except OSError:  # another disk, or a system without hard links
+                    shutil.copyfile(file, temporary)
+        placed.append(target)
+    return placed

@@ -1,0 +1,80 @@
+"""Files are small, plain and parse; metadata follow the schema."""
+
+import os
+import sys
+
+import pytest
+
+METADATA = "access: public\nlicence: MIT\ncontact: jane@example.org\ndoi: 10.1000/182\n"
+
+
+@pytest.mark.parametrize("name", ["weights.pth", "a.PT", "x/data.nc", "features.h5", "stimuli.zip", "cache.pkl"])
+def test_binaries(bench, name):
+    assert bench.errors(**{name: b"\0"}) == [("binary-file", name, 1)]
+
+
+def test_size(bench):
+    assert bench.errors(**{"table.csv": b"x" * 1_000_000}) == []
+    assert bench.errors(**{"table.csv": b"x" * 1_000_001}) == [("file-size", "table.csv", 1)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_are_not_followed(bench, tmp_path):
+    (tmp_path / "secret").write_text("model_registry['x'] = 1\nimport torch\ntorch.load('x')\n")
+    folder = bench.write()
+    (folder / "link.py").symlink_to(tmp_path / "secret")
+    (folder / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe")
+    assert bench.places(bench.check()) == [("symlink", name, 1) for name in ("link.py", "loop", "pipe")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names or fold them")
+@pytest.mark.parametrize("name", ["a\nb.txt", " a.txt", "a.", "\x1b[31m.txt", "\udcff.txt"])
+def test_names_that_not_every_system_knows(bench, name):
+    assert [place[0] for place in bench.errors(**{name: b"x"})] == ["file-name"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems fold names")
+def test_names_that_differ_in_case(bench):
+    assert bench.errors(**{"a.txt": b"x", "A.txt": b"x"}) == [("file-name", "a.txt", 1)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"def (", b"x = 1\n  y = 2\n", b"\0", b"\xff\xfe", b"# coding: nonsense\nx = 1", b"(" * 5000, "x = '\udcff'"],
+    ids=range(7),
+)
+def test_python_that_does_not_parse(bench, content):
+    content = content if isinstance(content, bytes) else content.encode("utf-8", "surrogateescape")
+    assert ("syntax", "benchmark.py", 1) in [
+        (rule, path, min(line, 1)) for rule, path, line in bench.errors(benchmark__py=content)
+    ]
+    assert ("syntax", "notes.py") in [
+        place[:2] for place in bench.hints(**{"notes.py": content, "benchmark__py": "BIBTEX = ''"})
+    ]
+
+
+def test_tabs_and_other_encodings_are_read(bench):
+    content = "# -*- coding: latin-1 -*-\nBIBTEX = ''\nif True:\n\tname = 'é'\n".encode("latin-1")
+    assert bench.errors(benchmark__py=content) == []
+
+
+def test_deep_code_is_refused_and_not_followed(bench):
+    found = bench.errors(benchmark__py="BIBTEX = ''\nx = " + " + ".join(["'a'"] * 3000) + "\n")
+    assert {rule for rule, _, _ in found} <= {"syntax"}
+
+
+def test_setup_is_hinted_at(bench):
+    assert bench.hints(**{"setup.py": "from setuptools import setup\nsetup()\n"}) == [("setup", "setup.py", 1)]
+
+
+def test_metadata(bench):
+    assert bench.errors(**{"metadata.yml": METADATA}) == []
+    assert bench.errors(**{"metadata.yml": METADATA + "license: MIT\n"}) == [("metadata", "metadata.yml", 5)]
+    assert bench.errors(**{"metadata.yml": METADATA, "metadata.yaml": METADATA}) == [("metadata", "metadata.yaml", 1)]
+
+
+def test_new_plugins_should_have_metadata(bench):
+    bench.write()
+    assert [(one.rule, one.severity) for one in bench.check(earlier={})] == [("metadata", "hint")]
+    assert bench.check(earlier=None) == []
