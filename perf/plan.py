@@ -1,0 +1,201 @@
+"""Measure how long planning takes in a tree of 1,300 plugins, from starting the command to its last line.
+
+The tree holds the plugins of this repository and made ones of the number, size and kind of those of the community;
+`--tree DIR` takes plugins from below DIR instead of the made ones, as far as there are. Each number is the median over
+processes of their own: cold (nothing in the cache, as in a job of CI), warm, and warm after one file has changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULTS = Path(__file__).parent / "results"
+LIBRARY = "vision/brainscore_vision"
+NUMBERS = {"data": 100, "metrics": 50, "benchmarks": 110, "models": 1040}
+TARGET_S = 1.0
+
+REGISTER = """from brainscore_vision import {kind}_registry
+
+{kind}_registry['{identifier}'] = lambda: {value}
+"""
+LOAD = """from brainscore_vision import {function}
+
+
+def test_it():
+    {function}('{identifier}')
+"""
+MODEL = '''
+class Block{index}(nn.Module):
+    """One block of the network, as the paper describes it."""
+
+    def __init__(self, features, expansion=4, name="block{index}"):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(features, features * expansion, kernel_size=3, padding=1, bias=False),
+            nn.BatchNorm2d(features * expansion),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(features * expansion, features, kernel_size=1),
+        )
+        self.scale = nn.Parameter(torch.ones(features) * 1e-6)
+        self.names = {{"input": f"{{name}}.input", "output": "{{}}.output".format(name), "{index}": "layer.{index}"}}
+
+    def forward(self, x):
+        residual = self.layers(x) * self.scale[None, :, None, None]
+        return x + residual if self.training else (x + residual).contiguous()
+
+'''
+BENCHMARK = '''
+def _Benchmark{index}(region, access="public"):
+    """Benchmark of region {index}."""
+    assembly = load_dataset(f"Data{number}.{{access}}").sel(region=region)
+    assembly = average_repetition(assembly.multi_groupby(["image_id", "repetition"]).mean("presentation"))
+    metric = load_metric("metric{metric}", crossvalidation_kwargs=dict(splits=10, stratification_coord=None))
+    ceiler = load_ceiling("metric{other}")
+    identifier = f"Benchmark{number}.{{region}}-metric{metric}-{index}"
+    return NeuralBenchmark(identifier=identifier, version=3, assembly=assembly, similarity_metric=metric,
+                           visual_degrees=8, number_of_trials=50, ceiling_func=lambda: ceiler(assembly),
+                           parent=region, bibtex="@article{{author{number}, year={{2020}}}}")
+
+'''
+TEST = """
+    @pytest.mark.private_access
+    def test_region{index}(self):
+        benchmark = load_benchmark("Benchmark{number}.IT-{index}")
+        assert benchmark.ceiling.sel(aggregation="center") == approx(0.{index}1, abs=0.005)
+        assert set(benchmark._assembly["region"].values) == {{"IT"}}, "only one region is in the data"
+
+"""
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def make_model(folder: Path, number: int) -> None:
+    """Write a model of the usual size; most are not small."""
+    blocks = "".join(MODEL.format(index=index) for index in range(8))
+    head = "import torch\nfrom torch import nn\nfrom brainscore_vision.model_helpers.activations import wrap\n"
+    name = f"made{number}"
+    write(folder, "__init__.py", REGISTER.format(kind="model", identifier=name, value=f"get_model('{name}')"))
+    write(folder, "model.py", head + blocks)
+    write(folder, "helpers/resnet.py", head + blocks)
+    write(folder, "test.py", LOAD.format(function="load_model", identifier=name))
+
+
+def make_benchmark(folder: Path, number: int) -> None:
+    """Write a benchmark with several identifiers, that uses one data plugin and two metrics."""
+    registered = [f"benchmark_registry['Made{number}.{index}-m'] = _Benchmark{index}" for index in range(3)]
+    parts = [BENCHMARK.format(index=i, number=number % 50, metric=number % 25, other=number % 25) for i in range(7)]
+    tests = "".join(TEST.format(index=index, number=number) for index in range(6))
+    write(folder, "__init__.py", "from .benchmark import *\n\n" + "\n".join(registered))
+    write(folder, "benchmark.py", "from brainscore_vision import load_ceiling, load_dataset\n" + "".join(parts))
+    write(folder, "test.py", f"from brainscore_vision import load_benchmark\n\nclass TestIt:\n{tests}")
+
+
+def make_other(folder: Path, kind: str, number: int) -> None:
+    """Write data or a metric."""
+    registry = kind.removesuffix("s")
+    identifier = f"Data{number}.public" if kind == "data" else f"metric{number}"
+    values = "".join(f"VALUE{index} = dict(sha1='{index:040}', bucket='brainscore')\n" for index in range(30))
+    write(folder, "__init__.py", values + REGISTER.format(kind=registry, identifier=identifier, value="None"))
+    function = "load_dataset" if kind == "data" else "load_metric"
+    write(folder, "test.py", LOAD.format(function=function, identifier=identifier))
+    write(folder, "data_packaging/pack.py" if kind == "data" else "metric.py", MODEL.format(index=0) * 6)
+
+
+def make_tree(top: Path, tree: Path | None) -> int:
+    """Write the repository and return how many plugins it has."""
+    library = top / LIBRARY
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / LIBRARY, library, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", top)
+    total = 0
+    for kind, wanted in NUMBERS.items():
+        folder = library / kind
+        there = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
+        for source in sorted(tree.rglob(f"{kind}/*/__init__.py")) if tree else ():
+            if len(there) < wanted and source.parent.name not in there:
+                shutil.copytree(source.parent, folder / source.parent.name, ignore=ignored)
+                there.add(source.parent.name)
+        for number in range(wanted - len(there)):
+            plugin = folder / f"made{number}"
+            if kind in {"models", "benchmarks"}:
+                (make_model if kind == "models" else make_benchmark)(plugin, number)
+            else:
+                make_other(plugin, kind, number)
+        total += max(wanted, len(there))
+    git = ["git", "-C", str(top), "-c", "user.name=perf", "-c", "user.email=perf@example.org"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "-A", "--force"], ["commit", "-qm", "tree"]):
+        subprocess.run([*git, *arguments], check=True)
+    time.sleep(2.1)  # what has just been written may change again without a new time stamp, and is not kept
+    return total
+
+
+def measure(top: Path, home: Path, *arguments: str) -> tuple[float, float, str]:
+    """Run the command in a process of its own; return seconds by the clock and of processors, and what it printed."""
+    environment = {**os.environ, "BRAINSCORE_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    command = [sys.executable, str(ROOT / "scripts/plan.py"), *arguments]
+    done = subprocess.run(command, cwd=top, capture_output=True, text=True, check=True, env=environment)
+    wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+
+
+def cases(top: Path, home: Path, repeats: int) -> dict[str, float]:
+    """Return the median seconds of each case."""
+    changed = {"model": "models/made0/model.py", "metric": "metrics/made0/metric.py"}
+    result: dict[str, float] = {}
+    for name, path in changed.items():
+        file = top / LIBRARY / path
+        text = file.read_text(encoding="utf-8")
+        times: dict[str, list[tuple[float, float]]] = {"cold": [], "warm": [], "one_changed": []}
+        for repeat in range(repeats):
+            file.write_text(f"{text}# {repeat}\n", encoding="utf-8")
+            time.sleep(2.1)  # see make_tree
+            shutil.rmtree(home, ignore_errors=True)
+            times["cold"].append(measure(top, home)[:2])
+            times["warm"].append(measure(top, home)[:2])
+            file.write_text(f"{text}# {repeat} again\n", encoding="utf-8")
+            times["one_changed"].append(measure(top, home)[:2])
+        for case, pairs in times.items():
+            result[f"{name}_{case}_s"] = round(statistics.median(wall for wall, _ in pairs), 3)
+            result[f"{name}_{case}_cpu_s"] = round(statistics.median(cpu for _, cpu in pairs), 3)
+        groups = json.loads(measure(top, home, "--json")[2])["pairs"]
+        result[f"{name}_pairs"] = sum(len(group["models"]) * len(group["benchmarks"]) for group in groups)
+        file.write_text(text, encoding="utf-8")
+    return result
+
+
+def main() -> None:
+    """Measure, print a table and write results/plan.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--tree", type=Path, help="folder with plugins to take, such as a checkout of the community's")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name) / "tree"
+        result: dict[str, object] = {"plugins": make_tree(top, options.tree), "processors": os.cpu_count()}
+        result["source"] = "this repository and made plugins" if options.tree is None else "plugins of the community"
+        result |= cases(top, Path(name) / "home", options.repeats)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "plan.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    for case, value in result.items():
+        print(
+            f"{case:24} {value!s:<10} {f'(target < {TARGET_S} s)' if case.endswith('_s') and 'cpu' not in case else ''}"
+        )
+
+
+if __name__ == "__main__":
+    main()
