@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core import command_line
+from brainscore_core.ci.score_shard import add_options as add_score_pairs_options
 from brainscore_core.testing import arguments as test_arguments
 from brainscore_vision import __version__, catalogue
 
@@ -52,9 +53,22 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument(
         "--record", type=Path, metavar="FILE", help="where to write the record (default: the scores folder)"
     )
+    score.add_argument(
+        "--failure",
+        type=Path,
+        metavar="FILE",
+        help="where to write a record that says what went wrong, if something does",
+    )
     # Accepted, with or without a value, because scripts written for the published system pass it.
     score.add_argument("--conda_active", nargs="?", const="True", default="False", help=argparse.SUPPRESS)
     score.set_defaults(command=_score)
+
+    pairs = commands.add_parser(
+        "score_pairs",
+        help="score the pairs of one job of a plan",
+        description="Score the pairs of one job of a plan, each in a process of its own, and write a record of each.",
+    )
+    add_score_pairs_options(pairs)
 
     listing = commands.add_parser("list", help="list the registered identifiers of one kind")
     listing.add_argument("kind", choices=_KINDS)
@@ -69,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     testing.set_defaults(command=_test_plugin)
 
     catalogue.add_commands(commands)
-    command_line.add_traceback(score, listing, testing)
+    command_line.add_traceback(score, pairs, listing, testing)
     return parser
 
 
@@ -78,9 +92,13 @@ def _score(options: argparse.Namespace) -> int:
 
     prepared = options.conda_active.lower() in ("true", "1", "yes")
     command_line.say(f"Scoring {options.model_identifier} on {options.benchmark_identifier} ...")
-    _, record, path = scoring.score_and_record(
-        options.model_identifier, options.benchmark_identifier, options.record, conda_active=prepared
-    )
+    model, benchmark = options.model_identifier, options.benchmark_identifier
+    try:
+        _, record, path = scoring.score_and_record(model, benchmark, options.record, conda_active=prepared)
+    except Exception as error:
+        if options.failure is not None:
+            scoring.record_failure(model, benchmark, error, options.failure)
+        raise
     print(scoring.format_record(record, path))  # noqa: T201 - the result
     return 0
 

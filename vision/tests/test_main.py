@@ -6,19 +6,22 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "brainscore_vision"]
 
 
-def run(*arguments, **environment):
+def run(*arguments, cwd=None, **environment):
     return subprocess.run(
         [*COMMAND, *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
+        cwd=cwd,
         env={**os.environ, **environment},
     )
 
@@ -34,6 +37,47 @@ def test_score_prints_the_summary_and_writes_the_record(tmp_path):
     assert 0 < content["score"] < 1
     assert 0 < content["ceiling"] <= 1
     assert f"{content['score']:.4f}" in done.stdout
+
+
+def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_for(tmp_path):
+    record, failure = tmp_path / "record.json", tmp_path / "failure.json"
+    files = ["--record", str(record), "--failure", str(failure)]
+    done = run("score", "--model", "pixls", "--benchmark", "SimulatedCortex2026.V1-pls", *files)
+    assert done.returncode == 2
+    content = json.loads(failure.read_text())
+    assert content["status"] == "failed:UnknownIdentifierError"
+    assert "'pixels'" in content["message"]
+    assert (content["model"], content["score"]) == ("pixls", None)
+    assert not record.exists()
+
+
+def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path):
+    pair = {"reasons": [], "minutes": 1, "memory_gb": 4, "private": False}
+    benchmarks = ["SimulatedCortex2026.V1-pls"]
+    groups = [
+        {"models": ["pixels"], "benchmarks": benchmarks, **pair},
+        {"models": ["no_such_model"], "benchmarks": benchmarks, **pair},
+    ]
+    plan = {"base": None, "head": None, "event": "push", "changed": [], "tests": [], "skipped": [], "refused": []}
+    (tmp_path / "plan.json").write_text(json.dumps({**plan, "pairs": groups, "previews": groups, "notes": []}))
+    options = ["--plan", str(tmp_path / "plan.json"), "--records", str(tmp_path / "records"), "--previews"]
+    done = run("score_pairs", *options, "--results", str(tmp_path / "results"), cwd=ROOT)
+    assert done.returncode == 1, done.stderr  # one of them failed
+    folder = tmp_path / "records/SimulatedCortex2026.V1-pls"
+    scored, failed = (json.loads((folder / f"{model}.json").read_text()) for model in ("pixels", "no_such_model"))
+    assert scored["status"] == "scored"
+    assert 0 < scored["score"] < 1
+    assert len(scored["model_revision"]) == len(scored["benchmark_revision"]) == 16
+    assert failed["status"] == "failed:UnknownIdentifierError"
+    (results,) = (tmp_path / "results").iterdir()
+    pairs = json.loads(results.read_text())["pairs"]
+    assert {(each["model"], each["status"]) for each in pairs} == {
+        ("pixels", "scored"),
+        ("no_such_model", "failed:UnknownIdentifierError"),
+    }
+    done = run("score_pairs", *options, "--shard", "7", cwd=ROOT)
+    assert done.returncode == 2
+    assert "there is no job 7" in done.stderr
 
 
 def test_a_new_environment_writes_the_record_where_it_was_asked_for(tmp_path):

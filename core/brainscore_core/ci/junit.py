@@ -197,7 +197,8 @@ def _failure(test: _Test, plugin: PluginName) -> Failure:
     file, line = (own or places or [(test.file, test.line)])[-1]
     return Failure(
         test=test.name,
-        message=(test.message or test.text.strip()[-MOST_MESSAGE:])[:MOST_MESSAGE],
+        # Of what cannot be collected, only the text says why.
+        message=test.message if test.message not in {"", "collection failure"} else test.text.strip()[-MOST_MESSAGE:],
         file=file,
         line=line,
         fix=_fix(text),

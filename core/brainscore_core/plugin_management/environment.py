@@ -28,7 +28,7 @@ from brainscore_core.plugin_management._processes import Finished, run_program
 from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
 from brainscore_core.plugin_management.requirements import LAYER_MARKER, is_satisfied, run_installer
 
-__all__ = ["environment_for", "run_in_environment"]
+__all__ = ["environment_for", "python_for", "run_in_environment"]
 
 _FORMAT = 1  # raise it whenever environments are made differently
 
@@ -70,6 +70,15 @@ def environment_for(plugin_folders: Sequence[Path]) -> Path:
     return python
 
 
+def python_for(plugin_folders: Sequence[Path]) -> Path:
+    """Return an interpreter that has what some plugins require: this one if it has, else that of an environment.
+
+    Parameters and errors are those of `environment_for`. Nothing is installed into the running interpreter.
+    """
+    lines = [line for folder in plugin_folders for line in read_requirements(folder)]
+    return environment_for(plugin_folders) if any(map(_is_missing, lines)) else Path(sys.executable)
+
+
 def run_in_environment(
     python: Path, arguments: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
 ) -> Finished:
@@ -106,6 +115,13 @@ def _make(
     # Written last: an environment without it is not whole.
     with atomic_path(folder / LAYER_MARKER) as temporary:
         temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
+
+
+def _is_missing(line: RequirementLine) -> bool:
+    """Whether the running interpreter lacks something, or only an installer could tell; an option asks for nothing."""
+    if line.requirement is None:
+        return not line.text.startswith("-") or line.text.startswith(("-e", "--editable"))
+    return not is_satisfied(line.requirement)
 
 
 def _require_success(finished: Finished, message: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management.environment import environment_for, run_in_environment
+from brainscore_core.plugin_management.environment import environment_for, python_for, run_in_environment
 
 
 def make_wheel(folder: Path, name: str, version: str = "1.0", requires: str = "") -> None:
@@ -116,3 +116,13 @@ def test_what_is_kept_about_an_environment_is_readable(plugins):
     python = environment_for([plugins("one", "bs_example\n")])
     content = json.loads((python.parents[1] / "brainscore-environment.json").read_text())
     assert content["requirements"] == ["bs_example"]
+
+
+def test_nothing_is_made_where_all_is_here(plugins):
+    folders = [plugins("one", f"numpy=={np.__version__}\n-f wheels\n"), plugins("two", "numpy\n")]
+    assert python_for(folders) == python_for([]) == Path(sys.executable)
+    assert not (settings().cache_home / "environments").exists()
+    other = plugins("three", "bs_example\n")
+    assert python_for([*folders, other]) == environment_for([*folders, other]) != Path(sys.executable)
+    with pytest.raises(ImportError):
+        import bs_example  # noqa: F401 - must not be here

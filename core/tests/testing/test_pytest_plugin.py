@@ -1,6 +1,8 @@
 from importlib.metadata import entry_points
 
-from brainscore_core.testing.pytest_plugin import MARKERS
+from brainscore_core.plugin_management.import_plugin import load_plugin
+from brainscore_core.testing.plugin_tests import plugin_at
+from brainscore_core.testing.pytest_plugin import MARKERS, contract_classes
 
 pytest_plugins = ["pytester"]
 
@@ -25,5 +27,29 @@ def test_pytest_finds_the_plugin_where_the_library_is_installed():
 def test_the_markers_are_those_of_the_contract():
     assert set(MARKERS) == {
         *("private_access", "slow", "memory_intense", "network", "gpu"),
-        *("travis_slow", "requires_gpu"),
+        *("travis_slow", "requires_gpu", "contract"),
     }
+
+
+def test_every_registration_gets_a_contract_class_unless_the_tests_of_the_plugin_name_it(tiny, tmp_path, plugin_writer):
+    init = "for_sure = 1\nmodel_registry['a/b'] = lambda: 2\nmodel_registry['c'] = lambda: 2\n"
+    init += "if for_sure:\n    model_registry['perhaps'] = lambda: 2\nbenchmark_registry['other kind'] = 1\n"
+    folder = plugin_writer(tiny, "models/several", init)
+    plugin = plugin_at(folder, "tinylibrary")
+    load_plugin("tinylibrary", plugin)
+    classes = contract_classes(plugin, tmp_path)
+    assert list(classes) == ["a/b", "c"]
+    assert classes["c"].registered_at == "tinylibrary/models/several/__init__.py:4"
+    own = type("Own", (classes["c"].__base__,), {"identifier": "c", "__module__": f"{plugin.module}.test"})
+    assert list(contract_classes(plugin, tmp_path)) == ["a/b"]
+    del own
+
+
+def test_a_library_without_contracts_has_none(tiny, tmp_path):
+    (tiny / "testing.py").unlink()
+    assert contract_classes(plugin_at(tiny / "models" / "same", "tinylibrary"), tmp_path) == {}
+
+
+def test_nothing_is_skipped_where_no_plugin_is_tested(pytester):
+    pytester.makepyfile("import pytest\n@pytest.mark.slow\n@pytest.mark.gpu\ndef test_marked(): pass")
+    pytester.runpytest().assert_outcomes(passed=1)

@@ -15,13 +15,16 @@ inputs of tests can be overridden.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from brainscore_core.testing.contracts import Contract
 from brainscore_vision.testing.benchmarks import BenchmarkContract
 from brainscore_vision.testing.data import DataContract, StimulusSetContract
 from brainscore_vision.testing.metrics import MetricContract
 from brainscore_vision.testing.models import ModelContract
 from brainscore_vision.testing.random_model import RandomModel
+
+if TYPE_CHECKING:
+    from brainscore_core.testing.contracts import Contract
 
 __all__ = [
     "CONTRACTS",

@@ -35,8 +35,7 @@ class BenchmarkContract(Contract):
     def candidate(self) -> Any:
         """Return the model that is scored: one that answers at random, with the benchmark's own visual degrees."""
         degrees = getattr(self.loaded, "_visual_degrees", None)
-        is_number = isinstance(degrees, numbers.Real) and not isinstance(degrees, bool)
-        return RandomModel(float(degrees) if is_number else 8.0)
+        return RandomModel(float(degrees) if isinstance(degrees, numbers.Real) else 8.0)
 
     def test_identifier_is_the_key(self) -> None:
         """Its identifier is the key it is registered under."""
@@ -50,7 +49,10 @@ class BenchmarkContract(Contract):
         """Its version is an integer."""
         version = self.loaded.version
         if isinstance(version, bool) or not isinstance(version, (int, np.integer)):
-            self.broken(f"has the version {version!r}; expected an int", "pass version=1, and raise it by one when scores change")
+            self.broken(
+                f"has the version {version!r}; expected an int",
+                "pass version=1, and raise it by one when scores change",
+            )
 
     def test_bibtex(self) -> None:
         """It names the experiment's publication."""

@@ -22,7 +22,7 @@ from brainscore_core.testing.synthetic import (
 __all__ = ["MetricContract"]
 
 _N_STIMULI = 60
-_OneOrTwo = tuple[Any, ...]
+_Given = tuple[Any, ...]
 
 
 class MetricContract(Contract):
@@ -45,15 +45,24 @@ class MetricContract(Contract):
 
     def load(self) -> Any:
         """Make the metric."""
-        return import_plugin("brainscore_vision", "metric", self.identifier)(**self.arguments)
+        factory = import_plugin("brainscore_vision", "metric", self.identifier)
+        missing = _missing_arguments(factory, self.arguments)
+        if missing:
+            self.unfit(f"the registered factory needs {', '.join(missing)}", f"set arguments = {{{missing[0]!r}: ...}}")
+        try:
+            return factory(**self.arguments)
+        except (TypeError, ValueError) as error:
+            if self.arguments:
+                raise
+            self.unfit(f"it cannot be made without arguments ({_shown(error)})", "set arguments = {...}")
 
-    def inputs(self) -> Sequence[_OneOrTwo]:
+    def inputs(self) -> Sequence[_Given]:
         """Return what the metric may be called with, best first: (source, target), or (assembly,) for a ceiling."""
         return list(_usual_inputs())
 
     def test_loads(self) -> None:
         """It is made without arguments, and can be called."""
-        if not callable(self._metric()):
+        if not callable(self.loaded):
             self.broken(f"is a {type(self.loaded).__name__}, which cannot be called", "register a class with __call__")
 
     def test_gives_a_finite_score(self) -> None:
@@ -70,11 +79,11 @@ class MetricContract(Contract):
     def test_is_deterministic(self) -> None:
         """Asked twice, it says the same."""
         given, first = self._scored()
-        again = import_plugin("brainscore_vision", "metric", self.identifier)(**self.arguments)(*_copied(given))
-        values = [np.asarray(getattr(score, "values", score), dtype=float) for score in (first, again)]
-        if not np.array_equal(*values, equal_nan=True):
+        again = self.load()(*_copied(given))
+        one, other = (np.asarray(getattr(score, "values", score), dtype=float) for score in (first, again))
+        if not np.array_equal(one, other, equal_nan=True):
             self.broken(
-                f"returned {values[0]} and then {values[1]} for the same assemblies",
+                f"returned {one} and then {other} for the same assemblies",
                 "draw from np.random.default_rng(seed) with a fixed seed",
             )
 
@@ -82,31 +91,20 @@ class MetricContract(Contract):
         """Assemblies that it was given are as they were."""
         given, _ = self._scored()
         before, passed = _copied(given), _copied(given)
-        self._metric()(*passed)
+        self.loaded(*passed)
         if not all(_same(one, other) for one, other in zip(before, passed, strict=True)):
             self.broken("changes the assemblies it is given", "work on copies: callers use theirs again")
 
-    def _metric(self) -> Callable[..., Any]:
-        factory = import_plugin("brainscore_vision", "metric", self.identifier)
-        missing = _missing_arguments(factory, self.arguments)
-        if missing:
-            self.unfit(
-                f"the registered factory needs arguments: {', '.join(missing)}",
-                f"set arguments = {{{missing[0]!r}: ...}}",
-            )
-        metric: Callable[..., Any] = self.loaded
-        return metric
-
-    def _scored(self) -> tuple[_OneOrTwo, Any]:
+    def _scored(self) -> tuple[_Given, Any]:
         """Return the first input that the metric takes, and what it makes of it."""
-        metric = self._metric()
-        scored: tuple[_OneOrTwo, Any] = self.once("scored", lambda: self._first_that_fits(metric))
+        metric: Callable[..., Any] = self.loaded
+        scored: tuple[_Given, Any] = self.once("scored", lambda: self._first_that_fits(metric))
         return scored
 
-    def _first_that_fits(self, metric: Callable[..., Any]) -> tuple[_OneOrTwo, Any]:
+    def _first_that_fits(self, metric: Callable[..., Any]) -> tuple[_Given, Any]:
         own = type(self).inputs is not MetricContract.inputs
         failures: list[str] = []
-        poor: tuple[_OneOrTwo, Any] | None = None
+        poor: tuple[_Given, Any] | None = None
         for given in self.inputs():
             if _missing_arguments(metric, given):
                 continue
@@ -115,36 +113,50 @@ class MetricContract(Contract):
             except Exception as error:
                 if own:
                     raise
-                failures.append(f"{type(error).__name__}: {error}"[:200])
+                failures.append(_shown(error))
                 continue
             if own or _is_good(score):
                 return given, score
             poor = poor or (given, score)
         if poor is not None and not failures:
             return poor
-        self.unfit(
+        return self.unfit(
             f"it takes none of the usual assemblies ({failures[0] if failures else 'other numbers of arguments'})",
             "return what it compares from inputs()",
         )
 
 
-def _usual_inputs() -> Iterator[_OneOrTwo]:
+def _usual_inputs() -> Iterator[_Given]:
     """Yield recordings, choices, probabilities and properties, each for metrics and for ceilings."""
-    source = make_neuroid_assembly(_N_STIMULI, 30, seed=1)
-    target = make_neuroid_assembly(_N_STIMULI, 12, noise=0.5, seed=1)
+    bins = [(0.0, 50.0), (50.0, 100.0)]
+    source, target = _recordings(30, seed=1), _recordings(28, noise=0.5, seed=1)
+    repeated = _recordings(28, n_repetitions=6, noise=0.5, seed=1)
     yield source, target
-    yield (make_neuroid_assembly(_N_STIMULI, 12, n_repetitions=6, noise=0.5, seed=1),)
-    choices = make_behavioral_assembly(_N_STIMULI, n_subjects=4, seed=1)
-    yield make_behavioral_assembly(_N_STIMULI, n_subjects=1, seed=2), choices
-    yield (choices,)
+    yield (repeated,)
+    yield source, repeated
+    yield _recordings(30, time_bins=bins, seed=1), _recordings(28, time_bins=bins, noise=0.5, seed=1)
+    yield (_recordings(28, n_repetitions=6, time_bins=bins, noise=0.5, seed=1),)
+    half = _N_STIMULI // 2
+    yield source[:half], source[half:], target[:half], target[half:]
+    people, person = (make_behavioral_assembly(_N_STIMULI, n_subjects=n, seed=n) for n in (4, 1))
+    yield person, people
+    yield person, make_behavioral_assembly(_N_STIMULI, n_subjects=1, seed=2)
+    yield (people,)
     shares = make_behavioral_assembly(_N_STIMULI, probabilities=True, seed=1)
     yield shares, make_behavioral_assembly(_N_STIMULI, probabilities=True, accuracy=0.6, seed=2)
     yield make_property_assembly(40, seed=1), make_property_assembly(30, seed=2)
     yield (make_property_assembly(40, seed=1),)
-    yield (make_neuroid_assembly(_N_STIMULI, 12, n_repetitions=6, noise=0.5, time_bins=[(0, 50), (50, 100)], seed=1),)
 
 
-def _missing_arguments(function: Callable[..., Any], given: Mapping[str, Any] | _OneOrTwo) -> list[str]:
+def _recordings(n_neuroids: int, **kwargs: Any) -> Any:
+    return make_neuroid_assembly(_N_STIMULI, n_neuroids, **kwargs)
+
+
+def _shown(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+
+
+def _missing_arguments(function: Callable[..., Any], given: Mapping[str, Any] | _Given) -> list[str]:
     """Return the names of parameters that are required and not given; one name if there are too many values."""
     try:
         signature = inspect.signature(function)
@@ -168,7 +180,7 @@ def _is_good(score: Any) -> bool:
     return isinstance(score, Score) and score.ndim == 0 and math.isfinite(float(score))
 
 
-def _copied(given: _OneOrTwo) -> _OneOrTwo:
+def _copied(given: _Given) -> _Given:
     return tuple(copy.deepcopy(each) for each in given)
 
 

@@ -1,0 +1,176 @@
+"""Let a plugin inherit the tests that every plugin of its kind has to pass.
+
+A domain derives one class for each kind of plugin from `Contract`; a plugin's ``test.py`` derives from that and names
+an identifier. Identifiers that no class names are tested all the same where the plugin is tested as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar, NoReturn
+
+import pytest
+
+from brainscore_core.config import settings
+from brainscore_core.errors import DownloadError, PrivateDataError, nearest
+from brainscore_core.testing.machine import has_network
+
+__all__ = ["Contract", "data_available"]
+
+# Errors of programs that plugins download with, by the names of their classes.
+_CONNECTION_ERRORS = frozenset(
+    {
+        *(
+            "URLError",
+            "gaierror",
+            "ConnectionError",
+            "ConnectTimeout",
+            "ConnectionResetError",
+            "ConnectionRefusedError",
+        ),
+        *("EndpointConnectionError", "MaxRetryError", "NameResolutionError", "ConnectError", "LocalEntryNotFoundError"),
+        *("OfflineModeIsEnabled", "TimeoutError", "ReadTimeout"),
+    }
+)
+
+
+class Contract:
+    """Tests of one identifier.
+
+    Attributes
+    ----------
+    identifier : str
+        What is tested. Set it in a derived class; a class without it is not collected.
+    left_out : mapping of str to str
+        Tests of the contract that do not hold for this plugin, by name, and why. They are reported as skipped, with
+        the reason.
+    registered_at : str
+        ``path:line`` of the registration, where it is known.
+    kind, base : str
+        For messages: what is tested, and the name of the class to derive from. Set by the domain.
+
+    Examples
+    --------
+    In the ``test.py`` of a benchmark::
+
+        from brainscore_vision.testing import BenchmarkContract
+
+        class TestMine(BenchmarkContract):
+            identifier = "Mine2026.IT-pls"
+            left_out = {"test_bibtex": "unpublished"}
+    """
+
+    identifier: ClassVar[str] = ""
+    left_out: ClassVar[Mapping[str, str]] = {}
+    registered_at: ClassVar[str] = ""
+    kind: ClassVar[str] = "plugin"
+    base: ClassVar[str] = "Contract"
+
+    _loaded: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._loaded = {}
+        tests = cls.named_checks()
+        for name in cls.left_out:
+            if name not in tests:
+                close = nearest(name, tests, 1) or tests
+                raise TypeError(f"{cls.__qualname__}.left_out names {name!r}, which is no test; is it {close[0]!r}?")
+
+    @classmethod
+    def named_checks(cls) -> list[str]:
+        """Return the names of all tests."""
+        return sorted(name for name in dir(cls) if name.startswith("test_"))
+
+    @classmethod
+    def teardown_class(cls) -> None:
+        """Let go of what was loaded, which may be large."""
+        cls._loaded.clear()
+
+    @pytest.fixture(autouse=True)
+    def _unless_left_out(self, request: pytest.FixtureRequest) -> None:
+        if not self.identifier:
+            pytest.fail(f"{type(self).__qualname__} does not say what to test: set identifier = '...'.", pytrace=False)
+        reason = self.left_out.get(request.function.__name__)
+        if reason is not None:
+            pytest.skip(f"other: left out by the plugin: {reason}")
+
+    def load(self) -> Any:
+        """Load what is tested; a domain says how. Use `loaded` in tests."""
+        raise NotImplementedError
+
+    @property
+    def loaded(self) -> Any:
+        """What is tested, loaded once for all tests of the class; they skip if its data cannot be had here."""
+        return self.once("loaded", self.load)
+
+    def once(self, what: str, make: Any) -> Any:
+        """Return what a function makes, called once for all tests of the class; its error is raised again too."""
+        if what not in self._loaded:
+            try:
+                with data_available():
+                    self._loaded[what] = make(), None
+            except (Exception, pytest.skip.Exception) as error:
+                self._loaded[what] = None, error
+                raise
+        value, earlier = self._loaded[what]
+        if earlier is not None:
+            raise earlier.with_traceback(None)
+        return value
+
+    def broken(self, problem: str, fix: str) -> NoReturn:
+        """Fail a test: what is wrong, and what to do about it.
+
+        Parameters
+        ----------
+        problem : str
+            Continues 'The model <identifier>', such as ``"has the version '1'; expected an int"``.
+        fix : str
+            Such as ``"pass version=1"``.
+        """
+        __tracebackhide__ = True
+        lines = [f"The {self.kind} {self.identifier!r} {problem}.", f"Fix: {fix}."]
+        if self.registered_at:
+            lines.insert(1, f"{self.registered_at}: registered here")
+        lines.append(
+            f"If the contract does not fit this {self.kind}, derive from {self.base} in test.py and name the test in "
+            "left_out, with the reason."
+        )
+        pytest.fail("\n".join(lines), pytrace=False)
+
+    def unfit(self, reason: str, remedy: str) -> NoReturn:
+        """Skip a test that this contract cannot make for the plugin by itself.
+
+        Parameters
+        ----------
+        reason : str
+            Such as ``'its factory needs arguments'``.
+        remedy : str
+            What to write in a derived class so that the test can run.
+        """
+        pytest.skip(f"other: {reason}; {remedy} in a class derived from {self.base}")
+
+
+@contextmanager
+def data_available() -> Iterator[None]:
+    """Skip a test if what it loads is private, or cannot be downloaded because there is no network."""
+    try:
+        yield
+    except PrivateDataError as error:
+        pytest.skip(f"private: {error}")
+    except Exception as error:
+        if _is_connection_error(error) and (settings().offline or not has_network()):
+            pytest.skip(f"network: there is none here: {type(error).__name__}: {error}"[:900])
+        raise
+
+
+def _is_connection_error(error: BaseException | None) -> bool:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        classes = {parent.__name__ for parent in type(error).__mro__}
+        if isinstance(error, DownloadError) or classes & _CONNECTION_ERRORS:
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,136 @@
+"""Say which tests cannot run on this machine, or shall not run now, and why."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import threading
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
+
+__all__ = ["Conditions", "SkipKind", "available_memory_gb", "has_gpu", "has_network", "kind_of_reason", "skip_reason"]
+
+SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
+"""Why a test did not run: it stands before the colon of the reason."""
+
+MEMORY_GB = 3.0
+"""What a test marked ``memory_intense`` needs at least."""
+
+_KIND_OF_MARKER: Mapping[str, SkipKind] = {
+    "private_access": "private",
+    "slow": "slow",
+    "travis_slow": "slow",
+    "memory_intense": "memory",
+    "gpu": "gpu",
+    "requires_gpu": "gpu",
+    "network": "network",
+}
+_STORE = ("brainscore-storage.s3.amazonaws.com", 443)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What tests may use.
+
+    Attributes
+    ----------
+    private : bool
+        Credentials for private data. The tests that need them run where somebody has (or believes to have) some.
+    slow : bool
+        Time for tests marked ``slow``.
+    gpu, network : bool
+    memory_gb : float or None
+        That is free; None: nobody knows.
+    """
+
+    private: bool = True
+    slow: bool = False
+    gpu: bool = False
+    network: bool = True
+    memory_gb: float | None = None
+
+
+def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Collection[str] = ()) -> str | None:
+    """Return why a test does not run, or None if it does.
+
+    Parameters
+    ----------
+    markers : collection of str
+        Of the test.
+    conditions : Conditions
+        What there is.
+    wanted : collection of str
+        Markers that a person asked for by name, such as with ``-m slow``: those tests run.
+
+    Examples
+    --------
+    >>> skip_reason({'slow'}, Conditions())
+    'slow: takes more than a minute; --slow runs it'
+    """
+    reasons: dict[SkipKind, tuple[bool, str]] = {
+        "private": (conditions.private, "needs credentials for data that are not public; not run with --ci"),
+        "slow": (conditions.slow, "takes more than a minute; --slow runs it"),
+        "memory": (
+            conditions.memory_gb is None or conditions.memory_gb >= MEMORY_GB,
+            f"needs more than {MEMORY_GB:.0f} GB, and {conditions.memory_gb or 0:.1f} GB are free here",
+        ),
+        "gpu": (conditions.gpu, "there is none here"),
+        "network": (conditions.network, "there is none here, or BRAINSCORE_OFFLINE=1"),
+    }
+    kinds = [kind for marker, kind in _KIND_OF_MARKER.items() if marker in markers and marker not in wanted]
+    return next((f"{kind}: {reasons[kind][1]}" for kind in kinds if not reasons[kind][0]), None)
+
+
+def kind_of_reason(reason: str) -> SkipKind:
+    """Return the kind that a reason starts with; what plugins skip themselves is of the kind 'other'."""
+    match = re.match(r"(?:Skipped: )?(\w+): ", reason)
+    return next((kind for kind in get_args(SkipKind) if match and match[1] == kind), "other")
+
+
+@cache
+def has_gpu() -> bool:
+    """Whether there is an NVIDIA GPU that programs may use."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in ("", "-1"):
+        return False
+    return Path("/dev/nvidiactl").exists() or shutil.which("nvidia-smi") is not None
+
+
+def available_memory_gb() -> float | None:
+    """Return how much memory is free, or None where that is not easily known."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(match[1]) / 2**20 if match else None
+
+
+def has_network(timeout_s: float = 1.5) -> bool:
+    """Whether the store of public data can be reached, or there is another way to it that only trying would tell.
+
+    Parameters
+    ----------
+    timeout_s : float
+        Looking up the name of a server may take long without network; there is none if it takes longer than this.
+    """
+    elsewhere = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
+    if any(os.environ.get(name) for name in elsewhere):
+        return True
+    reached = threading.Event()
+
+    def reach() -> None:
+        try:
+            with socket.create_connection(_STORE, timeout=timeout_s):
+                reached.set()
+        except OSError:
+            pass  # that is the answer
+
+    thread = threading.Thread(target=reach, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    return reached.is_set()

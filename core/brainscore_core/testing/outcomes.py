@@ -1,0 +1,158 @@
+"""Keep what the tests of a plugin gave, and show it as a table."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from brainscore_core.caching import atomic_path
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.testing.machine import SkipKind, kind_of_reason
+
+__all__ = ["Outcome", "Part", "TestOutcome", "format_table", "read_outcomes", "write_outcomes"]
+
+Outcome = Literal["passed", "failed", "error", "skipped", "deselected"]
+Part = Literal["contract", "test.py"]
+_MOST_NAMES, _WIDEST_REASON, _N_SLOWEST, _NOTABLE_S = 3, 160, 3, 1.0
+_MOST_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestOutcome:
+    """What one test gave.
+
+    Attributes
+    ----------
+    test : str
+        Its name within the file, such as ``'TestCeiling::test_value[V1]'``.
+    part : 'contract' or 'test.py'
+        What it belongs to: what every plugin of its kind promises, or the plugin's own tests.
+    outcome : str
+        'passed', 'failed', 'error' (it could not be run), 'skipped' or 'deselected' (by ``-k`` or ``-m``).
+    seconds : float
+        With what was set up for it.
+    reason : str
+        Why it was skipped.
+    """
+
+    __test__ = False  # a name that starts with Test is no test
+
+    test: str
+    part: Part
+    outcome: Outcome
+    seconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def kind(self) -> SkipKind:
+        """What kind of reason it was skipped for."""
+        return kind_of_reason(self.reason)
+
+
+def write_outcomes(path: Path, outcomes: Iterable[TestOutcome]) -> None:
+    """Write outcomes as JSON, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps([asdict(outcome) for outcome in outcomes]) + "\n", encoding="utf-8")
+
+
+def read_outcomes(path: Path) -> tuple[TestOutcome, ...]:
+    """Read what `write_outcomes` wrote.
+
+    Raises
+    ------
+    CorruptFileError
+        If the file is absent or holds anything else.
+    """
+    try:
+        if not path.is_file():  # whatever the tests may have put in its place
+            raise FileNotFoundError(path)
+        with path.open("rb") as stream:
+            content = json.loads(stream.read(_MOST_BYTES))
+        return tuple(_checked(TestOutcome(**entry)) for entry in content)
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise CorruptFileError(
+            f"{path} does not say what the tests gave: {type(error).__name__}. Run them again."
+        ) from error
+
+
+def _checked(outcome: TestOutcome) -> TestOutcome:
+    texts = (outcome.test, outcome.reason)
+    known = outcome.part in get_args(Part) and outcome.outcome in get_args(Outcome)
+    if not (known and all(isinstance(text, str) for text in texts) and isinstance(outcome.seconds, (int, float))):
+        raise ValueError("no outcome")
+    return outcome
+
+
+def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
+    """Show what ran, what was skipped and why, and how long it took.
+
+    Parameters
+    ----------
+    results : mapping of str to sequence of TestOutcome
+        By plugin, such as ``'models/pixels'``.
+
+    Returns
+    -------
+    str
+        Lines for people: a row for each plugin and part, the reasons of skipped tests, and the slowest tests.
+    """
+    rows = [("plugin", "part", "passed", "failed", "skipped", "time")]
+    for plugin, outcomes in results.items():
+        for part in get_args(Part):
+            chosen = [outcome for outcome in outcomes if outcome.part == part]
+            if chosen:
+                rows.append((plugin, part, *_numbers(chosen)))
+    lines = _aligned(rows)
+    for plugin, outcomes in results.items():
+        lines += [f"{plugin}: {line}" for line in (*_skips(outcomes), *_slowest(outcomes))]
+    return "\n".join(lines)
+
+
+def _numbers(outcomes: Sequence[TestOutcome]) -> tuple[str, str, str, str]:
+    counts = Counter(outcome.outcome for outcome in outcomes)
+    failed, skipped = counts["failed"] + counts["error"], counts["skipped"] + counts["deselected"]
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    return str(counts["passed"]), str(failed), str(skipped), f"{seconds:.1f} s"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
+    """Return a line for each reason, with the names of some tests; reasons of one kind count as one."""
+    groups: dict[str, list[TestOutcome]] = {}
+    for outcome in outcomes:
+        if outcome.outcome == "skipped":
+            groups.setdefault(outcome.kind if outcome.kind != "other" else outcome.reason, []).append(outcome)
+        elif outcome.outcome == "deselected":
+            groups.setdefault("deselected", []).append(outcome)
+    lines = []
+    for key, group in sorted(groups.items(), key=lambda entry: -len(entry[1])):
+        reason = "deselected by -k or -m" if key == "deselected" else _shown_reason(group[0])
+        names = ", ".join(each.test for each in group[:_MOST_NAMES]) + (", ..." if len(group) > _MOST_NAMES else "")
+        lines.append(f"skipped {len(group)}, {reason} ({names})")
+    return lines
+
+
+def _shown_reason(outcome: TestOutcome) -> str:
+    reason = " ".join(outcome.reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
+    return reason if len(reason) <= _WIDEST_REASON else f"{reason[: _WIDEST_REASON - 3]}..."
+
+
+def _slowest(outcomes: Sequence[TestOutcome]) -> list[str]:
+    slow = sorted((each for each in outcomes if each.seconds >= _NOTABLE_S), key=lambda each: -each.seconds)
+    if not slow:
+        return []
+    return [f"slowest: {', '.join(f'{each.test} {each.seconds:.1f} s' for each in slow[:_N_SLOWEST])}"]

@@ -1,0 +1,93 @@
+import os
+import socket
+import threading
+import time
+
+import pytest
+
+from brainscore_core.testing import machine
+from brainscore_core.testing.machine import Conditions, available_memory_gb, has_gpu, has_network, kind_of_reason
+from brainscore_core.testing.machine import skip_reason as reason_of
+
+EVERYTHING = Conditions(private=True, slow=True, gpu=True, network=True, memory_gb=64)
+NOTHING = Conditions(private=False, slow=False, gpu=False, network=False, memory_gb=1)
+MARKERS = {
+    "private_access": "private",
+    "slow": "slow",
+    "travis_slow": "slow",
+    "memory_intense": "memory",
+    "gpu": "gpu",
+    "requires_gpu": "gpu",
+    "network": "network",
+}
+
+
+@pytest.mark.parametrize(("marker", "kind"), MARKERS.items())
+def test_each_marker_has_its_reason(marker, kind):
+    reason = reason_of({marker, "parametrize"}, NOTHING)
+    assert kind_of_reason(reason) == kind
+    assert kind_of_reason(f"Skipped: {reason}") == kind
+    assert reason_of({marker}, EVERYTHING) is None
+    assert reason_of({marker}, NOTHING, wanted={marker}) is None
+
+
+def test_unmarked_tests_run_everywhere():
+    assert reason_of({"parametrize", "contract"}, NOTHING) is None
+
+
+def test_by_default_private_tests_run_and_slow_ones_do_not():
+    assert reason_of({"private_access"}, Conditions()) is None
+    assert "--slow" in reason_of({"slow"}, Conditions())
+    assert reason_of({"memory_intense"}, Conditions()) is None  # nobody knows how much there is
+
+
+@pytest.mark.parametrize("reason", ["no reason", "because: of this", "", "privately: no"])
+def test_what_plugins_say_is_of_another_kind(reason):
+    assert kind_of_reason(reason) == "other"
+
+
+@pytest.mark.parametrize("value", ["", "-1"])
+def test_a_gpu_that_may_not_be_used_is_none(monkeypatch, value):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
+    has_gpu.cache_clear()
+    assert not has_gpu()
+    has_gpu.cache_clear()
+
+
+@pytest.fixture
+def direct(monkeypatch):
+    for name in os.environ:
+        if "proxy" in name.lower() or name.startswith("AWS_ENDPOINT"):
+            monkeypatch.delenv(name)
+
+
+def test_network_is_there_if_the_store_answers(direct, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(machine, "_STORE", server.getsockname())
+        assert has_network()
+    assert not has_network()
+
+
+def test_slow_look_ups_count_as_no_network(direct, monkeypatch):
+    waiting = threading.Event()
+
+    def hang(*_, **__):
+        waiting.wait(20)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", hang)
+    started = time.monotonic()
+    assert not has_network(timeout_s=0.1)
+    assert time.monotonic() - started < 10
+    waiting.set()
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "AWS_ENDPOINT_URL"])
+def test_another_way_counts_as_network(direct, monkeypatch, name):
+    monkeypatch.setattr(machine, "_STORE", ("127.0.0.1", 1))
+    monkeypatch.setenv(name, "http://somewhere:3128")
+    assert has_network()
+
+
+def test_memory_is_a_plausible_number():
+    assert available_memory_gb() is None or 0 < available_memory_gb() < 1e5
