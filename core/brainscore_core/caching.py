@@ -13,11 +13,12 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, TypeVar
 
 from brainscore_core.config import settings
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["atomic_directory", "atomic_path", "cached_file", "content_digest", "file_digest", "locked"]
 
@@ -60,6 +61,8 @@ def content_digest(*parts: object) -> str:
 
 
 def _feed(digest: hashlib._Hash, part: object) -> None:
+    import numpy as np  # not needed to write files, and importing it takes longer than a look-up
+
     if isinstance(part, np.generic):  # before float and str, which NumPy's float64 and str_ also are
         _feed_scalar(digest, part)
     elif part is None or isinstance(part, (bool, int, float, str)):
@@ -85,6 +88,8 @@ def _feed(digest: hashlib._Hash, part: object) -> None:
 
 
 def _feed_scalar(digest: hashlib._Hash, scalar: np.generic) -> None:
+    import numpy as np
+
     item = scalar.item()
     if scalar.dtype.kind in "biufSU" and isinstance(item, (bool, int, float, str, bytes)):
         _feed(digest, item)
@@ -93,6 +98,8 @@ def _feed_scalar(digest: hashlib._Hash, scalar: np.generic) -> None:
 
 
 def _feed_array(digest: hashlib._Hash, array: np.ndarray) -> None:
+    import numpy as np
+
     if array.dtype.hasobject:
         _feed_token(digest, f"array{array.shape}", content_digest(array.tolist()).encode())
     else:

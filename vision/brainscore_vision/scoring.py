@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from brainscore_core.scoring.records import ScoreRecord
     from brainscore_vision.model_interface import BrainModel
 
-__all__ = ["format_record", "score", "score_and_record"]
+__all__ = ["format_record", "record_failure", "score", "score_and_record"]
 
 
 def score(
@@ -98,6 +98,26 @@ def score_and_record(
     record.write(path)
     result.attrs["record_path"] = str(path)
     return result, record, path
+
+
+def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:
+    """Write the record of a pair that could not be scored: status ``failed:<class of the error>``.
+
+    Parameters
+    ----------
+    model_identifier, benchmark_identifier : str
+        What was to be scored.
+    error : Exception
+        Why it could not.
+    record_path : Path
+        Where to write the record.
+    """
+    from brainscore_core.scoring.records import ScoreRecord
+
+    failed = ScoreRecord.without_score(
+        f"failed:{type(error).__name__}", str(error), model=model_identifier, benchmark=benchmark_identifier
+    )
+    failed.write(record_path)
 
 
 def _run_score(model_identifier: str, benchmark_identifier: str) -> Score:

@@ -103,14 +103,15 @@ def area_of(path: str, libraries: Sequence[str] = ("vision/brainscore_vision",))
             return _area_in_library(path.removeprefix(f"{library}/"))
     pure = PurePosixPath(path)
     packages = {"core", *(library.split("/")[0] for library in libraries)}
-    in_package = pure.parts[0] in packages
+    top = pure.parts[0] if pure.parts else ""
+    in_package = top in packages
     is_text = pure.suffix in _TEXTS or pure.name == "LICENSE"
     rules: tuple[tuple[bool, Kind], ...] = (
-        (pure.name in _TOOLING or pure.parts[0] in {".ci", "scripts"}, "tooling"),
-        (pure.parts[0] == ".github" and not is_text and "ISSUE_TEMPLATE" not in path, "tooling"),
-        (pure.parts[0] in {"docs", ".github"}, "documentation"),
+        (pure.name in _TOOLING or top in {".ci", "scripts"}, "tooling"),
+        (top == ".github" and not is_text and "ISSUE_TEMPLATE" not in path, "tooling"),
+        (top in {"docs", ".github"}, "documentation"),
         (is_text and len(pure.parts) == (2 if in_package else 1), "documentation"),
-        (pure.parts[0] == "perf", "measurements"),
+        (top == "perf", "measurements"),
         (in_package and pure.parts[1:2] == ("tests",), "library tests"),
         (path.startswith("core/brainscore_core/"), "library"),
     )

@@ -7,30 +7,22 @@ is none, every plugin of that kind. So more may be found than is used, but nothi
 
 from __future__ import annotations
 
-import os
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from brainscore_core.ci.areas import PluginName, is_plugin_folder_name
-from brainscore_core.ci.sources import Load, SourceFacts, read_source, read_texts
+from brainscore_core.ci.areas import PluginName
+from brainscore_core.ci.sources import Load, SourceFacts, fits, pieces
 from brainscore_core.plugin_management.registry import KINDS
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.discovery import Plugin, PluginIndex
+    from brainscore_core.ci.readings import Tree
+    from brainscore_core.plugin_management.discovery import PluginIndex
 
-__all__ = ["Dependencies", "PluginFacts", "Use", "find_dependencies", "is_test_file", "read_tree", "resolve"]
-
-# Only files that hold one of these load or import a plugin; looking for bytes is a hundred times faster than parsing.
-_TELLING = re.compile(
-    rb"load_(?:dataset|stimulus_set|metric|ceiling|benchmark|model)\b"
-    rb"|\bbrainscore_\w+\.(?:data|metrics|benchmarks|models)\b|from\s+\.\."
-)
-# Helpers that people run by hand; no test and no score passes through them.
-_RUN_BY_HAND = "check_submission"
+__all__ = ["Dependencies", "PluginFacts", "Use", "find_dependencies", "is_test_file", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -138,103 +130,24 @@ def is_test_file(path: str) -> bool:
     return re.match(r"test.*\.py$|conftest\.py$", pure.name) is not None or pure.parts[0] in {"test", "tests"}
 
 
-def read_tree(index: PluginIndex) -> tuple[list[PluginFacts], dict[str, SourceFacts]]:
-    """Read all plugins of an index, and the helpers of the library beside them.
-
-    Returns
-    -------
-    plugins : list of PluginFacts
-    helpers : dict of str to SourceFacts
-        Dotted name of a module of the library -> what it says, of those that load something themselves or through
-        others.
-    """
-    helpers: dict[str, SourceFacts] = {}
-    for library, package in {root.path.parent: root.package.rpartition(".")[0] for root in index.roots}.items():
-        helpers.update(_helpers(library, package))
-    helpers = _loading(helpers)
-    names = {name.rpartition(".")[2].encode() for name in helpers}
-    telling = re.compile(b"|".join([_TELLING.pattern, *(rb"\b%b\b" % re.escape(name) for name in sorted(names))]))
-    folders = dict.fromkeys(kind.folder for kind in KINDS.values())
-    found = [plugin for folder in folders for plugin in index.plugins(folder) if is_plugin_folder_name(plugin.name)]
-    plugins = [_facts(plugin, telling) for plugin in found]
-    return plugins, helpers
-
-
-def _facts(plugin: Plugin, telling: re.Pattern[bytes]) -> PluginFacts:
-    files = _read_files(plugin.directory, telling)
-    vague = any(load.says_nothing for facts in files.values() for load in facts.loads)
-    if vague or _imports_a_plugin(files, plugin):  # any of its texts may then be an identifier
-        files = {**_read_files(plugin.directory, None), **files}
-    return PluginFacts(
-        name=PluginName(plugin.root.folder, plugin.name),
-        identifiers={kind.name: tuple(plugin.identifiers(kind)) for kind in KINDS.values() if plugin.identifiers(kind)},
-        computed=tuple(
-            kind.name for kind in KINDS.values() if any(found.registry == kind.registry for found in plugin.computed)
-        ),
-        files=files,
-    )
-
-
-def _imports_a_plugin(files: Mapping[str, SourceFacts], plugin: Plugin) -> bool:
-    package = plugin.root.package.rpartition(".")[0]
-    folders = tuple(f"{package}.{kind.folder}." for kind in KINDS.values())
-    return any(
-        found.level > file.count("/") + 1  # leaves the folder
-        or (found.module.startswith(folders) and not found.module.startswith(plugin.module))
-        for file, facts in files.items()
-        for found in facts.imports
-    )
-
-
-def _helpers(library: Path, package: str) -> dict[str, SourceFacts]:
-    found: dict[str, SourceFacts] = {}
-    for helper in sorted(library.glob("*_helpers")):
-        for path, facts in _read_files(helper, re.compile(rb"load_|_helpers")).items():
-            module = f"{package}.{helper.name}.{path.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
-            if _RUN_BY_HAND not in module:
-                found[module] = facts
-    return found
-
-
-def _loading(helpers: Mapping[str, SourceFacts]) -> dict[str, SourceFacts]:
-    """Return the helpers that load something, and those that import one that does."""
-    kept = {module for module, facts in helpers.items() if facts.loads}
-    while True:
-        more = {
-            module
-            for module, facts in helpers.items()
-            if module not in kept and any(found.module in kept for found in facts.imports)
-        }
-        if not more:
-            return {module: helpers[module] for module in sorted(kept)}
-        kept |= more
-
-
-def _read_files(directory: Path, telling: re.Pattern[bytes] | None) -> dict[str, SourceFacts]:
-    """Parse the files that tell something; None: find the texts in all files, without parsing."""
-    found = {}
-    for folder, folders, names in os.walk(directory):
-        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
-        for name in sorted(names):
-            if not name.endswith(".py"):
-                continue
-            file = Path(folder, name)
-            try:
-                source = file.read_bytes()
-            except OSError:  # a broken link; nothing can be imported from it either
-                continue
-            path = file.relative_to(directory).as_posix()
-            if telling is None:
-                found[path] = read_texts(source)
-            elif telling.search(source):
-                found[path] = read_source(source, str(file))
-    return found
-
-
-def find_dependencies(index: PluginIndex) -> Dependencies:
-    """Read a tree of plugins and resolve who uses whom."""
-    packages = list(dict.fromkeys(root.package.removesuffix(f".{root.folder}") for root in index.roots))
-    return resolve(*read_tree(index), packages)
+def find_dependencies(index: PluginIndex, tree: Tree) -> Dependencies:
+    """Resolve who uses whom among the plugins of an index, from what they say."""
+    facts = [
+        PluginFacts(
+            name=PluginName(folder, plugin.name),
+            identifiers={
+                kind.name: identifiers for kind in KINDS.values() if (identifiers := tuple(plugin.identifiers(kind)))
+            },
+            computed=tuple(
+                kind.name for kind in KINDS.values() if any(each.registry == kind.registry for each in plugin.computed)
+            ),
+            files=tree.plugins[PluginName(folder, plugin.name)].files,
+        )
+        for folder in dict.fromkeys(kind.folder for kind in KINDS.values())
+        for plugin in index.plugins(folder)
+        if PluginName(folder, plugin.name) in tree.plugins
+    ]
+    return resolve(facts, tree.helpers, tree.packages)
 
 
 def resolve(
@@ -291,7 +204,9 @@ class _Resolver:
                     self.registers[kind].setdefault(identifier, []).append(plugin.name)
             for kind in plugin.computed:
                 self.computing[kind].append(plugin.name)
-        self._texts: dict[PluginName, frozenset[str]] = {}
+        self._all_of = {kind: "\n".join(registered) for kind, registered in self.registers.items()}
+        self._fitting: dict[tuple[str, str], frozenset[str]] = {}
+        self._plugins_of: dict[str, PluginName | None] = {}
 
     def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, bool]]:
         """Yield (file, load, own) for what a plugin loads itself, and through helpers and plugins that it imports."""
@@ -317,8 +232,7 @@ class _Resolver:
             if not identifiers and own:
                 identifiers = set(registered)
         else:
-            expression = re.compile(load.pattern)
-            identifiers = {identifier for identifier in registered if expression.fullmatch(identifier)}
+            identifiers = set(self._of_pattern(load.kind, load.pattern))
         names = {name for identifier in identifiers for name in registered[identifier]}
         return sorted(names | set(self.computing[load.kind] if own else ()))
 
@@ -337,9 +251,17 @@ class _Resolver:
         for facts in plugin.files.values():
             named |= facts.texts & registered.keys()
             for pattern in facts.patterns:
-                expression = re.compile(pattern)
-                named |= {identifier for identifier in registered if expression.fullmatch(identifier)}
+                named |= self._of_pattern(kind, pattern)
         return named
+
+    def _of_pattern(self, kind: str, pattern: str) -> frozenset[str]:
+        """Return the identifiers of a kind that a pattern may mean."""
+        key = kind, pattern
+        if key not in self._fitting:
+            # Most patterns are of messages and paths: some piece of them is in no identifier at all.
+            possible = all(piece in self._all_of[kind] for piece in pieces(pattern))
+            self._fitting[key] = frozenset(each for each in self.registers[kind] if possible and fits(pattern, each))
+        return self._fitting[key]
 
     def _modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> Iterable[tuple[str, int]]:
         """Yield the absolute dotted names of what a file imports."""
@@ -354,6 +276,11 @@ class _Resolver:
                 yield ".".join([*kept, found.module] if found.module else kept), found.line
 
     def _plugin_of(self, module: str) -> PluginName | None:
+        if module not in self._plugins_of:
+            self._plugins_of[module] = self._find_plugin(module)
+        return self._plugins_of[module]
+
+    def _find_plugin(self, module: str) -> PluginName | None:
         for package in self.packages:
             if module.startswith(f"{package}."):
                 folder, _, rest = module.removeprefix(f"{package}.").partition(".")

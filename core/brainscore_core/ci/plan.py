@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from brainscore_core.ci.areas import Area, PluginName, area_of
@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from brainscore_core.ci.dependencies import Dependencies
     from brainscore_core.ci.policy import Policy
 
-__all__ = ["Event", "Pair", "Plan", "PluginCard", "Refusal", "Skip", "TestTask", "make_plan"]
+__all__ = [
+    "Event",
+    "Pair",
+    "PairGroup",
+    "Plan",
+    "PluginCard",
+    "Refusal",
+    "Skip",
+    "TestTask",
+    "fold",
+    "make_plan",
+    "unfold",
+]
 
 Event = Literal["local", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch"]
 FULL, NO_SCORE = "ci-full", "ci-no-score"  # labels of a pull request
@@ -165,10 +177,16 @@ class Plan:
         return sum(task.minutes for task in self.tests)
 
     def to_json(self) -> str:
-        """Return the plan as JSON text; plugins are written as folder/name."""
-        content = asdict(self)
-        for task, entry in zip(self.tests, content["tests"], strict=True):
-            entry["plugin"] = str(task.plugin)
+        """Return the plan as JSON text; plugins are written as folder/name.
+
+        A change of a metric may mean fifty thousand pairs, so they are written as groups, see `fold`.
+        """
+        content: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        content["tests"] = [{**asdict(task), "plugin": str(task.plugin)} for task in self.tests]
+        content["pairs"] = [vars(group) for group in fold(self.pairs)]
+        content["previews"] = [vars(group) for group in fold(self.previews)]
+        content["skipped"] = [asdict(skip) for skip in self.skipped]
+        content["refused"] = [asdict(refusal) for refusal in self.refused]
         return json.dumps(content, indent=1) + "\n"
 
     @classmethod
@@ -183,20 +201,74 @@ class Plan:
         try:
             content = json.loads(text)
             content["tests"] = [{**entry, "plugin": PluginName.parse(entry["plugin"])} for entry in content["tests"]]
-            for name, kind in (
-                ("tests", TestTask),
-                ("pairs", Pair),
-                ("previews", Pair),
-                ("skipped", Skip),
-                ("refused", Refusal),
-            ):
+            for name, kind in (("tests", TestTask), ("skipped", Skip), ("refused", Refusal)):
                 content[name] = tuple(_entry(kind, entry) for entry in content[name])
+            for name in ("pairs", "previews"):
+                content[name] = unfold(_group(entry) for entry in content[name])
             values: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
             }
             return cls(**values)
         except (ValueError, TypeError, KeyError) as error:
             raise ConfigurationError(f"This is no plan: {error}. Make it again with nox -s plan -- --json.") from error
+
+
+@dataclass(frozen=True)
+class PairGroup:
+    """Pairs of every one of some models with every one of some benchmarks, planned for the same reasons.
+
+    Attributes
+    ----------
+    models, benchmarks : tuple of str
+    reasons, minutes, memory_gb, private
+        Of each pair, see `Pair`.
+    """
+
+    models: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    reasons: tuple[str, ...]
+    minutes: float
+    memory_gb: float
+    private: bool = False
+
+
+def fold(pairs: Iterable[Pair]) -> tuple[PairGroup, ...]:
+    """Return the same pairs in groups, such as 12 models x 3 benchmarks."""
+    models: dict[tuple[Any, ...], list[str]] = {}
+    for pair in sorted(pairs, key=_by_names):
+        key = (pair.benchmark, pair.reasons, pair.minutes, pair.memory_gb, pair.private)
+        models.setdefault(key, []).append(pair.model)
+    benchmarks: dict[tuple[Any, ...], list[str]] = {}
+    for (benchmark, *rest), names in models.items():
+        benchmarks.setdefault((tuple(names), *rest), []).append(benchmark)
+    return tuple(PairGroup(names, tuple(some), *rest) for (names, *rest), some in benchmarks.items())
+
+
+def unfold(groups: Iterable[PairGroup]) -> tuple[Pair, ...]:
+    """Return the pairs of groups, sorted."""
+    pairs = [
+        Pair(
+            model=model,
+            benchmark=benchmark,
+            reasons=group.reasons,
+            minutes=group.minutes,
+            memory_gb=group.memory_gb,
+            private=group.private,
+        )
+        for group in groups
+        for model in group.models
+        for benchmark in group.benchmarks
+    ]
+    return tuple(sorted(pairs, key=_by_names))
+
+
+def _by_names(pair: Pair) -> tuple[str, str]:
+    return pair.model, pair.benchmark
+
+
+def _group(entry: dict[str, Any]) -> PairGroup:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+    return PairGroup(**values)
 
 
 def _entry(kind: type, entry: dict[str, Any]) -> Any:
@@ -225,16 +297,17 @@ class _Draft:
         self.benchmarks = {benchmark: name for name, card in cards for benchmark in card.benchmarks}
 
     def pair(self, model: str, benchmark: str, reasons: tuple[str, ...]) -> Pair:
-        cards = self.cards[self.models[model]], self.cards[self.benchmarks[benchmark]]
-        minutes = [card.minutes for card in cards if card.minutes is not None]
-        memory = [card.memory_gb for card in cards if card.memory_gb is not None]
+        of_model, of_benchmark = self.cards[self.models[model]], self.cards[self.benchmarks[benchmark]]
+        # What nobody states counts as nothing beside what somebody does.
+        minutes = max(of_model.minutes or 0.0, of_benchmark.minutes or 0.0)
+        memory = max(of_model.memory_gb or 0.0, of_benchmark.memory_gb or 0.0)
         return Pair(
             model=model,
             benchmark=benchmark,
             reasons=reasons,
-            minutes=max(minutes, default=self.policy.pair_minutes),
-            memory_gb=max(memory, default=self.policy.memory_gb),
-            private=cards[1].private and "public" not in benchmark.lower(),
+            minutes=minutes or self.policy.pair_minutes,
+            memory_gb=memory or self.policy.memory_gb,
+            private=of_benchmark.private and "public" not in benchmark.lower(),
         )
 
 

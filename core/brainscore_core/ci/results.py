@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from brainscore_core.ci.areas import PluginName
-from brainscore_core.ci.plan import Event, Pair, Plan, Refusal, Skip, TestTask
+from brainscore_core.ci.plan import Event, Pair, PairGroup, Plan, Refusal, Skip, TestTask, unfold
 from brainscore_core.ci.schema import (
     MOST_BYTES,
     boolean,
@@ -338,11 +338,11 @@ _RESULTS = entry(
         MOST_PAIRS,
     ),
 )
-_PLANNED_PAIRS = list_of(
+_PAIR_GROUPS = list_of(
     entry(
-        Pair,
-        model=text(MOST_NAME),
-        benchmark=text(MOST_NAME),
+        PairGroup,
+        models=list_of(text(MOST_NAME), MOST_PAIRS),
+        benchmarks=list_of(text(MOST_NAME), MOST_PAIRS),
         reasons=_REASONS,
         minutes=_MINUTES,
         memory_gb=_MINUTES,
@@ -350,6 +350,16 @@ _PLANNED_PAIRS = list_of(
     ),
     MOST_PAIRS,
 )
+
+
+def _planned_pairs(value: object, where: str) -> tuple[Pair, ...]:
+    groups: tuple[PairGroup, ...] = _PAIR_GROUPS(value, where)
+    total = sum(len(group.models) * len(group.benchmarks) for group in groups)
+    if total > MOST_PAIRS:
+        raise wrong(where, f"at most {MOST_PAIRS} pairs", total)
+    return unfold(groups)
+
+
 _PLAN = entry(
     Plan,
     base=optional(text(MOST_NAME)),
@@ -368,8 +378,8 @@ _PLAN = entry(
         ),
         MOST_PLUGINS,
     ),
-    pairs=_PLANNED_PAIRS,
-    previews=_PLANNED_PAIRS,
+    pairs=_planned_pairs,
+    previews=_planned_pairs,
     skipped=list_of(entry(Skip, what=text(MOST_MESSAGE), reason=text(MOST_MESSAGE)), MOST_PAIRS),
     refused=list_of(entry(Refusal, path=text(MOST_PATH), reason=text(MOST_MESSAGE)), 100_000),
     notes=list_of(text(MOST_MESSAGE), 1_000),

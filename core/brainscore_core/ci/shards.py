@@ -6,9 +6,13 @@ import heapq
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-__all__ = ["Shard", "divide"]
+if TYPE_CHECKING:
+    from brainscore_core.ci.plan import Pair, Plan, TestTask
+    from brainscore_core.ci.policy import Policy
+
+__all__ = ["Shard", "divide", "pair_shards", "test_shards"]
 
 Task = TypeVar("Task")
 
@@ -96,3 +100,28 @@ def _blocks(
         else:
             blocks.append((length, [task]))
     return blocks
+
+
+def test_shards(plan: Plan, policy: Policy) -> list[Shard[TestTask]]:
+    """Return the jobs that run the tests of a plan; the same wherever they are asked for."""
+    return divide(plan.tests, lambda task: task.minutes, shard_minutes=policy.shard_minutes, most=policy.most_shards)
+
+
+def pair_shards(pairs: Sequence[Pair], policy: Policy) -> list[Shard[Pair]]:
+    """Return the jobs that score pairs, of a plan or its previews; the pairs of one model stay together.
+
+    No job has both private and other pairs, so that model code meets credentials only where they are needed.
+    """
+    groups = [[pair for pair in pairs if pair.private is private] for private in (False, True)]
+    total = sum(pair.minutes for pair in pairs)
+    shards: list[Shard[Pair]] = []
+    for group in groups:
+        share = sum(pair.minutes for pair in group) / total if total else 0.0
+        shards += divide(
+            group,
+            lambda pair: pair.minutes,
+            shard_minutes=policy.shard_minutes,
+            most=max(1, math.floor(share * (policy.most_shards - 1))),
+            together=lambda pair: pair.model,
+        )
+    return shards

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from brainscore_core.plugin_management.registry import KINDS
 
-__all__ = ["LOADERS", "Import", "Load", "SourceFacts", "read_source", "read_texts"]
+__all__ = ["LOADERS", "Import", "Load", "SourceFacts", "fits", "pieces", "read_source", "read_texts"]
 
 LOADERS: Mapping[str, str] = {
     "load_dataset": "data",
@@ -107,12 +109,12 @@ def read_source(source: bytes, filename: str = "<source>") -> SourceFacts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)  # of code that is only read here
             tree = ast.parse(source, filename)
+        reader = _Reader()
+        reader.read(tree)
     except SyntaxError as error:
         return SourceFacts(problem=f"{filename}:{error.lineno or 1}: {error.msg}")
     except (ValueError, RecursionError, MemoryError) as error:
         return SourceFacts(problem=f"{filename}:1: {type(error).__name__}: {error}")
-    reader = _Reader()
-    reader.read(tree)
     return SourceFacts(
         loads=tuple(reader.loads),
         imports=tuple(reader.imports),
@@ -131,6 +133,37 @@ def read_texts(source: bytes) -> SourceFacts:
     return SourceFacts(texts=frozenset(found), patterns=frozenset(map(_template_pattern, templates)) - {_ANY, ""})
 
 
+def fits(pattern: str, text: str) -> bool:
+    """Tell whether a text is of a pattern, as `re.fullmatch` would, but never in more than linear time.
+
+    Parameters
+    ----------
+    pattern : str
+        Of a `Load` or of `SourceFacts`.
+    text : str
+        Such as an identifier.
+    """
+    first, *others = pieces(pattern)
+    if not others:
+        return text == first
+    *middle, last = others
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    position, end = len(first), len(text) - len(last)
+    for piece in middle:
+        position = text.find(piece, position, end)
+        if position < 0:
+            return False
+        position += len(piece)
+    return position <= end
+
+
+@functools.lru_cache(maxsize=10_000)
+def pieces(pattern: str) -> tuple[str, ...]:
+    """Return the literal texts between the parts that may be anything."""
+    return tuple(re.sub(r"\\([\s\S])", r"\1", piece) for piece in pattern.split(_ANY))
+
+
 def _template_pattern(template: str) -> str:
     return _ANY.join(map(re.escape, _FIELD.split(template)))
 
@@ -144,21 +177,21 @@ class _Reader:
         self.loaders: dict[str, str] = {name: name for name in LOADERS}  # name in this file -> function
 
     def read(self, tree: ast.AST) -> None:
-        nodes = list(ast.walk(tree))
-        for node in nodes:
-            if isinstance(node, ast.ImportFrom):
-                self._import_from(node)
-            elif isinstance(node, ast.Import):
-                self.imports += [Import(alias.name, 0, node.lineno) for alias in node.names]
-        for node in nodes:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        found = _telling_nodes(tree)
+        for node in found[ast.ImportFrom]:
+            self._import_from(node)
+        for node in found[ast.Import]:
+            self.imports += [Import(alias.name, 0, node.lineno) for alias in node.names]
+        for node in found[ast.Constant]:
+            if isinstance(node.value, str):
                 self._text(node.value, node.lineno)
-            elif isinstance(node, (ast.JoinedStr, ast.BinOp)):
-                pattern = _pattern(node)
-                if pattern.replace(_ANY, ""):
-                    self.patterns.add(pattern)
-            elif isinstance(node, ast.Call):
-                self._call(node)
+        for node in (*found[ast.JoinedStr], *found[ast.BinOp]):
+            pattern = _pattern(node)
+            if pattern.replace(_ANY, ""):
+                self.patterns.add(pattern)
+        for node in found[ast.Call]:
+            self._call(node)
+        self.loads.sort(key=lambda load: load.line)
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
@@ -171,7 +204,7 @@ class _Reader:
 
     def _text(self, text: str, line: int) -> None:
         self.texts.add(text)
-        if _DOTTED.fullmatch(text):
+        if "." in text and _DOTTED.fullmatch(text):
             self.imports.append(Import(text, 0, line))
 
     def _call(self, node: ast.Call) -> None:
@@ -187,6 +220,38 @@ class _Reader:
         pattern = _ANY if argument is None else _pattern(argument)
         kind = LOADERS[function]
         self.loads.append(Load(function, KINDS[kind].name, pattern, literal, node.lineno))
+
+
+# Fields that hold no node that says anything: names, operators, flags.
+_SCALARS = frozenset(
+    {"arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs", "level", "module", "name"}
+    | {"names", "op", "ops", "rest", "simple", "tag", "type_comment", "type_ignores"}
+)
+_CHILDREN: Mapping[type, tuple[str, ...]] = {
+    kind: tuple(name for name in kind._fields if name not in _SCALARS)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST) and kind is not ast.Constant
+}
+
+
+def _telling_nodes(tree: ast.AST) -> dict[type, list[Any]]:
+    """Return the nodes of the types that say something; several times as fast as `ast.walk`."""
+    found: dict[type, list[Any]] = {
+        kind: [] for kind in (ast.ImportFrom, ast.Import, ast.Constant, ast.JoinedStr, ast.BinOp, ast.Call)
+    }
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        kind = type(node)
+        if kind in found:
+            found[kind].append(node)
+        for name in _CHILDREN.get(kind, ()):  # what is no node, such as None, has none
+            value = getattr(node, name, None)
+            if type(value) is list:
+                waiting += value
+            elif value is not None:
+                waiting.append(value)
+    return found
 
 
 def _pattern(node: ast.expr) -> str:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from brainscore_core.ci.areas import PluginName, area_of, is_plugin_folder_name
+from brainscore_core.ci.areas import Area, PluginName, is_plugin_folder_name
 from brainscore_core.ci.dependencies import Dependencies, find_dependencies
 from brainscore_core.ci.plan import PluginCard
 from brainscore_core.ci.policy import Policy, read_policy
+from brainscore_core.ci.readings import Reading, Tree, read_tree
+from brainscore_core.errors import UnknownIdentifierError
 from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot
 from brainscore_core.plugin_management.registry import KINDS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["Survey", "read_metadata", "survey"]
-
-_PRIVATE = re.compile(rb"\bprivate_access\b")
-_PLANNED_WITH = re.compile(rb"^(access|minutes|memory_gb)\s*:", re.MULTILINE)
+__all__ = ["Survey", "survey"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +40,14 @@ class Survey:
     index: PluginIndex
 
     @cached_property
+    def tree(self) -> Tree:
+        """What the files of all plugins say."""
+        return read_tree(self.index)
+
+    @cached_property
     def dependencies(self) -> Dependencies:
         """Which plugin uses which."""
-        return find_dependencies(self.index)
+        return find_dependencies(self.index, self.tree)
 
     @cached_property
     def plugins(self) -> Mapping[PluginName, Plugin]:
@@ -62,33 +62,83 @@ class Survey:
     @cached_property
     def cards(self) -> Mapping[PluginName, PluginCard]:
         """What planning needs to know about each plugin."""
-        cards = {name: _card(name, plugin) for name, plugin in self.plugins.items()}
+        readings = self.tree.plugins
+        cards = {name: _card(name, plugin, readings[name]) for name, plugin in self.plugins.items()}
         # A benchmark is private if its own metadata say so or it uses private data.
         private = {name: "private data" for name, card in cards.items() if name.folder == "data" and card.private}
         for name in self.dependencies.affected_by(private, tests=False):
-            if name.folder in {"data", "benchmarks"} and read_metadata(self.plugins[name]).get("access") != "public":
-                cards[name] = PluginCard(**{**vars(cards[name]), "private": True})
+            if name.folder in {"data", "benchmarks"} and readings[name].access != "public":
+                cards[name] = replace(cards[name], private=True)
         return cards
+
+    @cached_property
+    def owners(self) -> Mapping[tuple[str, str], PluginName]:
+        """The plugin of each ('model' or 'benchmark', identifier)."""
+        return {
+            (kind, identifier): name
+            for name, card in sorted(self.cards.items())
+            for kind, identifiers in (("model", card.models), ("benchmark", card.benchmarks))
+            for identifier in identifiers
+        }
 
     def revision(self, name: PluginName) -> str:
         """Return a digest of everything in a plugin, and in what it uses, that can change a score."""
+        if name not in self._revisions:
+            waiting, reached = [name], {name}
+            while waiting:
+                for other in self._used.get(waiting.pop(), ()):
+                    if other not in reached:
+                        reached.add(other)
+                        waiting.append(other)
+            digest = hashlib.sha256()
+            for each in sorted(reached):
+                digest.update(f"{each}\0{self._own_digest(each)}\0".encode())
+            self._revisions[name] = digest.hexdigest()[:16]
+        return self._revisions[name]
+
+    def revision_of(self, kind: str, identifier: str) -> str | None:
+        """Return the revision of the plugin that registers a 'model' or 'benchmark'; None if none does."""
+        name = self.owners.get((kind, identifier))
+        return None if name is None else self.revision(name)
+
+    def library_of(self, kind: str, identifier: str) -> str:
+        """Return the package that holds the plugin of a 'model' or 'benchmark', such as 'brainscore_vision'.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            If no plugin registers it.
+        """
+        name = self.owners.get((kind, identifier))
+        if name is None:
+            raise UnknownIdentifierError(f"No plugin registers the {kind} {identifier!r} in {self.repository}.")
+        return self.plugins[name].root.package.partition(".")[0]
+
+    @cached_property
+    def _revisions(self) -> dict[PluginName, str]:
+        return {}
+
+    @cached_property
+    def _own_digests(self) -> dict[PluginName, str]:
+        return {}
+
+    @cached_property
+    def _used(self) -> Mapping[PluginName, list[PluginName]]:
         used: dict[PluginName, list[PluginName]] = {}
         for use in self.dependencies.uses:
             if not use.tests_only:
                 used.setdefault(use.user, []).append(use.used)
-        waiting, reached = [name], {name}
-        while waiting:
-            for other in used.get(waiting.pop(), ()):
-                if other not in reached:
-                    reached.add(other)
-                    waiting.append(other)
-        digest = hashlib.sha256()
-        for each in sorted(reached):
-            plugin = self.plugins.get(each)
-            for file in _files_of_scores(each, plugin) if plugin is not None else ():
-                digest.update(f"{each}/{file.relative_to(plugin.directory).as_posix()}\0".encode())  # type: ignore[union-attr] # files of a plugin
+        return used
+
+    def _own_digest(self, name: PluginName) -> str:
+        if name not in self._own_digests:
+            plugin = self.plugins.get(name)
+            digest = hashlib.sha256()
+            for within, file in _files_of_scores(plugin.directory) if plugin is not None else ():
+                digest.update(f"{within}\0".encode("utf-8", "surrogateescape"))
                 digest.update(hashlib.sha256(file.read_bytes()).digest())
-        return digest.hexdigest()[:16]
+            self._own_digests[name] = digest.hexdigest()
+        return self._own_digests[name]
 
 
 def survey(repository: Path) -> Survey:
@@ -103,58 +153,28 @@ def survey(repository: Path) -> Survey:
     return Survey(repository, policy, PluginIndex(roots))
 
 
-def read_metadata(plugin: Plugin) -> Mapping[str, Any]:
-    """Return what the ``metadata.yml`` of a plugin says about planning.
-
-    Returns
-    -------
-    mapping
-        Empty if there is no such file, it cannot be read, or it says nothing about access or costs.
-    """
-    for name in ("metadata.yml", "metadata.yaml"):
-        try:
-            text = (plugin.directory / name).read_bytes()
-        except OSError:
-            continue
-        if _PLANNED_WITH.search(text):  # parsing the metadata of every plugin would take seconds
-            return _parse_yaml(text)
-    return {}
-
-
-def _parse_yaml(text: bytes) -> Mapping[str, Any]:
-    import yaml  # few plugins have such metadata
-
-    try:
-        content = yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError):
-        return {}  # the static checks say what is wrong with it
-    return content if isinstance(content, dict) else {}
-
-
-def _card(name: PluginName, plugin: Plugin) -> PluginCard:
-    metadata = read_metadata(plugin)
-    tests = [file for file in plugin.directory.glob("test*.py") if file.is_file()]
-    private_tests = sum(len(_PRIVATE.findall(file.read_bytes())) for file in tests)
-    access = metadata.get("access")
+def _card(name: PluginName, plugin: Plugin, reading: Reading) -> PluginCard:
+    access = reading.access
+    has_private_tests = reading.private_tests > 0 and name.folder in {"data", "benchmarks"}
     return PluginCard(
         name=name,
         models=tuple(plugin.identifiers(KINDS["model"], conditional=False)),
         benchmarks=tuple(plugin.identifiers(KINDS["benchmark"], conditional=False)),
-        has_tests=bool(tests),
-        private_tests=private_tests,
-        private=access == "private" or (access is None and private_tests > 0 and name.folder in {"data", "benchmarks"}),
-        minutes=_positive(metadata.get("minutes")),
-        memory_gb=_positive(metadata.get("memory_gb")),
+        has_tests=reading.has_tests,
+        private_tests=reading.private_tests,
+        private=access == "private" or (access is None and has_private_tests),
+        minutes=reading.minutes,
+        memory_gb=reading.memory_gb,
     )
 
 
-def _positive(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else None
-
-
-def _files_of_scores(name: PluginName, plugin: Plugin) -> Iterable[Path]:
-    for file in sorted(plugin.directory.rglob("*")):
-        within = file.relative_to(plugin.directory).as_posix()
-        path = f"library/{name}/{within}"
-        if file.is_file() and "__pycache__" not in file.parts and area_of(path, ["library"]).changes_scores:
-            yield file
+def _files_of_scores(directory: Path) -> Iterable[tuple[str, Path]]:
+    """Yield path inside the folder of a plugin, and the file, of all that can change a score."""
+    for folder, folders, names in os.walk(directory):
+        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
+        for name in sorted(names):
+            file = Path(folder, name)
+            within = file.relative_to(directory).as_posix()
+            area = Area("plugin", within=within)
+            if area.changes_scores and not name.startswith(".") and file.is_file():
+                yield within, file

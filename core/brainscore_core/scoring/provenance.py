@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+import re
 import subprocess
 from pathlib import Path
 
 from brainscore_core._version import __version__
 
-__all__ = ["machine", "source_revision", "versions"]
+__all__ = ["machine", "source_revision", "version_class", "versions"]
 
 # What can change a score from below: the numerical libraries and those that decode and resize images.
 _REPORTED = ("numpy", "pandas", "xarray", "scipy", "scikit-learn", "torch", "pillow")
@@ -27,6 +28,21 @@ def versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return found
+
+
+def version_class(version: str = __version__) -> str:
+    """Return the class of a release: scores made with releases of one class are comparable.
+
+    A release that may change a score gets a new minor version, so the class is major and minor version; of a text that
+    is no version, the text.
+
+    Examples
+    --------
+    >>> version_class('3.0.0a1')
+    '3.0'
+    """
+    match = re.match(r"\d+\.\d+", version)
+    return match[0] if match else version
 
 
 def machine() -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "ScoreRecord", "record_path"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_MOST_NAME, _MOST_MESSAGE, _MOST_LAYERS, _LARGEST = 400, 1_000, 100_000, 1e15
+_STATUS = re.compile(r"scored|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +63,14 @@ class ScoreRecord:
         Operating system and architecture.
     source_revision : str or None
         Commit of the checkout that ran.
+    status : str
+        'scored', 'failed:<class of the error>' or 'skipped:<reason>'.
+    message : str
+        What the error said; empty if there was none.
+    model_revision, benchmark_revision : str or None
+        Digest of the code of the plugin and of everything that it uses; None where nobody computed it.
+    version_class : str
+        Releases of the library whose scores are comparable, see `provenance.version_class`.
     schema_version : int
         Version of this layout.
     """
@@ -83,7 +94,17 @@ class ScoreRecord:
     versions: Mapping[str, str]
     machine: str
     source_revision: str | None
-    schema_version: int = field(default=SCHEMA_VERSION)
+    status: str = "scored"
+    message: str = ""
+    model_revision: str | None = None
+    benchmark_revision: str | None = None
+    version_class: str = field(default_factory=provenance.version_class)
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether there is a score, be it that the model cannot be scored on this benchmark (None)."""
+        return self.status == "scored"
 
     @classmethod
     def of_score(
@@ -134,6 +155,47 @@ class ScoreRecord:
             source_revision=provenance.source_revision(),
         )
 
+    @classmethod
+    def without_score(
+        cls, status: str, message: str = "", *, model: str, benchmark: str, duration_s: float | None = None
+    ) -> ScoreRecord:
+        """Make the record of a pair that failed or was left out.
+
+        Parameters
+        ----------
+        status : str
+            'failed:<class of the error>' or 'skipped:<reason>'.
+        message : str
+            What the error said; its first 1,000 characters are kept.
+        model, benchmark : str
+            Identifiers.
+        duration_s : float, optional
+            How long it took.
+        """
+        return cls(
+            model=model,
+            benchmark=benchmark,
+            benchmark_version=None,
+            score=None,
+            raw=None,
+            ceiling=None,
+            error=None,
+            interval=None,
+            n_stimuli=None,
+            n_neuroids=None,
+            n_trials=None,
+            layers={},
+            simulated=False,
+            seed=None,
+            duration_s=_number(duration_s),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=provenance.versions(),
+            machine=provenance.machine(),
+            source_revision=provenance.source_revision(),
+            status=status,
+            message=message[:_MOST_MESSAGE].encode("utf-8", "replace").decode("utf-8"),
+        )
+
     def to_json(self) -> str:
         """Return the record as JSON text, keys in the order of the class, ending with a line break."""
         return json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -154,17 +216,38 @@ class ScoreRecord:
         CorruptFileError
             If the file is not JSON, lacks a field or has another schema version.
         """
+        return cls.from_json(Path(path).read_bytes(), str(path))
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str = "This") -> ScoreRecord:
+        """Read what `to_json` wrote, also with earlier schema versions.
+
+        Raises
+        ------
+        CorruptFileError
+            As `read`; the message names `where`.
+        """
         try:
-            content = json.loads(Path(path).read_text(encoding="utf-8"))
+            content = json.loads(text)
+            version = content["schema_version"]
+            if version == 1:  # has no status, and every record was of a score
+                made_with = provenance.version_class(content["versions"].get("brainscore", ""))
+                content = {**content, "version_class": made_with, "schema_version": SCHEMA_VERSION}
             record = cls(**content)
-        except (ValueError, TypeError) as error:
-            raise CorruptFileError(f"{path} is no score record: {error}. Score the pair again.") from error
+            if record.interval is not None:
+                record = dataclasses.replace(record, interval=(record.interval[0], record.interval[1]))
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+            raise CorruptFileError(f"{where} is no score record: {error}. Score the pair again.") from error
         if record.schema_version != SCHEMA_VERSION:
             raise CorruptFileError(
-                f"{path} has schema version {record.schema_version}, expected {SCHEMA_VERSION}. Score the pair again."
+                f"{where} has schema version {version}, expected {SCHEMA_VERSION}. Score the pair again."
             )
-        low_high = record.interval
-        return record if low_high is None else dataclasses.replace(record, interval=(low_high[0], low_high[1]))
+        wrong = [name for name, is_valid in _VALID.items() if not is_valid(getattr(record, name))]
+        if wrong:
+            raise CorruptFileError(
+                f"{where} is no score record: {', '.join(wrong)} of a wrong type or size. Score the pair again."
+            )
+        return record
 
 
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
@@ -195,3 +278,39 @@ def _number(value: object) -> float | None:
 def _integer(value: object) -> int | None:
     number = _number(value)
     return int(number) if number is not None and number == int(number) else None
+
+
+# -- what a record may hold: it may have been written by anybody -------------------------------------------------------
+
+
+def _is_text(value: object, most: int = _MOST_NAME) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
+
+
+def _is_number(value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value is None or (is_number and abs(value) < _LARGEST)  # type: ignore[arg-type] # a number by now
+
+
+def _is_integer(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST)
+
+
+def _is_small(value: object) -> bool:
+    return isinstance(value, dict) and len(json.dumps(value)) <= _MOST_LAYERS
+
+
+_VALID: Mapping[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("model", "benchmark", "created", "machine", "version_class"), _is_text),
+    **dict.fromkeys(("score", "raw", "ceiling", "error", "duration_s"), _is_number),
+    **dict.fromkeys(("benchmark_version", "n_stimuli", "n_neuroids", "n_trials", "seed"), _is_integer),
+    **dict.fromkeys(
+        ("source_revision", "model_revision", "benchmark_revision"), lambda value: value is None or _is_text(value)
+    ),
+    "interval": lambda value: value is None or all(_is_number(end) and end is not None for end in value),
+    "layers": _is_small,
+    "versions": lambda value: _is_small(value) and all(isinstance(version, str) for version in value.values()),
+    "simulated": lambda value: isinstance(value, bool),
+    "status": lambda value: isinstance(value, str) and _STATUS.fullmatch(value) is not None,
+    "message": lambda value: isinstance(value, str) and len(value) <= _MOST_MESSAGE,
+}

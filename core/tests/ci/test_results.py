@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_core.ci.areas import PluginName
-from brainscore_core.ci.plan import Pair, Plan, Refusal, Skip, TestTask
+from brainscore_core.ci.plan import Pair, PairGroup, Plan, Refusal, Skip, TestTask
 from brainscore_core.ci.results import Failure, PairResult, PluginResult, Results, SkippedTest, read_folder, read_plan
 from brainscore_core.ci.schema import MOST_BYTES
 from brainscore_core.errors import CorruptFileError
@@ -61,7 +61,7 @@ def test_what_is_written_is_read_again():
 def test_every_field_of_a_plan_can_be_read():
     """A field that is added to a plan has to be added to what is checked."""
     content = json.loads(PLAN.to_json())
-    for kind, entry in ((Plan, content), (TestTask, content["tests"][0]), (Pair, content["pairs"][0])):
+    for kind, entry in ((Plan, content), (TestTask, content["tests"][0]), (PairGroup, content["pairs"][0])):
         assert {field.name for field in fields(kind)} == set(entry)
 
 

@@ -90,3 +90,63 @@ def test_record_path_stays_in_its_folder(model, benchmark):
 def test_different_models_have_different_paths(models):
     first, second = (record_path(Path("/scores"), model, "b") for model in models)
     assert first != second
+
+
+def test_record_without_a_score():
+    record = ScoreRecord.without_score("failed:ValueError", "x" * 5000 + "\ud800", model="m", benchmark="b")
+    assert (record.score, record.is_scored, len(record.message)) == (None, False, 1000)
+    assert make_record().is_scored
+    assert ScoreRecord.from_json(record.to_json()) == record
+
+
+def test_records_of_the_first_version_are_read():
+    """They had no status; every one was of a score."""
+    content = json.loads(make_record().to_json())
+    for name in ("status", "message", "model_revision", "benchmark_revision", "version_class"):
+        del content[name]
+    content["versions"]["brainscore"] = "2.7.1"
+    old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 1}))
+    assert old == make_record(versions={**old.versions}, version_class="2.7")
+    assert old.is_scored
+    assert old.schema_version == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"score": "0.5"},
+        {"score": True},
+        {"score": [0.5]},
+        {"raw": 1e300},
+        {"interval": [0.1]},
+        {"interval": [0.1, None]},
+        {"interval": ["a", "b"]},
+        {"n_stimuli": 1.5},
+        {"layers": ["IT"]},
+        {"layers": {"IT": "x" * 200_000}},
+        {"versions": {"numpy": 2}},
+        {"simulated": 1},
+        {"status": "failed:"},
+        {"status": "failed:<b>"},
+        {"status": "skipped:a\nb"},
+        {"status": "SCORED"},
+        {"message": "x" * 1001},
+        {"message": None},
+        {"model": ""},
+        {"model": "a\nb"},
+        {"model": "x" * 500},
+        {"model_revision": 5},
+        {"unknown": 1},
+        {"schema_version": "2"},
+    ],
+    ids=str,
+)
+def test_records_of_wrong_types_are_refused(wrong):
+    content = json.loads(make_record().to_json())
+    with pytest.raises(CorruptFileError):
+        ScoreRecord.from_json(json.dumps({**content, **wrong}))
+
+
+def test_not_a_number_is_refused():
+    with pytest.raises(CorruptFileError):
+        ScoreRecord.from_json(make_record().to_json().replace('"score": 0.5', '"score": NaN'))

@@ -1,0 +1,218 @@
+"""Find the records there are, in a folder or on a branch of a git repository: what need not be scored again."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.scoring import provenance
+from brainscore_core.scoring.records import ScoreRecord, record_path
+
+__all__ = ["BranchStore", "FolderStore", "Store", "is_recorded", "replaces", "reuse", "why_not_again"]
+
+
+class Store(Protocol):
+    """Where records are."""
+
+    def get(self, model: str, benchmark: str) -> ScoreRecord | None:
+        """Return the record of a pair; None if there is none that can be read."""
+
+
+class FolderStore:
+    """A folder with records where `record_path` says.
+
+    Parameters
+    ----------
+    folder : Path
+        It need not exist.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def get(self, model: str, benchmark: str) -> ScoreRecord | None:
+        """Return the record of a pair; None if there is none that can be read."""
+        try:
+            content = record_path(self.folder, model, benchmark).read_bytes()
+        except OSError:
+            return None
+        return _record_of(content, model, benchmark)
+
+    def __iter__(self) -> Iterator[ScoreRecord]:
+        """Yield all records that can be read, sorted by file."""
+        for file in sorted(self.folder.glob("*/*.json")):
+            try:
+                record = ScoreRecord.read(file)
+            except (CorruptFileError, OSError):
+                continue
+            if record_path(self.folder, record.model, record.benchmark) == file:
+                yield record
+
+
+class BranchStore:
+    """The records on a branch, read from git's own store without checking anything out; close it, or use it in `with`.
+
+    Parameters
+    ----------
+    repository : Path
+        Any folder of the checkout.
+    branch : str
+        Such as ``'origin/scores'``. One that does not exist holds no records.
+    """
+
+    def __init__(self, repository: Path, branch: str) -> None:
+        command = ["git", "-C", str(repository), "cat-file", "--batch"]
+        self.branch = branch
+        self._git = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
+        self._exists = self._content("") is not None
+
+    def get(self, model: str, benchmark: str) -> ScoreRecord | None:
+        """Return the record of a pair; None if there is none that can be read."""
+        if not self._exists:
+            return None
+        content = self._content(record_path(Path(), model, benchmark).as_posix())
+        return None if content is None else _record_of(content, model, benchmark)
+
+    def _content(self, path: str) -> bytes | None:
+        """Return what `git cat-file --batch` gives; identifiers are encoded in paths, so none breaks the line."""
+        if self._git.stdin is None or self._git.stdout is None:
+            return None
+        try:
+            self._git.stdin.write(f"{self.branch}:{path}\n".encode())
+            self._git.stdin.flush()
+        except BrokenPipeError:  # this is no repository
+            return None
+        head = self._git.stdout.readline().split()
+        if len(head) != 3 or not head[2].isdigit():  # '... missing', or nothing at all
+            return None
+        content = self._git.stdout.read(int(head[2]))
+        self._git.stdout.read(1)
+        return content
+
+    def close(self) -> None:
+        """End the program that reads."""
+        self._git.communicate()
+
+    def __enter__(self) -> BranchStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _record_of(content: bytes, model: str, benchmark: str) -> ScoreRecord | None:
+    try:
+        record = ScoreRecord.from_json(content)
+    except CorruptFileError:
+        return None
+    return record if (record.model, record.benchmark) == (model, benchmark) else None
+
+
+def why_not_again(
+    record: ScoreRecord | None,
+    model_revision: str | None,
+    benchmark_revision: str | None,
+    *,
+    with_private: bool = False,
+    version_class: str | None = None,
+) -> str | None:
+    """Return why a pair need not be scored again, or None.
+
+    Parameters
+    ----------
+    record : ScoreRecord or None
+        What there is.
+    model_revision, benchmark_revision : str or None
+        What the plugins are now.
+    with_private : bool
+        Whether private data are at hand, so that what was left out without them is tried again.
+    version_class : str, optional
+        Of the library; None: of the one that runs.
+
+    Returns
+    -------
+    str or None
+        A pair that failed is always tried again.
+    """
+    if record is None or not _is_current(record, (model_revision, benchmark_revision), version_class):
+        return None
+    if record.is_scored:
+        return f"scored on {record.created[:10]} with the same code and library {record.version_class}"
+    if record.status.startswith("skipped:") and not with_private:
+        return f"left out before: {record.status.removeprefix('skipped:')}"
+    return None
+
+
+def _is_current(
+    record: ScoreRecord, revisions: tuple[str | None, str | None], version_class: str | None = None
+) -> bool:
+    """Tell whether a record is of the code and the library as they are now."""
+    wanted = (*revisions, version_class or provenance.version_class())
+    return None not in revisions and wanted == (record.model_revision, record.benchmark_revision, record.version_class)
+
+
+def is_recorded(store: Store, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
+    """Return the function that tells whether there is a record of a pair as it is now, be it that it failed.
+
+    Parameters
+    ----------
+    store : Store
+    revision_of : callable
+        See `reuse`.
+    """
+
+    def known(model: str, benchmark: str) -> bool:
+        record = store.get(model, benchmark)
+        revisions = revision_of("model", model), revision_of("benchmark", benchmark)
+        return record is not None and _is_current(record, revisions)
+
+    return known
+
+
+def reuse(
+    stores: Sequence[Store], revision_of: Callable[[str, str], str | None], *, with_private: bool = False
+) -> Callable[[str, str], str | None]:
+    """Return the function ``is_scored(model, benchmark)`` for planning and for running.
+
+    Parameters
+    ----------
+    stores : sequence of Store
+        Where records may be.
+    revision_of : callable
+        ``revision_of('model' or 'benchmark', identifier)`` returns what the plugin is now; asked only where there is a
+        record.
+    with_private : bool
+        See `why_not_again`.
+    """
+
+    def is_scored(model: str, benchmark: str) -> str | None:
+        for store in stores:
+            record = store.get(model, benchmark)
+            if record is not None:
+                revisions = revision_of("model", model), revision_of("benchmark", benchmark)
+                reason = why_not_again(record, *revisions, with_private=with_private)
+                if reason is not None:
+                    return reason
+        return None
+
+    return is_scored
+
+
+def replaces(new: ScoreRecord, old: ScoreRecord | None) -> bool:
+    """Tell whether a record takes the place of another one of the same pair.
+
+    A score takes every place. A failure takes that of a score of other code, but not of the same: there it was the
+    machine. What was left out takes no place but that of something left out.
+    """
+    if old is None or new.is_scored or old.status.startswith("skipped:"):
+        return True
+    if new.status.startswith("skipped:"):
+        return False
+    code = (new.model_revision, new.benchmark_revision, new.version_class)
+    return not old.is_scored or code != (old.model_revision, old.benchmark_revision, old.version_class)

@@ -1,0 +1,44 @@
+"""Collect the records of all jobs that score, commit them to a branch, and show what came out.
+
+With GITHUB_STEP_SUMMARY in the environment the table is written there too. GITHUB_TOKEN pushes.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from brainscore_core.ci import planning
+from brainscore_core.ci.collect import collect, summary
+from brainscore_core.ci.report import SUMMARY_BYTES, for_log
+from brainscore_core.ci.results import read_plan
+from brainscore_core.errors import BrainScoreError
+
+
+def main() -> int:
+    """Print the table; exit code 0, 1 if a pair has no record or a file is no record, 2 if nothing can be collected."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plan", type=Path, required=True, help="plan.json, what nox -s plan -- --json has written")
+    parser.add_argument("--records", type=Path, required=True, help="folder with the records of all jobs")
+    parser.add_argument("--branch", default="scores", help="where to commit them (default: scores)")
+    parser.add_argument("--remote", default="origin")
+    options = parser.parse_args()
+    try:
+        plan = read_plan(options.plan.read_bytes())
+        found = planning.look_at(Path.cwd())
+        collected = collect(
+            plan, options.records, found.repository, options.branch, found.revision_of, remote=options.remote
+        )
+    except (BrainScoreError, OSError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    text = summary(collected, plan)
+    print(for_log(text))
+    if file := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(file).open("a", encoding="utf-8") as stream:
+            stream.write(text.encode()[:SUMMARY_BYTES].decode(errors="ignore"))
+    return 0 if collected.is_complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,381 @@
+"""Hold the contracts against things that keep them and things that break one promise each."""
+
+import numpy as np
+import pytest
+
+import brainscore_vision
+from brainscore_core.benchmarks import BenchmarkBase
+from brainscore_core.errors import PrivateDataError
+from brainscore_core.metrics import Metric, Score
+from brainscore_core.testing.synthetic import make_neuroid_assembly, make_stimulus_set
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.testing import (
+    CONTRACTS,
+    BenchmarkContract,
+    DataContract,
+    MetricContract,
+    ModelContract,
+    RandomModel,
+    StimulusSetContract,
+)
+
+REGISTRIES = {kind: getattr(brainscore_vision, f"{kind}_registry") for kind in CONTRACTS}
+
+
+@pytest.fixture
+def outcomes_of(tmp_path):
+    """Run a contract on something that is registered for the moment; return test -> 'passed' or the message."""
+
+    def run(contract, factory, **attributes):
+        kind = next(kind for kind, base in CONTRACTS.items() if issubclass(contract, base))
+        derived = type("Derived", (contract,), {"identifier": "Contract2026-x", **attributes})
+        REGISTRIES[kind]["Contract2026-x"] = factory
+        outcomes = {}
+        try:
+            for number, name in enumerate(derived.named_checks()):
+                (tmp_path / str(number)).mkdir(exist_ok=True)
+                needs_folder = "tmp_path" in getattr(derived, name).__code__.co_varnames[:2]
+                try:
+                    getattr(derived(), name)(*([tmp_path / str(number)] if needs_folder else []))
+                    outcomes[name] = "passed"
+                except (pytest.fail.Exception, pytest.skip.Exception) as outcome:
+                    outcomes[name] = str(outcome)
+        finally:
+            derived.teardown_class()
+            del REGISTRIES[kind]["Contract2026-x"]
+        return outcomes
+
+    return run
+
+
+def the_one_that_fails(outcomes):
+    """Return test and message of the only one that did not pass."""
+    ((name, message),) = ((name, said) for name, said in outcomes.items() if said != "passed")
+    return name, message
+
+
+def test_every_kind_has_its_contract_with_the_name_that_messages_use():
+    assert list(CONTRACTS) == ["data", "stimulus_set", "metric", "benchmark", "model"]
+    for contract in CONTRACTS.values():
+        assert contract.base == contract.__name__
+        assert contract.named_checks()
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+class Model(RandomModel):
+    layers = ("one", "two")
+    region_layer_map = {"V1": "one", "IT": ["one", "three"]}  # noqa: RUF012 - as models write it
+    identifier = "Contract2026-x"
+
+    def activations_model(self, stimuli, layers):
+        self.start_recording("V1")
+        return self.look_at(stimuli).assign_coords(layer=("neuroid", (list(layers) * 40)[:40]))
+
+
+def test_a_good_model_passes(outcomes_of):
+    assert set(outcomes_of(ModelContract, Model).values()) == {"passed"}
+
+
+def broken_model(**attributes):
+    return type("Broken", (Model,), attributes)
+
+
+class NaNs(Model):
+    def look_at(self, stimuli, number_of_trials=1):
+        answer = super().look_at(stimuli)
+        answer.values[1, 3] = np.nan
+        return answer
+
+
+class Shuffles(Model):
+    def look_at(self, stimuli, number_of_trials=1):
+        return super().look_at(stimuli)[::-1]
+
+
+class Blind(Model):
+    def look_at(self, stimuli, number_of_trials=1):
+        answer = super().look_at(stimuli)
+        return answer.copy(data=np.ones(answer.shape))
+
+
+class OneLayer(Model):
+    def activations_model(self, stimuli, layers):
+        return super().activations_model(stimuli, layers[:1])
+
+
+@pytest.mark.parametrize(
+    ("model", "test", "message"),
+    [
+        (broken_model(identifier="y"), "test_identifier_is_the_key", "calls itself 'y'"),
+        (broken_model(visual_degrees=lambda self: "8"), "test_visual_degrees", "sees '8' visual degrees"),
+        (broken_model(visual_degrees=lambda self: True), "test_visual_degrees", "sees True"),
+        (broken_model(visual_degrees=lambda self: float("nan")), "test_visual_degrees", "sees nan"),
+        (broken_model(visual_degrees=lambda self: 0), "test_visual_degrees", "sees 0"),
+        (OneLayer, "test_layers_exist", "layers it names: three, two"),
+        (NaNs, "test_activations_are_finite", "1 of 80 activations in V1 that are not finite"),
+        (Shuffles, "test_activations_are_finite", "keep all stimuli, in their order"),
+        (Blind, "test_activations_are_finite", "the same activations in V1 for both pictures"),
+    ],
+)
+def test_a_model_that_breaks_a_promise(outcomes_of, model, test, message):
+    name, said = the_one_that_fails(outcomes_of(ModelContract, model))
+    assert name == test
+    assert message in said
+
+
+def test_layers_are_asked_for_one_by_one_where_that_is_possible(outcomes_of):
+    class WithLayers(Model):
+        def __init__(self):
+            super().__init__()
+            self.activations_model = type("A", (), {"get_layer": staticmethod({"one": 1, "two": 2}.__getitem__)})
+
+    with pytest.raises(KeyError, match="three"):
+        outcomes_of(ModelContract, WithLayers)
+
+
+def test_a_model_that_only_does_tasks_passes_and_one_that_does_nothing_fails(outcomes_of):
+    class Behaves(BrainModel):
+        identifier = "Contract2026-x"
+
+        def visual_degrees(self):
+            return 8
+
+        def start_task(self, task, fitting_stimuli):
+            self.random = RandomModel()
+            self.random.start_task(task, fitting_stimuli)
+
+        def look_at(self, stimuli, number_of_trials=1):
+            return self.random.look_at(stimuli)
+
+    outcomes = outcomes_of(ModelContract, Behaves)
+    assert outcomes.pop("test_layers_exist") == "other: the model names no layers"
+    assert set(outcomes.values()) == {"passed"}
+
+    class Nothing(Behaves):
+        start_task = BrainModel.start_task
+
+    said = outcomes_of(ModelContract, Nothing)["test_activations_are_finite"]
+    assert "can neither be recorded from nor do a task (V1: NotImplementedError" in said
+
+
+def test_what_is_no_model_is_told_what_it_lacks(outcomes_of):
+    class NoModel:
+        identifier = "Contract2026-x"
+
+        def visual_degrees(self):
+            return 8
+
+        def start_recording(self, *_):
+            raise KeyError
+
+        start_task = start_recording
+
+    said = outcomes_of(ModelContract, NoModel)["test_loads"]
+    assert "is a" in said
+    assert "without look_at" in said
+
+
+def test_private_weights_skip_every_test(outcomes_of):
+    def private():
+        raise PrivateDataError("weights need credentials")
+
+    assert set(outcomes_of(ModelContract, private).values()) == {"private: weights need credentials"}
+
+
+# -- benchmarks --------------------------------------------------------------------------------------------------------
+
+
+class Experiment(BenchmarkBase):
+    def __init__(self, identifier="Contract2026-x", version=1, bibtex="@article{x,}", ceiling=0.5, score=None):
+        super().__init__(identifier, ceiling_func=lambda: ceiling, version=version, bibtex=bibtex)
+        self.score = score
+
+    def __call__(self, candidate):
+        candidate.start_recording("IT", [(70, 170)])
+        return Score(0.3) if self.score is None else self.score
+
+
+def test_a_good_benchmark_passes(outcomes_of):
+    assert set(outcomes_of(BenchmarkContract, Experiment).values()) == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "test", "message"),
+    [
+        ({"identifier": "y"}, "test_identifier_is_the_key", "calls itself 'y'"),
+        ({"version": "1"}, "test_version", "has the version '1'; expected an int"),
+        ({"version": True}, "test_version", "has the version True"),
+        ({"bibtex": None}, "test_bibtex", "has the reference None"),
+        ({"bibtex": "Me (2026)"}, "test_bibtex", "has the reference 'Me (2026)'"),
+        ({"ceiling": 1.2}, "test_ceiling", "expected one number above 0 and at most 1"),
+        ({"score": 0.3}, "test_scores_a_random_model", "gave a float"),
+        ({"score": Score([0.3, 0.4], dims=["split"])}, "test_scores_a_random_model", "sizes {'split': 2}"),
+        ({"score": Score(np.nan)}, "test_scores_a_random_model", "the score nan"),
+    ],
+)
+def test_a_benchmark_that_breaks_a_promise(outcomes_of, arguments, test, message):
+    name, said = the_one_that_fails(outcomes_of(BenchmarkContract, lambda: Experiment(**arguments)))
+    assert name == test
+    assert message in said
+
+
+def test_private_measurements_skip_what_needs_them(outcomes_of):
+    def ceiling():
+        raise PrivateDataError("no credentials")
+
+    class Private(Experiment):
+        def __init__(self):
+            super().__init__()
+            self._ceiling_func = ceiling
+
+        def __call__(self, candidate):
+            ceiling()
+
+    outcomes = outcomes_of(BenchmarkContract, Private)
+    assert outcomes.pop("test_ceiling") == outcomes.pop("test_scores_a_random_model") == "private: no credentials"
+    assert set(outcomes.values()) == {"passed"}
+
+
+def test_the_candidate_has_the_visual_degrees_of_the_benchmark(outcomes_of):
+    seen = []
+
+    class Placed(Experiment):
+        _visual_degrees = 5
+
+        def __call__(self, candidate):
+            seen.append(candidate.visual_degrees())
+            return super().__call__(candidate)
+
+    outcomes_of(BenchmarkContract, Placed)
+    outcomes_of(BenchmarkContract, Experiment, candidate=lambda self: seen.append("own") or RandomModel())
+    assert seen == [5.0, "own"]
+
+
+# -- metrics -----------------------------------------------------------------------------------------------------------
+
+
+class Mean(Metric):
+    def __call__(self, assembly1, assembly2):
+        return Score(float(assembly1.values.mean() - assembly2.values.mean()))
+
+
+def drawn(_one, _other):
+    return Score(np.random.default_rng().random())
+
+
+def meddling(one, _other):
+    one.values[0] = 0
+    return Score(0.5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "failures"),
+    [
+        (Mean, {}),
+        (lambda: lambda one, other: 0.5, {"test_gives_a_finite_score": "returned a float; expected a Score"}),
+        (lambda: lambda one, other: Score(np.nan), {"test_gives_a_finite_score": "returned nan"}),
+        (lambda: lambda one, other: Score([1.0], dims=["split"]), {"test_gives_a_finite_score": "{'split': 1}"}),
+        (lambda: drawn, {"test_is_deterministic": "for the same assemblies"}),
+        (lambda: meddling, {"test_leaves_its_arguments_alone": "changes the assemblies it is given"}),
+    ],
+)
+def test_metrics(outcomes_of, metric, failures):
+    outcomes = outcomes_of(MetricContract, metric)
+    for name, message in failures.items():
+        assert message in outcomes.pop(name)
+    assert set(outcomes.values()) == {"passed"}
+
+
+def test_what_needs_arguments_or_other_assemblies_is_skipped_and_told_how(outcomes_of):
+    class NeedsCoordinate(Mean):
+        def __init__(self, coordinate):
+            self.coordinate = coordinate
+
+        def __call__(self, assembly1, assembly2):
+            _ = assembly1[self.coordinate]
+            return super().__call__(assembly1, assembly2)
+
+    outcomes = outcomes_of(MetricContract, NeedsCoordinate)
+    (said,) = set(outcomes.values())
+    assert said.startswith("other: the registered factory needs coordinate; set arguments = {'coordinate': ...} in a")
+    outcomes = outcomes_of(MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"})
+    assert outcomes.pop("test_loads") == "passed"
+    assert all("takes none of the usual assemblies (KeyError" in said for said in outcomes.values())
+
+    def inputs(self):
+        pair = [make_neuroid_assembly(4, 3, seed=seed) for seed in (0, 1)]
+        return [tuple(each.assign_coords(odd=("presentation", range(4))) for each in pair)]
+
+    outcomes = outcomes_of(MetricContract, NeedsCoordinate, arguments={"coordinate": "odd"}, inputs=inputs)
+    assert set(outcomes.values()) == {"passed"}
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def stimuli(folder, identifier="Contract2026-x"):
+    return make_stimulus_set(folder, 4, identifier=identifier)
+
+
+def recordings(folder, n=4):
+    assembly = make_neuroid_assembly(n, 3, n_repetitions=2, time_bins=[(70, 170)], identifier="Contract2026-x")
+    assembly.attrs["stimulus_set"] = stimuli(folder)
+    return assembly
+
+
+def test_good_data_pass(outcomes_of, tmp_path):
+    assert set(outcomes_of(StimulusSetContract, lambda: stimuli(tmp_path / "s")).values()) == {"passed"}
+
+
+def test_good_recordings_pass(outcomes_of, tmp_path):
+    assert set(outcomes_of(DataContract, lambda: recordings(tmp_path / "s")).values()) == {"passed"}
+
+
+def test_another_identifier(outcomes_of, tmp_path):
+    name, said = the_one_that_fails(outcomes_of(StimulusSetContract, lambda: stimuli(tmp_path / "s", "y")))
+    assert name == "test_identifier_is_the_key"
+    assert "calls itself 'y'" in said
+
+
+def test_missing_files_and_double_stimuli(outcomes_of, tmp_path):
+    def twice():
+        made = stimuli(tmp_path / "s")
+        made["stimulus_id"] = ["a", "a", "b", "c"]
+        return made
+
+    name, said = the_one_that_fails(outcomes_of(StimulusSetContract, twice))
+    assert name == "test_validates"
+    assert "breaks the data standard" in said
+    assert "nox -s validate -- Contract2026-x" in said
+
+
+def test_stimuli_that_are_not_in_the_set(outcomes_of, tmp_path):
+    name, said = the_one_that_fails(outcomes_of(DataContract, lambda: recordings(tmp_path / "s", n=5)))
+    assert name == "test_stimuli_align"
+    assert "stimulus_004" in said
+
+
+def test_missing_values_unless_they_are_expected(outcomes_of, tmp_path):
+    def with_nan():
+        made = recordings(tmp_path / "s")
+        made.values[0, 0, 0] = np.nan
+        return made
+
+    name, _ = the_one_that_fails(outcomes_of(DataContract, with_nan))
+    assert name == "test_validates"
+
+
+def test_missing_values_that_are_expected(outcomes_of, tmp_path):
+    def with_nan():
+        made = recordings(tmp_path / "s")
+        made.values[0, 0, 0] = np.nan
+        return made
+
+    assert set(outcomes_of(DataContract, with_nan, nans_expected=True).values()) == {"passed"}
+
+
+def test_data_that_are_no_assembly_are_left_to_their_own_tests(outcomes_of):
+    outcomes = outcomes_of(DataContract, lambda: {"a": 1})
+    assert all(said.startswith("other: a dict is no assembly") for said in outcomes.values())
