@@ -19,13 +19,14 @@ if sys.version_info < (3, 11):  # noqa: UP036 - nox itself also runs on older on
     sys.exit(f"Brain-Score needs Python 3.11 or newer, this is {sys.version.split()[0]}: run nox with a newer Python.")
 
 ROOT = Path(__file__).parent
-WORKSPACE = ROOT / ".nox" / "workspace"
+OLDEST = os.environ.get("BRAINSCORE_DEPENDENCIES") == "oldest"  # of each requirement the lowest version allowed
+WORKSPACE = ROOT / ".nox" / ("workspace-oldest" if OLDEST else "workspace")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from metric_cases.
 MEASUREMENTS = (
-    "first_score", "plugin_index", "simulated_truth", "ceiling_truth", "data_standards", "metrics", "memory_budget",
-    "threads",
+    "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "data_standards", "metrics",
+    "memory_budget", "threads",
 )  # fmt: skip
 PUBLISHED_SCORES = "vision/tests/metric_helpers/fixtures/peer_cases.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
@@ -48,9 +49,12 @@ def score(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def test_plugin(session: nox.Session) -> None:
-    """Test one plugin: `nox -s test_plugin -- myexperiment2024 [pytest arguments]`."""
+    """Test plugins: `nox -s test_plugin -- myexperiment2024 [more names or paths] [pytest arguments]`."""
     python = workspace(session, "test")
-    session.run(python, "-m", "brainscore_vision", "test_plugin", *session.posargs, external=True)
+    # Paths are meant as seen from where nox was started; the session runs in the repository.
+    there = Path(session.invoked_from)
+    arguments = [str(there / each) if (there / each / "__init__.py").is_file() else each for each in session.posargs]
+    session.run(python, "-m", "brainscore_vision", "test_plugin", *arguments, external=True)
 
 
 @nox.session(python=False)
@@ -90,6 +94,19 @@ def slow(session: nox.Session) -> None:
     session.run(python, "-m", "pytest", "-m", "slow", *arguments, external=True, env={"OMP_NUM_THREADS": "1"})
 
 
+@nox.session(python=False)
+def plan(session: nox.Session) -> None:
+    """Show what a change has to be tested and scored on: `nox -s plan -- [--base main] [--json]`."""
+    session.run(workspace(session), "-m", "brainscore_core", "plan", *session.posargs, external=True)
+
+
+@nox.session(python=False)
+def score_shard(session: nox.Session) -> None:
+    """Score the pairs of one job of a plan: `nox -s score_shard -- --shard 0 --plan plan.json --records records`."""
+    python = workspace(session, "test")
+    session.run(python, "-m", "brainscore_vision", "score_pairs", *session.posargs, external=True)
+
+
 # -- house rules -------------------------------------------------------------------------------------------------------
 
 
@@ -125,11 +142,38 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build both distributions into dist/ and check that each holds its package."""
+    """Build both distributions into dist/; with a tag, only if it is that of the version."""
+    version = nox.project.load_toml(ROOT / "pyproject.toml")["project"]["version"]
+    if session.posargs and session.posargs != [f"v{version}"]:
+        session.error(f"The tag is {session.posargs[0]!r}, the version is {version}: tag v{version}.")
     session.install(*extra("build"))
     for folder in ("core", "vision"):
         session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", folder, silent=True)
     session.log(f"built: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
+
+
+@nox.session
+def workflows(session: nox.Session) -> None:
+    """Lint the workflow files, then run them on small repositories (`-- lint`: only the first; or pytest arguments)."""
+    session.install(*extra("workflows"))
+    files = sorted(map(str, (ROOT / ".github/workflows").glob("*.yml")))
+    forms = sorted(str(path) for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
+    session.run("actionlint", "-no-color", "-oneline")
+    session.run("zizmor", "--offline", "--no-progress", "--no-config", "--persona=auditor", ".")
+    for schema, checked in (
+        ("github-workflows", files),
+        ("github-issue-forms", forms),
+        ("github-issue-config", [".github/ISSUE_TEMPLATE/config.yml"]),
+        ("dependabot", [".github/dependabot.yml"]),
+    ):
+        session.run("check-jsonschema", "--builtin-schema", f"vendor.{schema}", *checked)
+    if session.posargs == ["lint"]:
+        return
+    python = workspace(session, "test")
+    tools = {name.upper(): str(Path(session.bin) / name) for name in ("act", "nox")}
+    arguments = session.posargs or ["-n", "auto"]
+    environment = {**tools, "OMP_NUM_THREADS": "1"}
+    session.run(python, "-m", "pytest", "core/tests/workflows", *arguments, external=True, env=environment)
 
 
 @nox.session(python=False)
@@ -166,6 +210,8 @@ def workspace(session: nox.Session, *extras: str) -> str:
 
     A stamp holds the digest of everything that was installed; while it is unchanged nothing is installed again.
     """
+    if prepared := os.environ.get("BRAINSCORE_PYTHON"):  # an environment somebody has prepared: nothing is installed
+        return prepared
     python = WORKSPACE / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     if not read_stamp("environment"):
         shutil.rmtree(WORKSPACE, ignore_errors=True)
@@ -211,7 +257,10 @@ def install_torch(session: nox.Session, python: str) -> None:
 def installer(python: str) -> list[str]:
     """Return the command that installs into an environment: uv where it is found, else pip."""
     uv = shutil.which("uv")
-    return [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+    if OLDEST and uv is None:
+        sys.exit("BRAINSCORE_DEPENDENCIES=oldest needs uv, which can choose them: pip install uv.")
+    oldest = ["--resolution", "lowest-direct"] if OLDEST else []
+    return [uv, "pip", "install", "--python", python, *oldest] if uv else [python, "-m", "pip", "install"]
 
 
 def extra(name: str) -> list[str]:
