@@ -97,7 +97,7 @@ def slow(session: nox.Session) -> None:
 @nox.session(python=False)
 def plan(session: nox.Session) -> None:
     """Show what a change has to be tested and scored on: `nox -s plan -- [--base main] [--json]`."""
-    session.run(workspace(session), "-m", "brainscore_core", "plan", *session.posargs, external=True)
+    session.run(workspace(session), "scripts/plan.py", *session.posargs, external=True)
 
 
 @nox.session(python=False)
