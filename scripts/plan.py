@@ -33,11 +33,11 @@ def main() -> int:
         found = planning.look_at(Path.cwd())
         if options.missing is not None:
             return planning.write_missing(found, options.missing)
+        with_private = os.environ.get("PRIVATE_DATA") == "true"
         event, labels = planning.read_event(options.event or "local"), planning.read_labels(options.labels)
         if options.head is None:
             plan = planning.plan_work_tree(found, options.base, event=event, labels=labels)
         else:
-            with_private = os.environ.get("PRIVATE_DATA") == "true"
             plan = planning.plan_change(
                 found, options.base, options.head, event=event, labels=labels, with_private=with_private
             )
@@ -45,7 +45,7 @@ def main() -> int:
             with atomic_path(options.output) as temporary:
                 temporary.write_text(plan.to_json(), encoding="utf-8")
         if file := os.environ.get("GITHUB_OUTPUT"):
-            write_outputs(outputs_of(plan, found.policy), Path(file))
+            write_outputs(outputs_of(plan, found.policy, with_private=with_private), Path(file))
     except (BrainScoreError, OSError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2

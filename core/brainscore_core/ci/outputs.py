@@ -17,30 +17,52 @@ if TYPE_CHECKING:
 __all__ = ["outputs_of", "write_outputs"]
 
 
-def outputs_of(plan: Plan, policy: Policy) -> dict[str, str]:
+def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False) -> dict[str, str]:
     """Return the outputs of planning; where something is refused there is nothing to do.
+
+    Parameters
+    ----------
+    plan : Plan
+    policy : Policy
+    with_private : bool
+        Whether there are jobs with credentials for private data. Without, all pairs are tried without credentials:
+        what a plugin says about its data may be out of date.
 
     Returns
     -------
     dict of str to str
         ``tests``, ``pairs``, ``previews``, ``refused``: how many. ``test_shards``, ``pair_shards``,
         ``preview_shards``: a JSON list of objects with ``index`` and ``name``, of pairs also with ``private``.
+        ``public_shards`` and ``private_shards`` are the two parts of ``pair_shards``, for jobs without and with
+        credentials; ``public_pairs`` and ``private_pairs`` say how many pairs these are.
         Names of plugins are safe in names of jobs; identifiers of models and benchmarks are not, so jobs that score
         have numbers.
     """
     tests = [] if plan.refused else test_shards(plan, policy)
     pairs = [] if plan.refused else pair_shards(plan.pairs, policy)
     previews = [] if plan.refused else pair_shards(plan.previews, policy)
+    numbered = _numbered(pairs)
     names = [_name_of([str(task.plugin) for task in shard.tasks]) for shard in tests]
     return {
         "tests": str(sum(len(shard.tasks) for shard in tests)),
         "test_shards": json.dumps([{"index": index, "name": name} for index, name in enumerate(names)]),
         "pairs": str(sum(len(shard.tasks) for shard in pairs)),
-        "pair_shards": json.dumps(_numbered(pairs)),
+        "pair_shards": json.dumps(numbered),
+        **_apart(pairs, numbered, with_private=with_private),
         "previews": str(sum(len(shard.tasks) for shard in previews)),
         "preview_shards": json.dumps(_numbered(previews)),
         "refused": str(len(plan.refused)),
     }
+
+
+def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, with_private: bool) -> dict[str, str]:
+    """Tell the jobs that have credentials for private data from those that have none."""
+    outputs = {}
+    for name, wanted in (("public", False), ("private", True)):
+        chosen = [index for index, row in enumerate(numbered) if (row["private"] and with_private) is wanted]
+        outputs[f"{name}_pairs"] = str(sum(len(shards[index].tasks) for index in chosen))
+        outputs[f"{name}_shards"] = json.dumps([numbered[index] for index in chosen])
+    return outputs
 
 
 def _name_of(plugins: Sequence[str]) -> str:

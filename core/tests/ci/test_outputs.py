@@ -37,7 +37,17 @@ def test_counts_and_shards():
         {"index": 0, "name": "1 of 2", "private": False},
         {"index": 1, "name": "2 of 2", "private": True},
     ]
+    assert (outputs["public_shards"], outputs["public_pairs"]) == (outputs["pair_shards"], "2")
+    assert (outputs["private_shards"], outputs["private_pairs"]) == ("[]", "0")
     assert outputs["preview_shards"] == "[]"
+
+
+def test_where_there_are_credentials_only_private_pairs_get_them():
+    plan = Plan(**NOTHING, pairs=(pair("m"), pair("n", private=True), pair("o", private=True)))
+    outputs = outputs_of(plan, Policy(), with_private=True)
+    assert {shard["private"] for shard in json.loads(outputs["public_shards"])} == {False}
+    assert {shard["private"] for shard in json.loads(outputs["private_shards"])} == {True}
+    assert (outputs["public_pairs"], outputs["private_pairs"]) == ("1", "2")
 
 
 def test_where_something_is_refused_nothing_is_done():

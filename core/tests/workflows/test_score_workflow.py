@@ -54,6 +54,13 @@ def test_push_with_private_data(project, github):
     assert {record["status"] for record in records(run).values()} == {"scored"}
 
 
+def test_only_pairs_on_private_data_are_scored_where_the_credentials_are(project, github):
+    run = github.push(*push_change(project), variables=OPTED_IN)
+    assert run.results == {**PRIVATE, "score": "success"}, run.story
+    assert records(run).keys() == {("network", "Experiment"), ("network", "Unrelated")}
+    assert {record["status"] for record in records(run).values()} == {"scored"}
+
+
 def test_failing_pair_does_not_lose_the_others(project, github):
     before = project.commit("before")
     project.edit(f"{LIBRARY}/models/network/model.py", "# A network.", 'raise ValueError("broken")')
