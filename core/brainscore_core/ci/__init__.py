@@ -7,10 +7,16 @@ Decisions are pure functions on frozen values; reading git, files and the networ
 `areas`        a path of the repository -> the plugin it belongs to, the library, ...
 `sources`      Python source -> what it loads and imports
 `dependencies` sources of all plugins -> which plugin uses which
+`readings`     files of all plugins -> what they say, read again only where they changed
 `policy`       ``pyproject.toml`` -> what the project has decided
 `survey`       a checkout -> its plugins, what they cost, their revisions
 `plan`         all of these -> tests to run and pairs to score, each with its reasons
 `shards`       tasks -> the jobs of a matrix
+`planning`     a checkout, git and the records there are -> a plan
+`listing`      a plan -> what a person reads at the terminal
+`outputs`      a plan -> what the jobs of a workflow are told
+`score_shard`  one job of a plan -> records of its pairs
+`collect`      records of all jobs -> the branch with the records, and what is missing
 `metadata`     ``metadata.yml`` of a plugin -> checked values
 `checks`       a plugin's files -> what is wrong with them, without importing it
 `schema`       JSON from anybody -> checked values

@@ -209,7 +209,7 @@ def look_at(repository: Path) -> Survey:
     """
     found = survey(repository)
     with collector_paused():
-        if not found.plugins:
+        if not any(found.index.plugins(root.folder) for root in found.index.roots):
             folders = ", ".join(found.policy.libraries)
             raise ConfigurationError(f"{repository} holds no plugin in {folders}. Run this at the top of a checkout.")
     return found

@@ -46,6 +46,7 @@ __all__ = [
 
 SCHEMA_VERSION = 1
 MOST_FAILURES, MOST_SKIPS, MOST_PLUGINS, MOST_PAIRS = 100, 500, 5_000, 100_000
+MOST_PLANNED = 300_000  # pairs: those of a whole community tree that is scored for the first time
 MOST_NAME, MOST_LINE, MOST_MESSAGE, MOST_PATH = 400, 1_000, 4_000, 4_096
 
 Status = Literal["passed", "failed", "error", "skipped"]
@@ -157,12 +158,13 @@ class PairResult:
         return cls(
             model=record.model,
             benchmark=record.benchmark,
-            status=str(getattr(record, "status", "scored")),
+            status=record.status,
             raw=record.raw,
             ceiling=record.ceiling,
             score=record.score,
             error=record.error,
             interval=record.interval,
+            message=record.message,
         )
 
     @property
@@ -355,8 +357,8 @@ _PAIR_GROUPS = list_of(
 def _planned_pairs(value: object, where: str) -> tuple[Pair, ...]:
     groups: tuple[PairGroup, ...] = _PAIR_GROUPS(value, where)
     total = sum(len(group.models) * len(group.benchmarks) for group in groups)
-    if total > MOST_PAIRS:
-        raise wrong(where, f"at most {MOST_PAIRS} pairs", total)
+    if total > MOST_PLANNED:
+        raise wrong(where, f"at most {MOST_PLANNED} pairs", total)
     return unfold(groups)
 
 

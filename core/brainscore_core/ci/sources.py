@@ -174,7 +174,8 @@ class _Reader:
         self.imports: list[Import] = []
         self.texts: set[str] = set()
         self.patterns: set[str] = set()
-        self.loaders: dict[str, str] = {name: name for name in LOADERS}  # name in this file -> function
+        # Name in this file -> functions it may mean; another function of the file may import another one by that name.
+        self.loaders: dict[str, list[str]] = {name: [name] for name in LOADERS}
 
     def read(self, tree: ast.AST) -> None:
         found = _telling_nodes(tree)
@@ -198,7 +199,9 @@ class _Reader:
         self.imports.append(Import(module, node.level, node.lineno))
         for alias in node.names:
             if alias.name in LOADERS:
-                self.loaders[alias.asname or alias.name] = alias.name
+                functions = self.loaders.setdefault(alias.asname or alias.name, [])
+                if alias.name not in functions:
+                    functions.append(alias.name)
             elif alias.name != "*":  # `from package.metrics import rdm` imports a module
                 self.imports.append(Import(f"{module}.{alias.name}".lstrip("."), node.level, node.lineno))
 
@@ -209,8 +212,8 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        function = self.loaders.get(name)
-        if function is None:
+        functions = self.loaders.get(name)
+        if functions is None:
             return
         argument = node.args[0] if node.args else None
         for keyword in node.keywords:
@@ -218,8 +221,8 @@ class _Reader:
                 argument = keyword.value
         literal = argument.value if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else None
         pattern = _ANY if argument is None else _pattern(argument)
-        kind = LOADERS[function]
-        self.loads.append(Load(function, KINDS[kind].name, pattern, literal, node.lineno))
+        for function in functions:
+            self.loads.append(Load(function, KINDS[LOADERS[function]].name, pattern, literal, node.lineno))
 
 
 # Fields that hold no node that says anything: names, operators, flags.

@@ -1,6 +1,8 @@
 """Test finding which plugin uses which."""
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from brainscore_core.ci.areas import PluginName
 from brainscore_core.ci.survey import survey
@@ -150,3 +152,61 @@ def test_folder_name_that_is_no_python_name(tree):
     tree.plugin("models/net-1.5", registers=[("model", "net-1.5")])
     tree.plugin("models/user", model__py="import_module('brainscore_vision.models.net-1.5')\n")
     assert uses(tree) - EXPERIMENT == {("models/user", "models/net-1.5", False)}
+
+
+# Random trees ---------------------------------------------------------------------------------------------------------
+
+FOLDERS = {"data": "dataset", "metrics": "metric", "benchmarks": "benchmark", "models": "model"}
+NAMES = st.builds(PluginName, st.sampled_from(list(FOLDERS)), st.sampled_from("abc"))
+# Ways to use a plugin: {load} is the function, {identifier} what it registers, {module} where it is.
+FORMS = [
+    "from brainscore_vision import {load}\n{load}('{identifier}')\n",
+    "import brainscore_vision as b\nb.{load}(identifier='{identifier}')\n",
+    "from brainscore_vision import {load} as get\ndef f():\n    return [get('{identifier}') for _ in range(2)]\n",
+    "NAME = '{identifier}'\n{load}(NAME)\n",
+    "{load}(f'{identifier}' if True else 'x')\n",
+    "region = 'b'\n{load}('{start}' + region)\n",
+    "{load}('{start}%s' % 'x')\n{load}('{start}{{}}'.format('x'))\n",
+    "from .names import NAMES\nfor name in NAMES:\n    {load}(name)\n# names.py: NAMES = ['{identifier}']\n",
+    "from brainscore_vision.{module}.part import thing\n",
+    "from ...{module} import thing\n",
+    "import importlib\nimportlib.import_module('brainscore_vision.{module}.part')\n",
+    "from brainscore_vision.benchmark_helpers.get import get_{load}\nget_{load}('{identifier}')\n",
+]
+FILES = st.sampled_from(["__init__.py", "part.py", "deep/part.py", "test.py"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edges=st.lists(st.tuples(NAMES, NAMES, st.sampled_from(FORMS), FILES), max_size=12))
+def test_no_use_is_left_out_however_it_is_written(tmp_path_factory, edges):
+    library = tmp_path_factory.mktemp("tree") / "vision/brainscore_vision"
+    sources = {}
+    for name in {name for user, used, _, _ in edges for name in (user, used)}:
+        registry = "data" if name.folder == "data" else name.folder.removesuffix("s")
+        sources[name, "__init__.py"] = f"{registry}_registry['{name.folder}.{name.name}'] = None\n"
+    for user, used, form, file in edges:
+        identifier = f"{used.folder}.{used.name}"
+        text = form.format(
+            load=f"load_{FOLDERS[used.folder]}",
+            identifier=identifier,
+            start=identifier[:-1],
+            module=f"{used.folder}.{used.name}",
+        )
+        if "deep/" in file:
+            text = text.replace("from ...", "from ....").replace("from .names", "from ..names")
+        sources[user, file] = sources.get((user, file), "") + text
+        if "names.py" in text:
+            sources[user, "names.py"] = sources.get((user, "names.py"), "") + f"NAMES = ['{identifier}']\n"
+    for (name, file), text in sources.items():
+        path = library / name.folder / name.name / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (library / "benchmark_helpers").mkdir(parents=True)
+    getters = [f"def get_load_{kind}(name):\n    return load_{kind}(name)\n" for kind in FOLDERS.values()]
+    (library / "benchmark_helpers/get.py").write_text("".join(getters))
+
+    dependencies = survey(library.parents[1]).dependencies
+    found = {(use.user, use.used) for use in dependencies.uses}
+    assert {(user, used) for user, used, _, _ in edges if user != used} <= found
+    own_tests = {(user, used) for user, used, _, file in edges if user != used and file != "test.py"}
+    assert own_tests <= {(use.user, use.used) for use in dependencies.uses if not use.tests_only}

@@ -186,3 +186,50 @@ def test_what_cannot_be_read_takes_nothing_down(tree):
     uses, cards = state(tree)
     assert {use[0] for use in uses} == {"benchmarks/experiment"}
     assert cards[PluginName("models", "network")].minutes is None
+
+
+class TestAnotherProcess:
+    @pytest.fixture
+    def large(self, tree, monkeypatch):
+        """The tree, taken for a large one, and a list of the folders that this process reads."""
+        age(tree)
+        time.sleep(2.1)  # what was just written is read again here
+        monkeypatch.setattr(readings, "_WORTH_A_PROCESS", 1)
+        monkeypatch.setattr(readings.os, "cpu_count", lambda: 2)
+        read = []
+        original = readings._PluginReader.read
+
+        def noting(self, directory, files):
+            read.append(directory.parent.name)
+            return original(self, directory, files)
+
+        monkeypatch.setattr(readings._PluginReader, "read", noting)
+        tree.plugin("models/uses", model__py="load_metric('other')\n")
+        for number in range(5):
+            tree.plugin(f"models/more{number}")
+        return tree, read
+
+    def test_reads_the_largest_folder(self, large, monkeypatch):
+        tree, read = large
+        age(tree)
+        time.sleep(2.1)
+        found = state(tree)
+        assert "models" not in read
+        assert {"data", "metrics", "benchmarks"} <= set(read)
+        assert ("models/uses", "metrics/other") in {use[:2] for use in found[0]}
+        assert found == fresh(tree, monkeypatch)
+
+    @pytest.mark.parametrize("program", ["/bin/false", "/no/such/program"])
+    def test_that_fails_is_no_loss(self, large, monkeypatch, program):
+        tree, read = large
+        monkeypatch.setattr(readings.sys, "executable", program)
+        found = state(tree)
+        assert "models" in read
+        assert ("models/uses", "metrics/other") in {use[:2] for use in found[0]}
+
+    def test_is_started_only_where_nothing_is_kept(self, large):
+        tree, _ = large
+        roots = survey(tree.path).index.roots
+        assert readings._largest_unread(roots).folder == "models"
+        state(tree)
+        assert readings._largest_unread(roots) is None

@@ -153,6 +153,13 @@ def test_wrong_plans_are_refused(key, value):
         read_plan(json.dumps({**json.loads(PLAN.to_json()), key: value}))
 
 
+def test_few_bytes_that_mean_many_pairs_are_refused():
+    content = json.loads(PLAN.to_json())
+    content["pairs"][0] |= {"models": ["m"] * 1000, "benchmarks": ["b"] * 1000}
+    with pytest.raises(CorruptFileError, match="at most 300000 pairs"):
+        read_plan(json.dumps(content))
+
+
 def test_what_is_too_large_is_written_with_fewer_failures():
     failure = Failure(test="t", message="m" * 1000)
     plugin = PluginResult(plugin=MODEL, status="failed", n_failed=90, failures=(failure,) * 90)

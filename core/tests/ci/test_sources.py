@@ -145,3 +145,16 @@ class K(g('31'), metaclass=g('32')):
 """
     texts = read_source(source.encode()).texts
     assert [number for number in range(1, 48) if str(number) not in texts] == []
+
+
+def test_one_name_for_two_loaders_means_both():
+    source = """
+def f():
+    from brainscore_vision import load_metric as get
+    return get('a')
+
+def g():
+    from brainscore_vision import load_dataset as get
+    return get('b')
+"""
+    assert {("metric", "a"), ("data", "b")} <= set(loads(source))
