@@ -13,7 +13,6 @@ import json
 import logging
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,13 +30,12 @@ from brainscore_core.plugin_management.registry import KINDS
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot
 
-__all__ = ["Reading", "Tree", "collector_paused", "read_ahead", "read_tree"]
+__all__ = ["Reading", "Tree", "collector_paused", "read_tree"]
 
 _FORMAT = 1  # of the file in the cache; raise it whenever what is read from a file changes
 # A file changed so shortly before it was read may change again without a new stamp; it is read anew next time.
 _SETTLED_AFTER_NS = 2_000_000_000
 _KEPT_IN = "plugin-readings"
-_WORTH_A_PROCESS = 300  # plugins
 _METADATA = ("metadata.yml", "metadata.yaml")
 _logger = logging.getLogger(__name__)
 
@@ -100,16 +98,12 @@ class Tree:
 
 def read_tree(index: PluginIndex) -> Tree:
     """Read all plugins of an index, and the helpers of the libraries beside them."""
-    largest = _largest_unread(index.roots)
-    ahead = _read_in_another_process(index, largest) if largest is not None else None
     libraries = {root.path.parent: root.package.rpartition(".")[0] for root in index.roots}
     helpers: dict[str, SourceFacts] = {}
     for library, package in libraries.items():
         helpers |= _read_helpers(library, package)
     plugins: dict[PluginName, Reading] = {}
-    for root in sorted(index.roots, key=lambda root: root == largest):
-        if root == largest and ahead is not None:
-            ahead.wait()
+    for root in index.roots:
         for name, reading in _read_root(index, root, tuple(helpers)).items():
             plugins[PluginName(root.folder, name)] = reading
     packages = tuple(dict.fromkeys(libraries.values()))
@@ -121,56 +115,6 @@ def _read_root(index: PluginIndex, root: PluginRoot, helpers: tuple[str, ...]) -
     reader = _PluginReader(root.package.rpartition(".")[0], root.package, helpers)
     kept = _Folder(root.path, {"reader": "plugin", "package": root.package, "helpers": list(helpers)})
     return kept.readings([name for name in names if is_plugin_folder_name(name)], reader.read)
-
-
-# Where nothing has been kept, as in a job of CI, a second process reads the largest folder (nearly always the models)
-# into the cache while this one reads the others. If it fails, for whatever reason, that folder is read here.
-
-
-def _largest_unread(roots: Sequence[PluginRoot]) -> PluginRoot | None:
-    """Return the folder that is worth another process, if there is one and nothing has been kept yet."""
-    current = settings()
-    if current.caching_disabled or (os.cpu_count() or 1) < 2 or (current.cache_home / _KEPT_IN).is_dir():
-        return None
-    numbers = {root: len(os.listdir(root.path)) for root in roots if root.path.is_dir()}  # noqa: PTH208 - only how many
-    largest = max(numbers, key=lambda root: numbers[root], default=None)
-    return largest if largest is not None and numbers[largest] >= _WORTH_A_PROCESS else None
-
-
-def _read_in_another_process(index: PluginIndex, root: PluginRoot) -> subprocess.Popen[bytes] | None:
-    program = "import sys; from brainscore_core.ci import readings; readings.read_ahead(*sys.argv[1:])"
-    described = json.dumps([[each.folder, str(each.path), each.package] for each in index.roots])
-    try:
-        return subprocess.Popen(  # noqa: S603 - this interpreter and this module
-            [sys.executable, "-c", program, described, str(index.roots.index(root))],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return None
-
-
-def read_ahead(roots: str, number: str) -> None:
-    """Read one of some folders of plugins into the cache, for another process.
-
-    Parameters
-    ----------
-    roots : str
-        JSON list of [folder, path, package].
-    number : str
-        Which of them.
-    """
-    from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot
-
-    index = PluginIndex(
-        [PluginRoot(folder=folder, path=Path(path), package=package) for folder, path, package in json.loads(roots)]
-    )
-    with collector_paused():
-        helpers: dict[str, SourceFacts] = {}
-        for library, package in {root.path.parent: root.package.rpartition(".")[0] for root in index.roots}.items():
-            helpers |= _read_helpers(library, package)
-        _read_root(index, index.roots[int(number)], tuple(helpers))
 
 
 @contextmanager
@@ -258,13 +202,9 @@ def _planned_with(files: Mapping[str, bytes]) -> Mapping[str, Any]:
     for text in files.values():
         if not _PLANNED_WITH.search(text):  # parsing the metadata of every plugin would take seconds
             continue
-        import yaml  # few plugins have such metadata
+        from brainscore_core.ci.metadata import read_values  # few plugins have such metadata
 
-        try:
-            content = yaml.safe_load(text)
-        except (ValueError, RecursionError, yaml.YAMLError):
-            return {}  # the static checks say what is wrong with it
-        return content if isinstance(content, dict) else {}
+        return read_values(text)
     return {}
 
 
