@@ -281,7 +281,9 @@ def test_interrupting_ends_the_process(tmp_path):
     """Whoever waits is interrupted: nothing is left running."""
     sleeper = tmp_path / "sleeper.py"
     sleeper.write_text(f"import pathlib, time\npathlib.Path({str(tmp_path / 'ready')!r}).touch()\ntime.sleep(300)\n")
+    # Started in the background of a shell, a process ignores interrupts, and so would this one.
     program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "import sys; from pathlib import Path; from brainscore_core.scoring._watched import run_watched; "
         f"run_watched([sys.executable, {str(sleeper)!r}], {{}}, folder=Path(), timeout_s=300, memory_bytes=1e12)"
     )
