@@ -9,7 +9,16 @@ from typing import Literal, cast, get_args
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["NO_COMMIT", "Change", "ChangeSet", "changes_between", "changes_since", "parse_raw_diff"]
+__all__ = [
+    "NO_COMMIT",
+    "Change",
+    "ChangeSet",
+    "changes_between",
+    "changes_since",
+    "commit_named",
+    "parse_raw_diff",
+    "run_git",
+]
 
 NO_COMMIT = "0" * 40
 """What GitHub gives as the commit before the first push of a branch."""
@@ -133,14 +142,14 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
     ConfigurationError
         If git is missing, this is no repository, `head` does not exist, or the history is too shallow.
     """
-    after = _commit(repository, head)
+    after = commit_named(repository, head)
     if after is None:
         raise ConfigurationError(f"{head!r} is no commit or branch of {repository}.")
-    earlier = _commit(repository, before) if before.strip("0") else None
+    earlier = commit_named(repository, before) if before.strip("0") else None
     note = f"compared with the last commit in common with {before}"
     lost = earlier is None
     if lost and default_branch:
-        earlier = _commit(repository, default_branch)
+        earlier = commit_named(repository, default_branch)
         note = f"{before[:12]} is not in the history here: compared with {default_branch}"
     base = earlier and _merge_base(repository, earlier, after)
     if base is None or (lost and base == after):
@@ -167,7 +176,7 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
         As `changes_between`; also if `before` does not exist.
     """
     top = Path(_git(repository, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n"))
-    earlier = _commit(top, before)
+    earlier = commit_named(top, before)
     if earlier is None:
         raise ConfigurationError(
             f"{before!r} is no commit or branch of {top}. Name the branch that the change will be merged into, for "
@@ -188,7 +197,7 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
 
 def _merge_base(repository: Path, first: str, second: str) -> str | None:
     """Return the last common commit, or None if the histories are unrelated."""
-    done = _run(repository, "merge-base", first, second)
+    done = run_git(repository, "merge-base", first, second)
     if done.returncode == 0:
         return done.stdout.decode().strip()
     if _git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true":
@@ -199,20 +208,28 @@ def _merge_base(repository: Path, first: str, second: str) -> str | None:
     return None
 
 
-def _commit(repository: Path, name: str) -> str | None:
-    done = _run(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+def commit_named(repository: Path, name: str) -> str | None:
+    """Return the commit that a branch, a tag or a digest means, or None if there is none of that name."""
+    done = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     return done.stdout.decode().strip() if done.returncode == 0 else None
 
 
 def _git(repository: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
-    done = _run(repository, *arguments, stdin=stdin)
+    done = run_git(repository, *arguments, stdin=stdin)
     if done.returncode != 0:
         message = done.stderr.decode("utf-8", "replace").strip()
         raise ConfigurationError(f"git {arguments[0]} failed in {repository}: {message}")
     return done.stdout
 
 
-def _run(repository: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+def run_git(repository: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run git in a checkout and return what became of it.
+
+    Raises
+    ------
+    ConfigurationError
+        If git is not installed.
+    """
     command = ["git", "-C", str(repository), *arguments]
     try:
         return subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 - no shell

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import get_args
 
 from brainscore_core.caching import atomic_path
-from brainscore_core.ci.changes import ChangeSet, changes_between, changes_since
+from brainscore_core.ci.changes import ChangeSet, changes_between, changes_since, commit_named
 from brainscore_core.ci.plan import Event, Plan, make_plan
 from brainscore_core.ci.readings import collector_paused
 from brainscore_core.ci.survey import Survey, survey
@@ -149,12 +148,8 @@ def default_base(repository: Path) -> str:
         If there is neither.
     """
     for name in (_DEFAULT_BRANCH, "main"):
-        command = ["git", "-C", str(repository), "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
-        try:
-            if subprocess.run(command, capture_output=True, check=False).returncode == 0:  # noqa: S603 - no shell
-                return name
-        except FileNotFoundError:
-            raise ConfigurationError("git is not installed or not on the PATH.") from None
+        if commit_named(repository, name) is not None:
+            return name
     raise ConfigurationError(
         f"{repository} has neither origin/main nor main to compare with. Name the branch that the change will be "
         "merged into: --base BRANCH."

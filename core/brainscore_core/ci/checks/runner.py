@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import subprocess
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from packaging.utils import canonicalize_name
 
 from brainscore_core.ci import survey as surveying
 from brainscore_core.ci.areas import Area, PluginName, area_of
-from brainscore_core.ci.changes import ChangeSet, changes_since
+from brainscore_core.ci.changes import ChangeSet, changes_since, run_git
 from brainscore_core.ci.checks import citations, files, imports, registrations, requirements, tests, versions
 from brainscore_core.ci.checks.findings import Finding, in_order
 from brainscore_core.ci.checks.source import PluginSource, Surroundings, plugin_source
@@ -282,18 +281,11 @@ def _changes(place: Workplace, base: str) -> ChangeSet:
 
 def _earlier(repository: Path, commit: str, location: str) -> dict[str, bytes]:
     """Return the Python files of a folder as they were at a commit; empty if it was not there."""
-    prefix = ["git", "-C", str(repository)]
-    listing = subprocess.run(  # noqa: S603 - no shell, and the commit comes from git
-        [*prefix, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", location],
-        capture_output=True,
-        check=False,
-    )
+    listing = run_git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", location)
     paths = [path for path in listing.stdout.decode("utf-8", "surrogateescape").split("\0") if path.endswith(".py")]
     found = {}
     for path in paths:
-        shown = subprocess.run(  # noqa: S603 - no shell, and both come from git
-            [*prefix, "show", f"{commit}:{path}"], capture_output=True, check=False
-        )
+        shown = run_git(repository, "show", f"{commit}:{path}")
         if shown.returncode == 0:
             found[path.removeprefix(f"{location}/")] = shown.stdout
     return found
