@@ -7,6 +7,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from brainscore_vision.metric_helpers.arrays._ranking import Ranking
+
 __all__ = ["constant_columns", "pearson_columns", "ranks", "spearman"]
 
 Floats = NDArray[np.float64]
@@ -92,14 +94,7 @@ def ranks(values: ArrayLike) -> Floats:
     >>> ranks([10., 30., 10., 20.])
     array([1.5, 4. , 1.5, 3. ])
     """
-    array = np.asarray(values)
-    order = np.argsort(array, kind="stable")
-    ordered = array[order]
-    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))) if len(array) else order
-    ends = np.append(starts[1:], len(array))
-    result = np.empty(len(array))
-    result[order] = np.repeat(0.5 * (starts + ends + 1), ends - starts)
-    return result
+    return Ranking.of(values).ranks()
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
