@@ -20,7 +20,7 @@ def test_compares():
     assert [1, 2] == [1, 3], "lists <b>&"
 
 def test_passes():
-    pass
+    __import__("time").sleep(0.05)  # so that it takes some time at the precision that pytest writes
 
 @pytest.mark.skip(reason="needs a gpu")
 def test_on_gpu():

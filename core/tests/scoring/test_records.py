@@ -106,7 +106,7 @@ def test_records_of_the_first_version_are_read():
         del content[name]
     content["versions"]["brainscore"] = "2.7.1"
     old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 1}))
-    assert old == make_record(versions={**old.versions}, version_class="2.7")
+    assert old == make_record(created=content["created"], versions={**old.versions}, version_class="2.7")
     assert old.is_scored
     assert old.schema_version == SCHEMA_VERSION
 
