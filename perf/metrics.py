@@ -121,7 +121,7 @@ def measure_overhead(name):
 
     The kernel is the regression of all splits and the correlation.
     """
-    from brainscore_vision.metric_helpers import regressions
+    from brainscore_vision.metric_helpers.regression import estimators
 
     case, kernel = CASES[name], []
 
@@ -135,8 +135,8 @@ def measure_overhead(name):
 
         return run
 
-    regressions.PLS.predict_splits = timed(regressions.PLS.predict_splits)
-    regressions.PearsonR.columns = staticmethod(timed(regressions.PearsonR.columns))
+    estimators.PLS.predict_splits = timed(estimators.PLS.predict_splits)
+    estimators.PearsonR.columns = staticmethod(timed(estimators.PearsonR.columns))
     prepare(case, SMALL[case["data"]])()
     compute, found = prepare(case, case["sizes"]), []
     for _ in range(5):
@@ -154,7 +154,7 @@ def measure_gram(name):
     """Return the wall time of the Gram step with as many threads as this process was given."""
     import numpy as np
 
-    from brainscore_vision.metric_helpers.arrays._gram import centred_gram
+    from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 
     n, p = map(int, name.split("x"))
     source = np.random.default_rng(0).normal(size=(n, p))

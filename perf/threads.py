@@ -21,8 +21,8 @@ SPLITS = 10
 
 def measure(n, p, calls):
     """Measure in this process and print one line of JSON."""
-    from brainscore_vision.metric_helpers.arrays._gram import centred_gram
-    from brainscore_vision.metric_helpers.arrays.pls import pls_predict_splits
+    from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+    from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
 
     rng = np.random.default_rng(0)
     source = rng.standard_normal((n, p), dtype=np.float32)

@@ -25,7 +25,7 @@ from brainscore_vision.benchmark_helpers.recordings import (
     timebins_from_assembly,
 )
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
-from brainscore_vision.benchmark_helpers.uncertainty import ceiled_interval
+from brainscore_vision.metric_helpers.uncertainty.ceiled import ceiled_interval
 
 __all__ = [
     "DEFAULT_TIMEBINS",

@@ -24,7 +24,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import DataAsse
 from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
 from brainscore_vision.loading import load_stimulus_set
-from brainscore_vision.metric_helpers.arrays.tuning import (
+from brainscore_vision.metric_helpers.arrays.properties.tuning import (
     calc_bandwidth,
     calc_circular_variance,
     calc_orthogonal_preferred_ratio,

@@ -13,9 +13,9 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers.neural_common import _describe, _record, _timebins
 from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
-from brainscore_vision.metric_helpers.arrays.jackknife import mean_error
-from brainscore_vision.metric_helpers.rdms import RDM, RDMSimilarity, is_square
-from brainscore_vision.metric_helpers.rsa import RSACeiling, split_subjects
+from brainscore_vision.metric_helpers.labelled.rdms import RDM, RDMSimilarity, is_square
+from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling, split_subjects
+from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error
 
 __all__ = ["RSABenchmark"]
 

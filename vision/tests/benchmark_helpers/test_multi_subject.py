@@ -12,7 +12,7 @@ from brainscore_vision.benchmark_helpers.multi_subject import (
     block_diagonal_concat,
 )
 from brainscore_vision.benchmark_helpers.validate_error import assert_valid_uncertainty
-from brainscore_vision.metric_helpers.bootstrap_error import bootstrap_error
+from brainscore_vision.metric_helpers.uncertainty.bootstrap import bootstrap_error
 
 SCORES = {"anna": 0.2, "bert": 0.5, "cleo": 0.8}
 alive: list = []

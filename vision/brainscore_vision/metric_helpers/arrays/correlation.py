@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from brainscore_vision.metric_helpers.arrays._ranking import Ranking
+from brainscore_vision.metric_helpers.arrays.ranking import Ranking
 
 __all__ = ["constant_columns", "pearson_columns", "ranks", "spearman"]
 

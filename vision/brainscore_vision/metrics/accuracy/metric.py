@@ -17,7 +17,7 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.alignment import coords_along, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.alignment import coords_along, has_coordinate, matching_order
 
 
 class Accuracy(Metric):

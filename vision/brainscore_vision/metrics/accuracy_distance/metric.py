@@ -22,6 +22,6 @@ Coggan & Tong (2024); Lonnqvist, Scialom, Gokce, Merchant, Herzog & Schrimpf (20
 human-like vision, arXiv:2504.05253, use it.
 """
 
-from brainscore_vision.metric_helpers.behavioral_agreement import AccuracyDistance
+from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import AccuracyDistance
 
 __all__ = ["AccuracyDistance"]

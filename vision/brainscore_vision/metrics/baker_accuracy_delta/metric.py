@@ -29,10 +29,10 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.alignment import coordinate
-from brainscore_vision.metric_helpers.arrays.behavior import relative_closeness
-from brainscore_vision.metric_helpers.judgements import labels_of, same_label
-from brainscore_vision.metric_helpers.seeds import generator
+from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

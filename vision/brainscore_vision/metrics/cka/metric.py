@@ -35,10 +35,10 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import matching_order
-from brainscore_vision.metric_helpers.arrays.cka import cka_jackknife, cka_parts, linear_hsic
-from brainscore_vision.metric_helpers.rdms import read_responses
-from brainscore_vision.metric_helpers.transformations import CrossValidation
+from brainscore_vision.metric_helpers.arrays.geometry.cka import cka_jackknife, cka_parts, linear_hsic
+from brainscore_vision.metric_helpers.labelled.alignment import matching_order
+from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
+from brainscore_vision.metric_helpers.labelled.rdms import read_responses
 
 _COMPAT_EPSILON = 1e-12
 

@@ -5,7 +5,7 @@ from sklearn.model_selection import ShuffleSplit
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.arrays.cka import cka
+from brainscore_vision.metric_helpers.arrays.geometry.cka import cka
 
 # Answers of the published system to `published_pair`.
 PUBLISHED = {"cka": -0.09236439592410484, "cka_biased": 0.4186299411806685, "small": -9.396556830431387e-06}

@@ -34,9 +34,9 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError, nearest
 from brainscore_core.metrics import Ceiling, Metric, Score
-from brainscore_vision.metric_helpers.alignment import coordinate
-from brainscore_vision.metric_helpers.arrays.distributions import bin_shares, drawn_histograms, ks_similarity
-from brainscore_vision.metric_helpers.seeds import generator
+from brainscore_vision.metric_helpers.arrays.properties.distributions import bin_shares, drawn_histograms, ks_similarity
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 NSAMPLES = 1000
 _PROPERTY_DIM = "neuronal_property"

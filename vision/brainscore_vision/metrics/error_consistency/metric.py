@@ -21,6 +21,6 @@ References
 Geirhos, Meding & Wichmann (2020), NeurIPS 33; Cohen (1960), doi:10.1177/001316446002000104.
 """
 
-from brainscore_vision.metric_helpers.behavioral_agreement import ErrorConsistency
+from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import ErrorConsistency
 
 __all__ = ["ErrorConsistency"]

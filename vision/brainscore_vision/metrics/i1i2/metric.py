@@ -46,9 +46,7 @@ from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate, matching_order
-from brainscore_vision.metric_helpers.arrays.jackknife import jackknife_error
-from brainscore_vision.metric_helpers.arrays.object_patterns import (
+from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
     center_by_task,
     choice_rates,
     image_dprimes,
@@ -56,6 +54,8 @@ from brainscore_vision.metric_helpers.arrays.object_patterns import (
     object_dprimes,
     two_way_rates,
 )
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.uncertainty.jackknife import jackknife_error
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 In every split the repetitions are divided at random into two halves that together hold all of them; the mean
 responses of the halves are correlated over stimuli per neuroid, and the correlation is stepped up to the reliability of
 the mean over all repetitions (Spearman-Brown; for halves of equal size ``2 r / (1 + r)``, see
-`brainscore_vision.metric_helpers.arrays.step_up` for others). The ceiling is the median over neuroids, then the mean
+`metric_helpers.arrays.reliability.split_half` for others). The ceiling is the median over neuroids, then the mean
 over splits:
 
     ``ceiling = mean_s median_j step_up(r(half1_sj, half2_sj))``
@@ -33,7 +33,13 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import (
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import (
+    spearman_brown,
+    split_half_correlations,
+    step_up,
+)
+from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,
     coords_along,
@@ -41,11 +47,11 @@ from brainscore_vision.metric_helpers.alignment import (
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.arrays import constant_columns, spearman_brown, split_half_correlations, step_up
-from brainscore_vision.metric_helpers.intervals import raw_interval
-from brainscore_vision.metric_helpers.temporal import PerTime
-from brainscore_vision.metric_helpers.transformations import Split, apply_aggregate
-from brainscore_vision.metric_helpers.xarray_utils import neuroid_order
+from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
+from brainscore_vision.metric_helpers.labelled.slices import PerTime
+from brainscore_vision.metric_helpers.labelled.splits import Split
+from brainscore_vision.metric_helpers.regression.on_assemblies import neuroid_order
+from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

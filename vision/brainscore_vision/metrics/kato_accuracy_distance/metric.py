@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from brainscore_vision.metric_helpers.behavioral_agreement import AccuracyDistance
+from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import AccuracyDistance
 
 NO_ANSWER = ("", "NaN")
 

@@ -40,16 +40,19 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import coordinate, coords_along, squeeze_time_bin
-from brainscore_vision.metric_helpers.arrays.noise_ceiling import leave_one_out_correlations, single_reliability
-from brainscore_vision.metric_helpers.arrays.reliability import spearman_brown
-from brainscore_vision.metric_helpers.arrays.resampling import (
+from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
+    leave_one_out_correlations,
+    single_reliability,
+)
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, squeeze_time_bin
+from brainscore_vision.metric_helpers.uncertainty.intervals import with_interval
+from brainscore_vision.metric_helpers.uncertainty.resampling import (
     bootstrap_weights,
     medians_of_draws,
     weighted_correlations,
 )
-from brainscore_vision.metric_helpers.intervals import with_interval
-from brainscore_vision.metric_helpers.seeds import generator
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

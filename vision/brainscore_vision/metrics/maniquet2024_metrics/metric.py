@@ -32,12 +32,13 @@ from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate
-from brainscore_vision.metric_helpers.arrays import pearson_columns, step_up
-from brainscore_vision.metric_helpers.arrays.jackknife import jackknife_error
-from brainscore_vision.metric_helpers.arrays.object_patterns import confusion_matrices, off_diagonal
-from brainscore_vision.metric_helpers.judgements import most_probable, same_label
-from brainscore_vision.metric_helpers.seeds import generator
+from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import confusion_matrices, off_diagonal
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import step_up
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
+from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
+from brainscore_vision.metric_helpers.uncertainty.jackknife import jackknife_error
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ The regression is factorised: every neuroid has one mask ``m`` over the position
     ``prediction_ij = sum_c w_jc sum_p m_jp x_icp + b_j``
 
 fitted by Adam on the norm of the residuals, with penalties on the size of masks and weights and on the roughness of
-masks (see `brainscore_vision.metric_helpers.arrays.mask`). As in other regression metrics the prediction for held-out
+masks (see `metric_helpers.arrays.regression.mask`). As in other regression metrics the prediction for held-out
 stimuli is correlated with the measurement per neuroid (Pearson); the score is the median over neuroids, then the mean
 over splits.
 
@@ -39,11 +39,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import coordinate, coords_along, matching_order, squeeze_time_bin
-from brainscore_vision.metric_helpers.arrays.mask import MaskMap, MaskSettings, mask_fit, mask_predict_splits
-from brainscore_vision.metric_helpers.regressed_correlation import CrossRegressedCorrelation
-from brainscore_vision.metric_helpers.regressions import PearsonR
-from brainscore_vision.metric_helpers.xarray_utils import XarrayCorrelation, XarrayRegression
+from brainscore_vision.metric_helpers.arrays.regression.mask import MaskMap, MaskSettings, mask_fit, mask_predict_splits
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    coordinate,
+    coords_along,
+    matching_order,
+    squeeze_time_bin,
+)
+from brainscore_vision.metric_helpers.regression.estimators import PearsonR
+from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
+from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score

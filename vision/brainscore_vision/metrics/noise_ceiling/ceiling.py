@@ -33,7 +33,13 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import (
+from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
+    RepeatedResponses,
+    ncsnr,
+    repeated_responses,
+    variance_components,
+)
+from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
     has_coordinate,
@@ -41,16 +47,10 @@ from brainscore_vision.metric_helpers.alignment import (
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.arrays.noise_ceiling import (
-    RepeatedResponses,
-    ncsnr,
-    repeated_responses,
-    variance_components,
-)
-from brainscore_vision.metric_helpers.arrays.resampling import bootstrap_weights, medians_of_draws
-from brainscore_vision.metric_helpers.intervals import with_interval
-from brainscore_vision.metric_helpers.seeds import generator
-from brainscore_vision.metric_helpers.xarray_utils import neuroid_order
+from brainscore_vision.metric_helpers.regression.on_assemblies import neuroid_order
+from brainscore_vision.metric_helpers.uncertainty.intervals import with_interval
+from brainscore_vision.metric_helpers.uncertainty.resampling import bootstrap_weights, medians_of_draws
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 _BLOCK_VALUES = 2**22
 

@@ -39,15 +39,15 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate, matching_order, matrix
-from brainscore_vision.metric_helpers.arrays import spearman
-from brainscore_vision.metric_helpers.arrays.decoding import (
+from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import image_dprimes, two_way_rates
+from brainscore_vision.metric_helpers.arrays.correlation import spearman
+from brainscore_vision.metric_helpers.arrays.regression.decoding import (
     briefly_decoded_probabilities,
     decoded_probabilities,
     solution_times,
 )
-from brainscore_vision.metric_helpers.arrays.object_patterns import image_dprimes, two_way_rates
-from brainscore_vision.metric_helpers.transformations import CrossValidation
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order, matrix
+from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

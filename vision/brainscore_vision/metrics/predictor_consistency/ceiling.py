@@ -32,7 +32,10 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import (
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import single_reliability
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
+from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
     has_coordinate,
@@ -40,10 +43,7 @@ from brainscore_vision.metric_helpers.alignment import (
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
-from brainscore_vision.metric_helpers.arrays.noise_ceiling import single_reliability
-from brainscore_vision.metric_helpers.arrays.reliability import spearman_brown
-from brainscore_vision.metric_helpers.intervals import raw_interval
+from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

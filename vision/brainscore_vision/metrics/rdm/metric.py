@@ -7,7 +7,7 @@ Spearman correlation of the dissimilarities of all pairs of stimuli:
 
 - Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order. Either
   may be a square assembly of ready-made dissimilarities instead, dims (presentation, presentation_other), see
-  `brainscore_vision.metric_helpers.rdms`.
+  `metric_helpers.labelled.rdms`.
 - Output: Score in [-1, 1].
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
@@ -31,14 +31,14 @@ import numpy as np
 
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import matching_order
-from brainscore_vision.metric_helpers.arrays.geometry import (
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import (
     correlation_distances,
     rdm_similarity,
     rdm_similarity_draws,
 )
-from brainscore_vision.metric_helpers.bootstrap_error import declare_no_error
-from brainscore_vision.metric_helpers.rdms import (
+from brainscore_vision.metric_helpers.labelled.alignment import matching_order
+from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
+from brainscore_vision.metric_helpers.labelled.rdms import (
     OTHER,
     RDM,
     RDMSimilarity,
@@ -48,9 +48,9 @@ from brainscore_vision.metric_helpers.rdms import (
     read_responses,
     read_square,
 )
-from brainscore_vision.metric_helpers.transformations import CrossValidation
+from brainscore_vision.metric_helpers.uncertainty.bootstrap import declare_no_error
 
-NO_ERROR = "resampling stimuli takes longer than the score: ask half_sample_interval of metric_helpers.intervals for it"
+NO_ERROR = "resampling stimuli takes longer than the score: ask half_sample_interval of uncertainty.intervals for it"
 
 __all__ = ["OTHER", "RDM", "RDMCrossValidated", "RDMMetric", "RDMSimilarity"]
 
@@ -91,7 +91,7 @@ class RDMMetric(Metric):
         Score
             0-d, in [-1, 1]; NaN if dissimilarities are constant or undefined. Attrs: ``n_stimuli``, ``n_neuroids`` (of
             `assembly2`, unless that is square), ``quantity``, ``error`` (NaN; there is one on request from
-            `brainscore_vision.metric_helpers.intervals.half_sample_interval`); ``undefined_stimuli`` names those with
+            `metric_helpers.uncertainty.intervals.half_sample_interval`); ``undefined_stimuli`` names those with
             a constant pattern, ``neuroids_left_out`` the neuroids of `assembly2` that are NaN throughout.
 
         Raises
@@ -131,7 +131,7 @@ class RDMCrossValidated(Metric):
     """Compare dissimilarity matrices on parts of the stimuli, by default ten times 90 % of them.
 
     Nothing is fitted; the parts show how much the score depends on which stimuli there are. They share most stimuli, so
-    the standard error over splits understates that; see `brainscore_vision.metric_helpers.intervals` for one that
+    the standard error over splits understates that; see `metric_helpers.uncertainty.intervals` for one that
     does not.
 
     Parameters

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from brainscore_core.metrics import Metric, Score
-from brainscore_vision.metric_helpers.alignment import squeeze_time_bin
-from brainscore_vision.metric_helpers.regressed_correlation import (
+from brainscore_vision.metric_helpers.labelled.alignment import squeeze_time_bin
+from brainscore_vision.metric_helpers.regression.metrics import (
     CrossRegressedCorrelation,
     ReverseCrossRegressedCorrelation,
 )

@@ -24,13 +24,13 @@ References
 Yamins et al. (2014), doi:10.1073/pnas.1403112111; Schrimpf et al. (2018), doi:10.1101/407007.
 """
 
-from brainscore_vision.metric_helpers.regressed_correlation import (
+from brainscore_vision.metric_helpers.regression.metrics import (
     CrossRegressedCorrelation,
     ReverseCrossRegressedCorrelation,
     ReverseTrainTestSplitCorrelation,
     TrainTestSplitCorrelation,
 )
-from brainscore_vision.metric_helpers.temporal import SpanTimeCrossRegressedCorrelation
+from brainscore_vision.metric_helpers.regression.over_time import SpanTimeCrossRegressedCorrelation
 
 from .cross_validated import (
     ScaledCrossRegressedCorrelation,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays import pearson_columns
-from brainscore_vision.metric_helpers.regressions import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
-from brainscore_vision.metric_helpers.xarray_utils import XarrayCorrelation, XarrayRegression
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.regression.estimators import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
+from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
 from .single_precision import SinglePrecisionLeastSquares, SinglePrecisionRidge
 

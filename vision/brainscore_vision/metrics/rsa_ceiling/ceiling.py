@@ -19,6 +19,6 @@ References
 Nili et al. (2014), doi:10.1371/journal.pcbi.1003553.
 """
 
-from brainscore_vision.metric_helpers.rsa import RSACeiling
+from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling
 
 __all__ = ["RSACeiling"]

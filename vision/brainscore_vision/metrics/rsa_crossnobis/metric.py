@@ -35,17 +35,17 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.alignment import coordinate, squeeze_time_bin
-from brainscore_vision.metric_helpers.arrays.crossnobis import (
+from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import (
     distance_product,
     noise_covariance,
     unbiased_distances,
     whiten,
 )
-from brainscore_vision.metric_helpers.arrays.geometry import squared_distances
-from brainscore_vision.metric_helpers.bootstrap_error import declare_no_error
-from brainscore_vision.metric_helpers.rdms import read_responses
-from brainscore_vision.metric_helpers.seeds import generator
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, squeeze_time_bin
+from brainscore_vision.metric_helpers.labelled.rdms import read_responses
+from brainscore_vision.metric_helpers.uncertainty.bootstrap import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 COMPARISONS = {
     "cosine": {"whitened": False, "centred": False},
@@ -147,7 +147,7 @@ class CrossnobisSimilarity(Metric):
                 norms / noisy_norm, coords={"split": ("split", np.arange(len(norms)))}, dims=["split"]
             )
         score.attrs.update(comparison=self._comparison, noise=self._noise, seed=self._seed, quantity=self.quantity)
-        return declare_no_error(score, "stimuli are not drawn: ask half_sample_interval of metric_helpers.intervals")
+        return declare_no_error(score, "stimuli are not drawn: ask half_sample_interval of uncertainty.intervals")
 
     def _product(self, first: Any, second: Any) -> float:
         return distance_product(first, second, **COMPARISONS[self._comparison])

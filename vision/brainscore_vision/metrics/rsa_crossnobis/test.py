@@ -4,8 +4,8 @@ import pytest
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.arrays.crossnobis import unbiased_distances
-from brainscore_vision.metric_helpers.arrays.geometry import squared_distances, upper_triangle
+from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances, upper_triangle
 
 COMPARISONS = ["cosine", "pearson", "whitened_cosine", "whitened_pearson"]
 

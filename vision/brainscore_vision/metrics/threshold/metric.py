@@ -36,17 +36,17 @@ from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.alignment import coordinate, has_coordinate, matching_order
-from brainscore_vision.metric_helpers.arrays.behavior import relative_closeness
-from brainscore_vision.metric_helpers.arrays.jackknife import mean_error, pair_mean_error
-from brainscore_vision.metric_helpers.arrays.psychometrics import (
+from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
+from brainscore_vision.metric_helpers.arrays.behavior.psychometrics import (
     cumulative_gaussian,
     fit_cumulative_gaussian,
     inverse_cumulative_gaussian,
     rising_part,
     shares_right,
 )
-from brainscore_vision.metric_helpers.judgements import most_probable, same_label
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
+from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error, pair_mean_error
 
 Floats = NDArray[np.float64]
 Accuracy = float | Literal["inflection"]

@@ -4,7 +4,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.arrays import constant_columns, pearson_columns, ranks, spearman
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, pearson_columns, ranks, spearman
 
 numbers = st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=30)
 

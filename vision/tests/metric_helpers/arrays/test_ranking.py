@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from brainscore_vision.metric_helpers.arrays import _ranking
-from brainscore_vision.metric_helpers.arrays._ranking import Ranking, sort_order
+from brainscore_vision.metric_helpers.arrays import ranking
+from brainscore_vision.metric_helpers.arrays.ranking import Ranking, sort_order
 
 N = 40_000  # enough for packed keys
 RNG = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def test_cut_bits_are_repaired(monkeypatch):
     """Two numbers per key, in the wrong order: only the repair can tell them apart."""
     values = np.concatenate([np.linspace(0, 1, N // 2), np.linspace(0, 1, N // 2)])
     values[: N // 2] = np.nextafter(values[: N // 2], 2)
-    monkeypatch.setattr(_ranking, "_REPAIRABLE", 0)
+    monkeypatch.setattr(ranking, "_REPAIRABLE", 0)
     np.testing.assert_array_equal(Ranking.of(values).ranks(), rankdata(values))
 
 

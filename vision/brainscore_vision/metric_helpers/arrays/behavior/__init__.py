@@ -1,0 +1,1 @@
+"""Compare choices: agreement between judges, patterns over objects, psychometric curves."""

@@ -1,0 +1,1 @@
+"""Compare how populations arrange stimuli: dissimilarities, kernels and dimensionality."""

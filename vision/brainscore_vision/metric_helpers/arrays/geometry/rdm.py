@@ -1,0 +1,228 @@
+"""Compute representational dissimilarities and compare them.
+
+References
+----------
+Kriegeskorte, Mur & Bandettini (2008), Representational similarity analysis, doi:10.3389/neuro.06.004.2008.
+Nili et al. (2014), A toolbox for representational similarity analysis, doi:10.1371/journal.pcbi.1003553.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+from brainscore_vision.metric_helpers.arrays.ranking import Ranking
+
+__all__ = [
+    "correlation_distances",
+    "rdm_similarity",
+    "rdm_similarity_draws",
+    "rsa_bounds",
+    "squared_distances",
+    "upper_triangle",
+]
+
+Floats = NDArray[np.float64]
+
+
+def correlation_distances(responses: ArrayLike) -> Floats:
+    """Compute one minus the Pearson correlation of the response patterns of each pair of stimuli.
+
+    Parameters
+    ----------
+    responses : array-like, shape (n_stimuli, n_neuroids)
+
+    Returns
+    -------
+    ndarray, shape (n_stimuli, n_stimuli)
+        Symmetric, in [0, 2], zero on the diagonal; NaN in the rows and columns of stimuli whose pattern is constant.
+        Unchanged by adding a constant to a pattern or multiplying it with a positive number.
+
+    Examples
+    --------
+    >>> correlation_distances([[1., 2., 3.], [2., 4., 6.], [3., 2., 1.]]).round(12)
+    array([[0., 0., 2.],
+           [0., 0., 2.],
+           [2., 2., 0.]])
+    """
+    patterns = np.array(responses, dtype=np.float64)
+    undefined = constant_columns(patterns.T)
+    patterns -= patterns.mean(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):  # constant patterns are set to NaN below
+        # Unit size first: the squares of very small responses would underflow.
+        patterns /= np.abs(patterns).max(axis=1, initial=0.0, keepdims=True)
+        patterns /= np.sqrt(np.einsum("ij,ij->i", patterns, patterns))[:, None]
+        distances: Floats = patterns @ patterns.T
+    np.subtract(1.0, distances, out=distances)
+    np.clip(distances, 0.0, 2.0, out=distances)
+    np.fill_diagonal(distances, 0.0)
+    distances[undefined] = np.nan
+    distances[:, undefined] = np.nan
+    return distances
+
+
+def squared_distances(responses: ArrayLike) -> Floats:
+    """Compute the squared Euclidean distance of the response patterns of each pair of stimuli, per neuroid.
+
+    ``d_ij = |x_i - x_j|^2 / n_neuroids``
+
+    Parameters
+    ----------
+    responses : array-like, shape (n_stimuli, n_neuroids)
+
+    Returns
+    -------
+    ndarray, shape (n_stimuli, n_stimuli)
+        Symmetric, at least 0, zero on the diagonal. Unchanged by rotations and shifts of the patterns.
+
+    Examples
+    --------
+    >>> squared_distances([[0., 0.], [3., 1.]])
+    array([[0., 5.],
+           [5., 0.]])
+    """
+    patterns = np.asarray(responses, dtype=np.float64)
+    # Distances do not change; small differences of large numbers would lose digits.
+    patterns = patterns - patterns.mean(axis=0)
+    products = patterns @ patterns.T
+    norms = np.diagonal(products)
+    distances: Floats = norms[:, None] + norms - 2.0 * products
+    np.maximum(distances, 0.0, out=distances)
+    np.fill_diagonal(distances, 0.0)
+    distances /= patterns.shape[1]
+    return distances
+
+
+def upper_triangle(square: ArrayLike) -> Floats:
+    """List the entries above the diagonal row by row; shape (n, n) to shape (n (n - 1) / 2,)."""
+    array = np.asarray(square, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"Expected a square matrix of dissimilarities, got shape {array.shape}.")
+    above = ~np.tri(len(array), dtype=bool)
+    values: Floats = array[above]
+    return values
+
+
+def rdm_similarity(first: ArrayLike, second: ArrayLike, *, labels: ArrayLike | None = None) -> float:
+    """Compute the Spearman correlation of two dissimilarity matrices above the diagonal.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_stimuli, n_stimuli)
+        Symmetric, over the same stimuli in the same order.
+    labels : array-like, shape (n_stimuli,), or None
+        Pairs of stimuli with equal labels do not count, such as a stimulus and its copy in a bootstrap sample, whose
+        dissimilarity is zero by construction. None: all pairs count.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; NaN with fewer than two pairs, constant dissimilarities or any NaN among those that count.
+    """
+    x, y = _two_triangles(first, second)
+    if labels is not None:
+        names = np.asarray(labels)
+        if len(names) != len(np.asarray(first)):
+            raise ValueError(f"Expected one label for each of {len(np.asarray(first))} stimuli, got {len(names)}.")
+        above = ~np.tri(len(names), dtype=bool)
+        differ = (names[:, None] != names)[above]
+        x, y = x[differ], y[differ]
+    if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any():
+        return float("nan")
+    return _pearson(Ranking.of(x).ranks(), Ranking.of(y).ranks())
+
+
+def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) -> Floats:
+    """Compare two dissimilarity matrices again and again on stimuli drawn from them.
+
+    Each value equals ``rdm_similarity(first[np.ix_(draw, draw)], second[np.ix_(draw, draw)], labels=draw)``, but
+    dissimilarities are sorted only once for all draws: a drawn pair of stimuli counts as often as the product of how
+    often its two stimuli were drawn.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_stimuli, n_stimuli)
+        As in `rdm_similarity`.
+    draws : array-like of int, shape (n_draws, n_drawn), or sequence of arrays
+        Positions of stimuli: with replacement for a bootstrap, without for a part of the stimuli.
+
+    Returns
+    -------
+    ndarray, shape (n_draws,)
+        In [-1, 1]; NaN where undefined.
+    """
+    x, y = _two_triangles(first, second)
+    n_stimuli = len(np.asarray(first))
+    above = ~np.tri(n_stimuli, dtype=bool)
+    finite = ~(np.isnan(x) | np.isnan(y))
+    rankings = [Ranking.of(np.where(finite, values, 0.0)) for values in (x, y)]
+    result = np.empty(len(draws))  # type: ignore[arg-type] # every sequence of draws has a length
+    for index, draw in enumerate(draws):  # type: ignore[arg-type] # and can be gone through
+        times = np.bincount(np.asarray(draw, dtype=np.intp), minlength=n_stimuli).astype(np.float64)
+        counts = np.multiply.outer(times, times)[above]
+        if (counts > 0).sum() < 2 or counts[~finite].any():
+            result[index] = np.nan
+            continue
+        ranks = [ranking.weighted_ranks(counts) for ranking in rankings]
+        result[index] = _pearson(ranks[0], ranks[1], counts)
+    return result
+
+
+def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Floats, Floats]:
+    """Correlate each subject's dissimilarities with the mean over all subjects, and over the others.
+
+    Parameters
+    ----------
+    dissimilarities : array-like, shape (n_subjects, n_pairs)
+        At least two subjects; without NaN.
+    compat : bool
+        Average dissimilarities, as published ceilings do, rather than their ranks. Only the mean of ranks gives an
+        upper bound of the mean Spearman correlation that no model can exceed.
+
+    Returns
+    -------
+    upper, lower : ndarray, shape (n_subjects,)
+        Spearman correlations with the mean over all subjects and with the mean over the others; in [-1, 1], NaN for
+        subjects with constant dissimilarities.
+
+    References
+    ----------
+    Nili et al. (2014), doi:10.1371/journal.pcbi.1003553, section on the noise ceiling.
+    """
+    values = np.asarray(dissimilarities, dtype=np.float64)
+    if values.ndim != 2 or len(values) < 2:
+        raise ValueError(f"Expected dissimilarities of at least two subjects, shape (n, pairs); got {values.shape}.")
+    ranks = np.stack([Ranking.of(row).ranks() for row in values])
+    averaged = values if compat else ranks
+    of_all = Ranking.of(averaged.mean(axis=0)).ranks()
+    upper = np.array([_pearson(row, of_all) for row in ranks])
+    subjects = np.arange(len(values))
+    of_others = (Ranking.of(averaged[subjects != subject].mean(axis=0)).ranks() for subject in subjects)
+    lower = np.array([_pearson(row, others) for row, others in zip(ranks, of_others, strict=True)])
+    return upper, lower
+
+
+def _two_triangles(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
+    x, y = upper_triangle(first), upper_triangle(second)
+    if x.shape != y.shape:
+        raise ValueError(f"Dissimilarities of {len(np.asarray(first))} and {len(np.asarray(second))} stimuli differ.")
+    return x, y
+
+
+def _pearson(x: Floats, y: Floats, counts: Floats | None = None) -> float:
+    """Correlate ranks, each counted several times; NaN if either is constant."""
+    if counts is None:
+        x = x - x.mean()
+        y = y - y.mean()
+        products = (x @ y, x @ x, y @ y)
+    else:
+        total = counts.sum()
+        x = x - (counts @ x) / total
+        y = y - (counts @ y) / total
+        weighted = counts * x
+        products = (weighted @ y, weighted @ x, (counts * y) @ y)
+    xy, xx, yy = (float(product) for product in products)
+    if not (xx > 0 and yy > 0):
+        return float("nan")
+    return float(np.clip(xy / np.sqrt(xx) / np.sqrt(yy), -1.0, 1.0))

@@ -1,0 +1,1 @@
+"""Describe neurons one by one: tuning, and distributions of what tuning gives."""

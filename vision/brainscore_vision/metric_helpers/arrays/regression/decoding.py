@@ -1,0 +1,227 @@
+"""Decode classes from responses in many time bins, and find when a decoder reaches a given accuracy.
+
+A linear decoder has the probabilities ``softmax(W^T z + b)`` of the standardised responses ``z`` and minimises
+
+    ``mean cross-entropy + penalty / 2 (||W||^2 + ||b||^2)``
+
+`decoded_probabilities` finds the minimum, which is unique; `briefly_decoded_probabilities` takes a given number of
+stochastic steps towards it, as the published solution times do. Both treat all time bins of a call together.
+
+References
+----------
+Kar, Kubilius, Schmidt, Issa & DiCarlo (2019), Evidence that recurrent circuits are critical to the ventral stream's
+execution of core object recognition behavior, doi:10.1038/s41593-019-0392-5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays.regression._adam import Adam
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+__all__ = ["PENALTY", "briefly_decoded_probabilities", "decoded_probabilities", "solution_times"]
+
+PENALTY = 0.463
+"""1 / (C n) of a support vector machine with C = 1e-3 and n = 2160 images."""
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.intp]
+
+_RATE, _EPOCHS, _BATCH, _TOLERANCE = 1e-4, 40, 64, 1e-4  # of the published training
+_TRUNCATED_NORMAL_STD = 0.8796256610342398  # of a standard normal cut off at 2
+
+
+def decoded_probabilities(
+    train: ArrayLike, labels: ArrayLike, test: ArrayLike, n_classes: int, penalty: float = PENALTY
+) -> Floats:
+    """Fit a decoder to the training stimuli of every time bin and apply it to the test stimuli.
+
+    Parameters
+    ----------
+    train : array-like, shape (n_bins, n_train, n_neuroids)
+        Responses, finite; standardised per neuroid and bin, by the training stimuli.
+    labels : array-like of int, shape (n_train,)
+        Class of each training stimulus, from 0.
+    test : array-like, shape (n_bins, n_test, n_neuroids)
+    n_classes : int
+    penalty : float
+        Larger than zero.
+
+    Returns
+    -------
+    ndarray, shape (n_bins, n_test, n_classes)
+        Probabilities at the minimum, to about 1e-7.
+    """
+    from scipy.optimize import minimize  # scipy is loaded by those who use it
+
+    x, z = _standardized(train, test)
+    features, applied = _compressed(x, z)
+    truth = np.eye(n_classes)[np.asarray(labels)]
+    shape = (len(features), features.shape[2], n_classes)
+    n_train = features.shape[1]
+    transposed = np.ascontiguousarray(features.transpose(0, 2, 1))
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(shape)
+        logits = features @ weights
+        logits -= logits.max(axis=2, keepdims=True)
+        probabilities = np.exp(logits)
+        total = probabilities.sum(axis=2, keepdims=True)
+        entropy = (np.log(total).sum() - np.einsum("tik,ik->", logits, truth)) / n_train
+        probabilities /= total
+        probabilities -= truth
+        gradient = transposed @ probabilities / n_train + penalty * weights
+        return entropy + 0.5 * penalty * float(flat @ flat), gradient.ravel()
+
+    # The bins do not depend on each other: the minimum of the sum is that of each.
+    result = minimize(
+        objective,
+        np.zeros(int(np.prod(shape))),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 10_000, "maxfun": 100_000, "gtol": 1e-9, "ftol": 0.0, "maxcor": 20},
+    )
+    return _softmax(applied @ result.x.reshape(shape))
+
+
+def briefly_decoded_probabilities(
+    train: ArrayLike, labels: ArrayLike, test: ArrayLike, n_classes: int, penalty: float = PENALTY, seed: int = 0
+) -> Floats:
+    """Train a decoder for a short while, as published, and apply it to the test stimuli.
+
+    From random weights, 40 passes over the training stimuli in batches of 64, by Adam with a step size of 1e-4; a bin
+    is left as it is once the cross-entropy of the last batch of a pass is below 1e-4.
+
+    Parameters
+    ----------
+    train, labels, test, n_classes, penalty
+        As for `decoded_probabilities`.
+    seed : int
+        Of the first weights: normal, cut off at two standard deviations, variance 1 / n_neuroids, the same in every
+        bin. Offsets start at 1. The order of stimuli is the published one, the same in every bin.
+
+    Returns
+    -------
+    ndarray, shape (n_bins, n_test, n_classes)
+    """
+    x, z = _standardized(train, test)
+    targets = np.eye(n_classes)[np.asarray(labels)]
+    n_bins, n_train, n_neuroids = x.shape
+    weights, offsets = _first_decoder(n_neuroids, n_classes, seed)
+    state = [np.repeat(weights[None], n_bins, axis=0), np.repeat(offsets[None], n_bins, axis=0)]
+    final = [part.copy() for part in state]
+    going = np.arange(n_bins)
+    adam = Adam(state)
+    shuffled = np.random.RandomState(0)  # the published order of stimuli
+    for _ in range(_EPOCHS):
+        order = np.arange(n_train)
+        shuffled.shuffle(order)
+        for start in range(0, n_train, _BATCH):
+            batch = order[start : start + _BATCH]
+            inputs = x[going][:, batch] if len(going) < n_bins else x[:, batch]
+            probabilities = _softmax(inputs @ state[0] + state[1][:, None])
+            hit = np.einsum("tik,ik->ti", probabilities, targets[batch])
+            slopes = (probabilities - targets[batch]) / len(batch)
+            gradients = [
+                inputs.transpose(0, 2, 1) @ slopes + penalty * state[0],
+                slopes.sum(axis=1) + penalty * state[1],
+            ]
+            adam.step(state, gradients, _RATE)
+        with np.errstate(divide="ignore"):  # a probability of 0 has an infinite entropy
+            done = -np.log(hit).mean(axis=1) < _TOLERANCE
+        for whole, part in zip(final, state, strict=True):
+            whole[going] = part
+        if done.any():
+            going, state = going[~done], [part[~done] for part in state]
+            adam.keep(~done)
+        if not len(going):
+            break
+    return _softmax(z @ final[0] + final[1][:, None])
+
+
+def solution_times(accuracy: ArrayLike, times: ArrayLike, threshold: ArrayLike) -> Floats:
+    """Find when each image's accuracy first reaches its threshold, by linear interpolation between time bins.
+
+    ``t = t_a + (threshold - a_a) / (a_b - a_a) (t_b - t_a)``, where ``b`` is the first bin at or above the threshold
+    and ``a`` the best of the bins before.
+
+    Parameters
+    ----------
+    accuracy : array-like, shape (n_bins, n_images)
+        NaN counts as below any threshold.
+    times : array-like, shape (n_bins,)
+        Increasing, ms.
+    threshold : array-like, shape (n_images,)
+        In units of `accuracy`.
+
+    Returns
+    -------
+    ndarray, shape (n_images,)
+        ms; the time of the first bin for images that reach the threshold there; NaN for those that never do.
+
+    Examples
+    --------
+    >>> solution_times([[0.0, 2.0, 0.0], [1.0, 2.0, 0.5]], [70, 80], [0.5, 1.0, 1.0])
+    array([75., 70., nan])
+    """
+    values, goal, when = (np.asarray(part, dtype=np.float64) for part in (accuracy, threshold, times))
+    reached = values >= goal
+    first = reached.argmax(axis=0)
+    before = (np.arange(len(values))[:, None] < first) & (values < goal)
+    candidates = np.where(before, values, -np.inf)
+    best = candidates.argmax(axis=0)
+    columns = np.arange(values.shape[1])
+    low, high = candidates[best, columns], values[first, columns]
+    with np.errstate(invalid="ignore"):  # without a bin before, replaced below
+        between = when[best] + (goal - low) / (high - low) * (when[first] - when[best])
+    result = np.where(np.isfinite(low), between, when[first])
+    solved: Floats = np.where(reached.any(axis=0), result, np.nan)
+    return solved
+
+
+def _standardized(train: ArrayLike, test: ArrayLike) -> tuple[Floats, Floats]:
+    """Centre and scale both by the training stimuli; neuroids that are constant there are only centred."""
+    x, z = np.asarray(train, dtype=np.float64), np.asarray(test, dtype=np.float64)
+    mean = x.mean(axis=1, keepdims=True)
+    x = x - mean
+    deviation = np.sqrt(np.einsum("tip,tip->tp", x, x) / x.shape[1])[:, None]
+    # What rounding leaves of a constant is no signal.
+    scale: Floats = np.where(deviation > 1e-13 * np.abs(mean), deviation, 1.0)
+    x /= scale
+    applied: Floats = (z - mean) / scale
+    return np.asarray(x, dtype=np.float64), applied
+
+
+def _compressed(x: Floats, z: Floats) -> tuple[Floats, Floats]:
+    """Features for training and test with the same inner products as (z, 1), not many more than stimuli.
+
+    The penalised objective depends on inner products alone. Where neuroids outnumber stimuli, the rows of a Cholesky
+    factor of the Gram matrix are such features.
+    """
+    n_bins, n_train, n_neuroids = x.shape
+    if n_neuroids <= 2 * n_train:
+        ones = [np.ones((n_bins, part.shape[1], 1)) for part in (x, z)]
+        return np.concatenate([x, ones[0]], axis=2), np.concatenate([z, ones[1]], axis=2)
+    gram = x @ x.transpose(0, 2, 1) + 1.0
+    diagonal = np.einsum("tii->ti", gram)
+    diagonal += 1e-10 * diagonal.mean(axis=1, keepdims=True)  # equal stimuli make it singular
+    factor: Floats = np.asarray(np.linalg.cholesky(gram), dtype=np.float64)
+    applied = np.asarray(np.linalg.solve(factor, x @ z.transpose(0, 2, 1) + 1.0), dtype=np.float64)
+    return factor, applied.transpose(0, 2, 1)
+
+
+def _first_decoder(n_neuroids: int, n_classes: int, seed: int) -> tuple[Floats, Floats]:
+    rng = generator(seed, "decoder", "start")
+    draws = rng.standard_normal((n_neuroids, n_classes))
+    while (outside := np.abs(draws) > 2).any():
+        draws[outside] = rng.standard_normal(int(outside.sum()))
+    draws /= _TRUNCATED_NORMAL_STD * np.sqrt(n_neuroids)
+    return draws, np.ones(n_classes)
+
+
+def _softmax(logits: Floats) -> Floats:
+    values: Floats = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    values /= values.sum(axis=-1, keepdims=True)
+    return values

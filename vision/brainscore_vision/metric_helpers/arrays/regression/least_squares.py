@@ -1,0 +1,262 @@
+"""Compute ordinary least squares for many cross-validation splits from one factorisation.
+
+The numbers are those of scikit-learn's ``LinearRegression``: with an intercept, and of smallest norm where several
+solutions fit equally well. Factorisations of Gram matrices give them for a fraction of the work of a singular value
+decomposition, but with the square of its condition number; so each one is checked, and where it is not well
+conditioned another way is taken:
+
+1. the fit of all stimuli, and deletion of those left out (see `_smoother`);
+2. a factorisation for each split, over features, or over stimuli where features outnumber those that train;
+3. a singular value decomposition for each split. Where features outnumber stimuli they are first rotated into as many
+   columns as there are stimuli (a QR decomposition, block by block), which changes neither norms nor predictions.
+
+References
+----------
+Golub & Van Loan (2013), Matrix Computations, sections 5.3 and 5.5: conditioning, and solutions of smallest norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
+from brainscore_vision.metric_helpers.arrays.regression._smoother import (
+    DeletionFits,
+    DualMap,
+    ProjectionFits,
+    Split,
+    SplitFits,
+    as_splits,
+    centred,
+    factorise,
+    lifted_inverse_factor,
+    recentred,
+    solve_factorised,
+)
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
+from brainscore_vision.metric_helpers.arrays.regression.ridge import deletion_from_gram
+
+__all__ = ["least_squares_fit", "least_squares_predict_splits", "least_squares_split_fits"]
+
+Floats = NDArray[np.float64]
+
+MEMORY_BYTES = 2**30  # features that are linearly dependent stay as they are, to be decomposed, up to this size
+
+
+def least_squares_fit(
+    source: ArrayLike | ColumnBlocks, target: ArrayLike, *, backend: str | Backend | None = None
+) -> LinearMap | DualMap:
+    """Minimise ``||target - source W - b||^2``, and of all solutions ``||W||``.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+    target : array-like, shape (n_stimuli, n_neuroids)
+    backend : str, Backend or None
+        Where to compute; see `resolve`.
+
+    Returns
+    -------
+    LinearMap, or DualMap where features outnumber stimuli
+    """
+    blocks = ColumnBlocks.of(source)
+    n, p = blocks.shape
+    y, y_mean = centred(target)
+    if p > n:
+        lifted = lifted_inverse_factor(centred_gram(blocks, backend=backend), 0.0, resolve(backend), **_CHECKED)
+        if lifted is not None:
+            return DualMap(source=source, dual=lifted[0].T @ (lifted[0] @ y), target_mean=y_mean)
+        if 8 * n * p > MEMORY_BYTES:
+            # With X = F Q^T, the coefficients are X^T d for the d that F gives.
+            inverse = _pseudo_inverse(_rotated(blocks), p)
+            return DualMap(source=source, dual=inverse.T @ (inverse @ y), target_mean=y_mean)
+    x, x_mean = centred(blocks.to_array())
+    solve = _normal_equations(x, x_mean) if p < n - 1 else None
+    coefficients = solve(x.T @ y) if solve else _pseudo_inverse(x, max(n, p)) @ y
+    return LinearMap(coefficients=coefficients, source_mean=x_mean, target_mean=y_mean)
+
+
+def least_squares_predict_splits(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike,
+    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    backend: str | Backend | None = None,
+) -> list[Floats]:
+    """Predict held-out responses by ordinary least squares, for every split.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+        Predictors, finite.
+    target : array-like, shape (n_stimuli, n_neuroids)
+        Responses to the same stimuli in the same order, finite.
+    splits : sequence of (train, test)
+        Indices of stimuli. Stimuli in neither are left out; those that repeat in train count as often.
+    backend : str, Backend or None
+        Where to compute; see `resolve`.
+
+    Returns
+    -------
+    list of ndarray, shape (n_test, n_neuroids)
+        Predictions for the test stimuli of each split, in the order of its test indices.
+
+    Raises
+    ------
+    ValueError
+        If a training set is empty.
+    """
+    return least_squares_split_fits(source, splits, backend=backend).predict(target)
+
+
+def least_squares_split_fits(
+    source: ArrayLike | ColumnBlocks,
+    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    backend: str | Backend | None = None,
+) -> SplitFits:
+    """Do the part of `least_squares_predict_splits` that needs no target, so that targets can follow block by block.
+
+    Parameters
+    ----------
+    source, splits, backend
+        As for `least_squares_predict_splits`.
+
+    Returns
+    -------
+    SplitFits
+        Whose ``predict(target)`` takes any block of the neuroids.
+    """
+    blocks = ColumnBlocks.of(source)
+    n, p = blocks.shape
+    pairs = as_splits(splits, n)
+    by_deletion = all(split.by_deletion for split in pairs)
+    used = resolve(backend)
+    if p > n:
+        gram = centred_gram(blocks, backend=used)
+        fits = deletion_from_gram(gram, pairs, 0.0, used, spare=True) if by_deletion else None
+        return fits or ProjectionFits(pairs, _from_gram(used.numpy(gram), pairs, blocks))
+    x, level = centred(blocks.to_array())
+    # A fit of all stimuli leads to those of the parts only if these have a unique solution too.
+    smallest = min(len(split.train) for split in pairs)
+    fits = _deletion_from_features(x, level, pairs) if by_deletion and p < smallest - 1 else None
+    return fits or ProjectionFits(pairs, [_projection(x[split.train], x[split.test], level) for split in pairs])
+
+
+def _deletion_from_features(x: Floats, level: Floats, splits: Sequence[Split]) -> DeletionFits | None:
+    solve = _normal_equations(x, level)
+    if solve is None:
+        return None
+    n = len(x)
+    factors = []
+    for split in splits:
+        rows = x[split.left_out]
+        block = -(rows @ solve(np.ascontiguousarray(rows.T))) - 1.0 / n
+        block.flat[:: len(block) + 1] += 1.0
+        factor = factorise(0.5 * (block + block.T), well_conditioned=True)
+        if factor is None:
+            return None
+        factors.append(factor)
+    return DeletionFits(splits, factors, lambda y: y - x @ solve(x.T @ y))
+
+
+def _from_gram(gram: Floats, splits: Sequence[Split], source: ColumnBlocks) -> list[Floats]:
+    """Make each split's projection from the Gram matrix, or by rotation if that is not well conditioned."""
+    rotated: Floats | None = None
+    projections = []
+    for split in splits:
+        within, over = recentred(gram, split.train, split.test)
+        projection = _interpolation(within, over)
+        if projection is None:
+            rotated = _rotated(source) if rotated is None else rotated
+            projection = _by_singular_values(rotated[split.train], rotated[split.test], source.shape[1])
+        projections.append(projection)
+    return projections
+
+
+def _projection(train: Floats, test: Floats, level: Floats) -> Floats:
+    """Make the projection of one split from its features, by whichever factorisation is well conditioned."""
+    x, mean = centred(train)
+    over = test - mean
+    n, p = x.shape
+    projection = None
+    if p >= n - 1:
+        projection = _interpolation(x @ x.T, over @ x.T)
+    else:
+        solve = _normal_equations(x, level)
+        projection = (x @ solve(np.ascontiguousarray(over.T))).T if solve else None
+    return _by_singular_values(train, test, p) if projection is None else projection
+
+
+def _interpolation(within: Floats, over: Floats) -> Floats | None:
+    """Fit linearly independent stimuli exactly: ``K_test,train K_train^-1`` but for the constant direction."""
+    from scipy.linalg.blas import dtrmm  # scipy is loaded by those who use it
+
+    lifted = lifted_inverse_factor(np.ascontiguousarray(within), 0.0, resolve("numpy"), well_conditioned=True)
+    if lifted is None:
+        return None
+    inverse = lifted[0]
+    return np.asarray(dtrmm(1.0, inverse, dtrmm(1.0, inverse, over.T, lower=1), lower=1, trans_a=1)).T
+
+
+def _normal_equations(x: Floats, level: Floats) -> Callable[[Floats], Floats] | None:
+    """Return the solver of ``(X^T X) w = v``; None if it is not well conditioned.
+
+    Features are scaled to unit length for it, which least squares without a penalty does not notice; those that are
+    constant get the coefficient zero.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n_stimuli, n_features)
+        Centred.
+    level : ndarray, shape (n_features,)
+        What the features were centred by, which tells rounding from variation.
+    """
+    gram = x.T @ x
+    size = np.sqrt(gram.diagonal())
+    varies = size > ROUNDING * np.sqrt(len(x)) * np.abs(level)
+    scale = np.divide(1.0, size, out=np.zeros_like(size), where=varies)
+    gram *= scale
+    gram *= scale[:, None]
+    gram.flat[:: len(gram) + 1] = 1.0
+    factor = factorise(gram, well_conditioned=True)
+    if factor is None:
+        return None
+    return lambda values: scale[:, None] * solve_factorised(factor, scale[:, None] * values)
+
+
+def _by_singular_values(train: Floats, test: Floats, n_features: int) -> Floats:
+    x, mean = centred(train)
+    projection: Floats = (test - mean) @ _pseudo_inverse(x, max(len(x), n_features))
+    return projection
+
+
+def _pseudo_inverse(x: Floats, longest: int) -> Floats:
+    """Invert over the directions whose singular value is not rounding: above `longest` x epsilon of the largest."""
+    left, sizes, right = np.linalg.svd(x, full_matrices=False)
+    kept = sizes > longest * np.finfo(np.float64).eps * sizes.max(initial=0.0)
+    inverse: Floats = (right[kept].T / sizes[kept]) @ left[:, kept].T
+    return inverse
+
+
+def _rotated(source: ColumnBlocks) -> Floats:
+    """Return F of shape (n, n) with ``X = F Q^T`` for the centred X and some Q with orthonormal columns."""
+    n, p = source.shape
+    parts, seen, width = [], 0, 0
+    for block in source.centred():
+        parts.append(block)
+        seen, width = seen + block.shape[1], width + block.shape[1]
+        if width >= 2 * n or seen == p:  # what there is so far is decomposed again: seldom is less work
+            parts = [np.asarray(np.linalg.qr(np.hstack(parts).T, mode="r")).T]
+            width = parts[0].shape[1]
+    return parts[0]
+
+
+_CHECKED: dict[str, Any] = {"well_conditioned": True}

@@ -1,0 +1,300 @@
+"""Compute partial least squares regression for many cross-validation splits at once.
+
+The numbers are those of scikit-learn's ``PLSRegression(scale=False, algorithm='nipals')``: the same start vector, the
+same stop rule and so the same number of power iterations for every component. What makes it fast:
+
+- With ``S = X^T Y`` the power iteration that looks for a weight vector runs on ``S^T S``, over neuroids, or on
+  ``S S^T``, over features, whichever is smaller; neither ``X`` nor ``Y`` is deflated (see `_pls_components`).
+- All splits advance together, so that products with ``X`` are matrix products, shared by the splits, and held-out
+  scores come out of the same product as training scores.
+- Where features are many, ``X`` is replaced by a factor of its Gram matrix ``X X^T``: PLS depends on the features only
+  through the inner products of stimuli. Neuroids, where they are many, likewise.
+
+The stop rule ends a power iteration well before it has converged (a squared change of the weight vector below 1e-6), so
+that its result depends a little on where it starts: at the covariance of the first neuroid with the features. Therefore
+scores depend, around the third to fifth digit, on which neuroid comes first; those of scikit-learn do so exactly alike.
+
+References
+----------
+Wegelin (2000), A survey of partial least squares methods, with emphasis on the two-block case, section 4.1.
+Dayal & MacGregor (1997), Improved PLS algorithms, doi:10.1002/(SICI)1099-128X(199701)11:1<73::AID-CEM435>3.0.CO;2-#.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, as_matrix
+from brainscore_vision.metric_helpers.arrays.regression._pls_components import FIRST, Components, find_components
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
+from brainscore_vision.metric_helpers.arrays.regression.smoothing import LinearSmoother
+
+__all__ = ["LinearMap", "pls_fit", "pls_predict_splits", "pls_smooth_splits"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Splits = Sequence[tuple[ArrayLike, ArrayLike]]
+
+COPY_BYTES = 512 * 2**20  # a matrix may be copied to float64 as a whole up to this size
+STATE_BYTES = 512 * 2**20  # what is kept for all splits that advance together may take this much memory
+# Nanoseconds, measured on one core: for a multiplication with addition in a large matrix product, for the same in a
+# product with a few columns, and for reading a number from memory. Only their ratios matter.
+DENSE, SKINNY, READ = 0.04, 0.09, 0.5
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """A fitted linear regression, ``prediction = (source - source_mean) @ coefficients + target_mean``.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape (n_features, n_neuroids)
+    source_mean : ndarray, shape (n_features,)
+    target_mean : ndarray, shape (n_neuroids,)
+    """
+
+    coefficients: Floats
+    source_mean: Floats
+    target_mean: Floats
+
+    def predict(self, source: ArrayLike | ColumnBlocks) -> Floats:
+        """Apply the map to `source`, shape (n_stimuli, n_features); returns shape (n_stimuli, n_neuroids)."""
+        blocks = ColumnBlocks.of(source)
+        prediction = np.tile(self.target_mean, (len(blocks), 1))
+        first = 0
+        for block in blocks:
+            here = slice(first, first + block.shape[1])
+            prediction += (block.astype(np.float64, copy=False) - self.source_mean[here]) @ self.coefficients[here]
+            first = here.stop
+        return prediction
+
+
+def pls_predict_splits(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike,
+    splits: Splits,
+    n_components: int = 25,
+    *,
+    backend: str | Backend | None = None,
+) -> list[Floats]:
+    """Predict held-out responses by PLS regression, for every split.
+
+    Parameters
+    ----------
+    source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
+        Predictors, finite. Large ones are read block by block, in one pass.
+    target : array-like, shape (n_stimuli, n_neuroids)
+        Responses to the same stimuli in the same order, finite. For very many neuroids see `pls_smooth_splits`.
+    splits : sequence of (train, test)
+        Indices of stimuli.
+    n_components : int
+        Number of latent components; at most the number of features and of training stimuli.
+    backend : str or None
+        What computes: ``'numpy'``, ``'torch'``, ``'torch:cuda'``, ...; None for the setting, see `resolve`.
+
+    Returns
+    -------
+    list of ndarray, shape (n_test, n_neuroids)
+        Predictions for the test stimuli of each split, in the order of its test indices.
+
+    Raises
+    ------
+    ValueError
+        If `n_components` is not between 1 and min(n_train, n_features).
+    """
+    y = as_matrix(target)
+    if _compressed(y.shape, len(y)):
+        smoothers = pls_smooth_splits(source, y, splits, n_components, backend=backend)
+        return [smoother.predict(y) for smoother in smoothers]
+    pairs, sources = _pairs(source, splits, n_components)
+    if _repeats(pairs):
+        # Stimuli that count more than once, as in a bootstrap, do not fit the scheme of one row for each.
+        return [
+            pls_predict_splits(rows, values, [split], n_components, backend=backend)[0]
+            for rows, values, split, _ in _each_alone(sources, y, pairs)
+        ]
+    centred, offset = _centred(y)
+    predictions: list[Floats] = []
+    for group, found in _components(sources, centred, pairs, n_components, resolve(backend)):
+        for (train, test), scores, loadings in zip(group, found.scores, found.loadings, strict=True):
+            predictions.append(scores[:, test].T @ loadings + (centred[train].mean(axis=0) + offset))
+    return predictions
+
+
+def pls_smooth_splits(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike | ColumnBlocks,
+    splits: Splits,
+    n_components: int = 25,
+    *,
+    backend: str | Backend | None = None,
+) -> list[LinearSmoother]:
+    """Find what predicts held-out responses by PLS regression, for targets of any width.
+
+    Parameters
+    ----------
+    source, splits, n_components, backend
+        As for `pls_predict_splits`.
+    target : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_neuroids)
+        Responses. Where there are more neuroids than stimuli they are read block by block, in one pass.
+
+    Returns
+    -------
+    list of LinearSmoother
+        ``smoother.predict(target)`` is what `pls_predict_splits` returns for the split; it takes any columns of the
+        target.
+    """
+    pairs, sources = _pairs(source, splits, n_components)
+    targets = ColumnBlocks.of(target)
+    if _repeats(pairs):
+        smoothers = []
+        for rows, values, split, positions in _each_alone(sources, targets, pairs):
+            (alone,) = pls_smooth_splits(rows, values, [split], n_components, backend=backend)
+            right = np.zeros((len(targets), alone.right.shape[1]))
+            np.add.at(right, positions, alone.right)
+            smoothers.append(LinearSmoother(alone.left, right))
+        return smoothers
+    used = resolve(backend)
+    if _compressed(targets.shape, len(targets)):
+        y = used.numpy(gram_factor(centred_gram(targets, backend=used), backend=used))
+        first = _centred(targets.columns(np.arange(FIRST)))[0]
+    else:
+        y, first = _centred(targets.to_array())[0], None
+    smoothers = []
+    for group, found in _components(sources, y, pairs, n_components, used, first):
+        for (train, test), scores, active, sizes in zip(group, found.scores, found.active, found.sizes, strict=True):
+            # The mean over training stimuli is the part of the intercept.
+            mean = np.zeros((len(targets), 1))
+            mean[train] = 1.0 / len(train)
+            smoothers.append(
+                LinearSmoother(
+                    left=np.column_stack([scores[:, test].T, np.ones(len(test))]),
+                    right=np.concatenate([active.T / sizes, mean], axis=1),
+                )
+            )
+    return smoothers
+
+
+def pls_fit(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike,
+    n_components: int = 25,
+    *,
+    backend: str | Backend | None = None,
+) -> LinearMap:
+    """Fit one PLS regression on all stimuli.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+        Copied as a whole, in float64; coefficients have as many rows as there are features.
+    target : array-like, shape (n_stimuli, n_neuroids)
+    n_components : int
+    backend : str or None
+        As for `pls_predict_splits`.
+
+    Returns
+    -------
+    LinearMap
+
+    Raises
+    ------
+    ValueError
+        If `n_components` is not between 1 and min(n_stimuli, n_features).
+    """
+    x, source_mean = _centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
+    y, target_mean = _centred(target)
+    _check_components(n_components, *x.shape)
+    used = resolve(backend)
+    trains = [np.arange(len(x), dtype=np.intp)]
+    found = find_components(used.asarray(x), used.asarray(y), trains, n_components, backend=used)
+    # scores = X weights inverse(mixing): the rotations of Wegelin (2000), with a triangular system of k x k.
+    rotations = np.linalg.solve(found.mixing[0].T, found.weights[0])
+    return LinearMap(rotations.T @ found.loadings[0], source_mean, target_mean)
+
+
+def _components(
+    source: ColumnBlocks,
+    y: Floats,
+    pairs: Sequence[tuple[Indices, Indices]],
+    n_components: int,
+    backend: Backend,
+    first: Floats | None = None,
+) -> Iterator[tuple[Sequence[tuple[Indices, Indices]], Components]]:
+    """Find components for as many splits at a time as fit into memory; yields them with their splits."""
+    targets = backend.asarray(y)
+    starts = None if first is None else backend.asarray(first)
+    if _gram_pays(source.shape, y.shape[1], len(pairs), n_components):
+        x = gram_factor(centred_gram(source, backend=backend), backend=backend)
+    else:
+        values = source.to_array()
+        values -= values.mean(axis=0)
+        x = backend.asarray(values)
+    own, other = sorted((x.shape[1], y.shape[1]))
+    together = max(1, STATE_BYTES // (8 * own * (own + other)))
+    for begin in range(0, len(pairs), together):
+        group = pairs[begin : begin + together]
+        trains = [train for train, _ in group]
+        yield group, find_components(x, targets, trains, n_components, backend=backend, first=starts)
+
+
+def _gram_pays(shape: tuple[int, int], n_targets: int, n_splits: int, n_components: int) -> bool:
+    """Whether to compute X X^T and work on n columns rather than on p."""
+    n, p = shape
+    if p <= n:
+        return False
+    if 8 * n * p > COPY_BYTES:
+        return True
+    products = 2 * DENSE * n * n_targets + 2 * n_components * n * max(SKINNY * n_splits, READ)
+    covariances = n_splits * n_targets * (2 * DENSE * min(p, n_targets) + 2 * READ * n_components)
+    return DENSE * (n * n * p / 2 + n**3 / 3) < (products + covariances) * (p - n)
+
+
+def _compressed(shape: tuple[int, int], n_stimuli: int) -> bool:
+    """Whether a target is so wide that inner products of stimuli replace it."""
+    return shape[1] > n_stimuli and shape[1] > FIRST
+
+
+def _pairs(
+    source: ArrayLike | ColumnBlocks, splits: Splits, n_components: int
+) -> tuple[list[tuple[Indices, Indices]], ColumnBlocks]:
+    blocks = ColumnBlocks.of(source)
+    pairs = [(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp)) for train, test in splits]
+    for train, _ in pairs:
+        _check_components(n_components, len(train), blocks.shape[1])
+    return pairs, blocks
+
+
+def _repeats(pairs: Sequence[tuple[Indices, Indices]]) -> bool:
+    return any(len(train) and int(np.bincount(train).max()) > 1 for train, _ in pairs)
+
+
+def _each_alone(source: ColumnBlocks, target: Any, pairs: Sequence[tuple[Indices, Indices]]) -> Iterator[Any]:
+    """Yield source, target and positions of each split by itself, with a row for every time a stimulus counts."""
+    for train, test in pairs:
+        rows = np.concatenate([train, test])
+        split = np.arange(len(train)), np.arange(len(train), len(rows))
+        values = target.rows(rows) if isinstance(target, ColumnBlocks) else target[rows]
+        yield source.rows(rows), values, split, rows
+
+
+def _centred(values: ArrayLike) -> tuple[Floats, Floats]:
+    result = np.array(as_matrix(values), dtype=np.float64)
+    mean = result.mean(axis=0)
+    result -= mean
+    return result, mean
+
+
+def _check_components(n_components: int, n_train: int, n_features: int) -> None:
+    if not 1 <= n_components <= min(n_train, n_features):
+        raise ValueError(
+            f"PLS with {n_components} components needs at least as many training stimuli and features, but there are "
+            f"{n_train} training stimuli and {n_features} features. Use fewer components, for instance "
+            f"load_metric('pls', regression_kwargs={{'n_components': {min(n_train, n_features)}}})."
+        )

@@ -1,0 +1,264 @@
+"""Compute ridge regression for many cross-validation splits from one factorisation.
+
+Ridge regression with an unpenalised intercept is a linear smoother; `_smoother` says how one factorisation, over
+features or over stimuli where features outnumber them, gives the predictions of all splits. (For one penalty this is
+some ten times less work than an eigendecomposition; `ridge_cv` is for many.)
+
+References
+----------
+Hoerl & Kennard (1970), Ridge regression, doi:10.1080/00401706.1970.10488634.
+Saunders, Gammerman & Vovk (1998), Ridge regression learning algorithm in dual variables (ICML).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.regression._smoother import (
+    DeletionFits,
+    DualMap,
+    ProjectionFits,
+    Split,
+    SplitFits,
+    as_splits,
+    centred,
+    factorise,
+    lifted_inverse_factor,
+    recentred,
+    solve_factorised,
+)
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
+
+__all__ = ["ridge_fit", "ridge_predict_splits", "ridge_split_fits"]
+
+Floats = NDArray[np.float64]
+
+
+def ridge_fit(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike,
+    alpha: float = 1.0,
+    *,
+    backend: str | Backend | None = None,
+) -> LinearMap | DualMap:
+    """Minimise ``||target - source W - b||^2 + alpha ||W||^2``.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+    target : array-like, shape (n_stimuli, n_neuroids)
+    alpha : float
+        Penalty, larger than zero, in squared units of `source`.
+    backend : str, Backend or None
+        Where to compute; see `resolve`.
+
+    Returns
+    -------
+    LinearMap, or DualMap where features outnumber stimuli
+
+    Raises
+    ------
+    ValueError
+        If `alpha` is not larger than zero.
+    """
+    check_alpha(alpha)
+    blocks = ColumnBlocks.of(source)
+    n, p = blocks.shape
+    y, y_mean = centred(target)
+    if p > n:
+        gram = resolve(backend).numpy(centred_gram(blocks, backend=backend))
+        gram.flat[:: n + 1] += alpha
+        return DualMap(source=source, dual=_solve_positive(gram, y), target_mean=y_mean)
+    x, x_mean = centred(blocks.to_array())
+    gram = x.T @ x
+    gram.flat[:: p + 1] += alpha
+    return LinearMap(coefficients=_solve_positive(gram, x.T @ y), source_mean=x_mean, target_mean=y_mean)
+
+
+def ridge_predict_splits(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike,
+    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    alpha: float = 1.0,
+    *,
+    backend: str | Backend | None = None,
+) -> list[Floats]:
+    """Predict held-out responses by ridge regression, for every split.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+        Predictors, finite.
+    target : array-like, shape (n_stimuli, n_neuroids)
+        Responses to the same stimuli in the same order, finite.
+    splits : sequence of (train, test)
+        Indices of stimuli. Stimuli in neither are left out; those that repeat in train count as often.
+    alpha : float
+        Penalty, larger than zero, in squared units of `source`.
+    backend : str, Backend or None
+        Where to compute; see `resolve`.
+
+    Returns
+    -------
+    list of ndarray, shape (n_test, n_neuroids)
+        Predictions for the test stimuli of each split, in the order of its test indices.
+
+    Raises
+    ------
+    ValueError
+        If `alpha` is not larger than zero or a training set is empty.
+    """
+    return ridge_split_fits(source, splits, alpha, backend=backend).predict(target)
+
+
+def ridge_split_fits(
+    source: ArrayLike | ColumnBlocks,
+    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    alpha: float = 1.0,
+    *,
+    backend: str | Backend | None = None,
+) -> SplitFits:
+    """Do the part of `ridge_predict_splits` that needs no target, so that targets can follow block by block.
+
+    Parameters
+    ----------
+    source, splits, alpha, backend
+        As for `ridge_predict_splits`.
+
+    Returns
+    -------
+    SplitFits
+        Whose ``predict(target)`` takes any block of the neuroids.
+    """
+    check_alpha(alpha)
+    blocks = ColumnBlocks.of(source)
+    n, p = blocks.shape
+    pairs = as_splits(splits, n)
+    by_deletion = all(split.by_deletion for split in pairs)
+    if p > n:
+        gram = centred_gram(blocks, backend=backend)
+        fits = deletion_from_gram(gram, pairs, alpha, resolve(backend), spare=False) if by_deletion else None
+        return fits or _own_from_gram(resolve(backend).numpy(gram), pairs, alpha)
+    x, _ = centred(blocks.to_array())
+    fits = _deletion_from_features(x, pairs, alpha) if by_deletion else None
+    return fits or _own_from_features(x, pairs, alpha)
+
+
+def deletion_from_gram(
+    gram: Any, splits: Sequence[Split], alpha: float, used: Backend, *, spare: bool
+) -> DeletionFits | None:
+    """Delete left-out stimuli from ridge regression on all, given the centred Gram matrix.
+
+    ``I - H = alpha (G + alpha I)^-1`` less its part along the constant, divided by alpha throughout: so that `alpha`
+    may be zero (the least-squares fit of smallest norm, if the stimuli are linearly independent).
+
+    Parameters
+    ----------
+    gram : array of the backend, shape (n, n)
+    splits : list of Split
+    alpha : float
+        Not negative.
+    used : Backend
+    spare : bool
+        Whether to insist on a well-conditioned matrix.
+
+    Returns
+    -------
+    DeletionFits or None
+        None if the matrix is not positive definite or not well conditioned; `gram` is as it was.
+    """
+    lifted = lifted_inverse_factor(gram + 0.0, alpha, used, well_conditioned=spare)
+    if lifted is None:
+        return None
+    inverse, constant = lifted
+    factors = []
+    for split in splits:
+        rows = inverse.T[split.left_out]
+        factor = factorise(rows @ rows.T - constant, well_conditioned=spare)
+        if factor is None:
+            return None
+        factors.append(factor)
+
+    def residual(y: Floats) -> Floats:
+        from scipy.linalg.blas import dtrmm  # scipy is loaded by those who use it
+
+        return np.asarray(dtrmm(1.0, inverse, dtrmm(1.0, inverse, y, lower=1), lower=1, trans_a=1, overwrite_b=1))
+
+    return DeletionFits(splits, factors, residual)
+
+
+def _own_from_gram(gram: Floats, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+    projections = []
+    for split in splits:
+        within, over = recentred(gram, split.train, split.test)
+        within.flat[:: len(within) + 1] += alpha
+        projections.append(_solve_positive(within, over.T).T)
+    return ProjectionFits(splits, projections)
+
+
+def _deletion_from_features(x: Floats, splits: Sequence[Split], alpha: float) -> DeletionFits | None:
+    """Delete left-out stimuli, by a factorisation of features x features."""
+    from scipy.linalg.blas import dtrsm  # scipy is loaded by those who use it
+
+    n, p = x.shape
+    gram = x.T @ x
+    gram.flat[:: p + 1] += alpha
+    factor = factorise(gram)
+    if factor is None:
+        return None
+    used = np.unique(np.concatenate([split.left_out for split in splits]))
+    whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T  # (n_used, p), C order
+    factors = []
+    for split in splits:
+        rows = whitened[np.searchsorted(used, split.left_out)]
+        block = rows @ rows.T
+        block += 1.0 / n
+        np.negative(block, out=block)
+        block.flat[:: len(block) + 1] += 1.0
+        block_factor = factorise(block)
+        if block_factor is None:
+            return None
+        factors.append(block_factor)
+    return DeletionFits(splits, factors, lambda y: y - x @ solve_factorised(factor, x.T @ y))
+
+
+def _own_from_features(x: Floats, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+    p = x.shape[1]
+    projections = []
+    for split in splits:
+        train, mean = centred(x[split.train])
+        test = x[split.test] - mean
+        if p > len(train):
+            gram, right = train @ train.T, train @ test.T
+            gram.flat[:: len(train) + 1] += alpha
+            projections.append(_solve_positive(gram, right).T)
+        else:
+            gram = train.T @ train
+            gram.flat[:: p + 1] += alpha
+            projections.append((train @ _solve_positive(gram, np.ascontiguousarray(test.T))).T)
+    return ProjectionFits(splits, projections)
+
+
+def _solve_positive(matrix: Floats, right: Floats) -> Floats:
+    """Solve a positive definite system; where rounding made it indefinite, without the directions at fault."""
+    factor = factorise(matrix.copy())
+    if factor is not None:
+        return solve_factorised(factor, right)
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > len(matrix) * np.finfo(np.float64).eps * values[-1]
+    vectors = vectors[:, kept]
+    solution: Floats = vectors @ ((vectors.T @ right) / values[kept, None])
+    return solution
+
+
+def check_alpha(alpha: float) -> None:
+    """Raise unless the penalty is larger than zero."""
+    if not alpha > 0:
+        raise ValueError(f"The ridge penalty alpha is {alpha!r}; it must be larger than zero.")

@@ -1,0 +1,320 @@
+"""Compute ridge regression with the penalty chosen by leave-one-out cross-validation, from one eigendecomposition.
+
+With ``X = U S V^T`` (centred) the residuals of ridge regression and the diagonal of ``I - H`` are
+
+    ``r(alpha) = y_rest + U diag(g) U^T y,   d(alpha) = d_rest + (U * U) g,   g = alpha / (S^2 + alpha)``
+
+where the rest is what no feature reaches, and ``r / d`` is the error for each stimulus had it been left out. The chosen
+alpha has the least mean square of these errors: over all neuroids together, as in scikit-learn's ``RidgeCV``, or for
+each neuroid (``alpha_per_target=True``).
+
+Residuals are not computed for every alpha: as functions of S^2 the many g lie in the span of few of them, up to
+rounding, which an interpolative decomposition finds. Where neuroids outnumber stimuli, the choice over all of them
+together needs only ``Y Y^T``. Targets are read in blocks.
+
+References
+----------
+Golub, Heath & Wahba (1979), Generalized cross-validation, doi:10.1080/00401706.1979.10489751.
+Rifkin & Lippert (2007), Notes on regularized least squares, MIT-CSAIL-TR-2007-025.
+Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the compression of low rank matrices, doi:10.1137/030602678.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.regression._smoother import DualMap, Split, as_splits, centred, recentred
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
+from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
+
+__all__ = ["check_alphas", "ridge_cv_fit", "ridge_cv_iterate", "ridge_cv_predict_splits"]
+
+Floats = NDArray[np.float64]
+
+BASIS_TOLERANCE = 1e-13  # of the span of the shrinkage factors
+UNRELIABLE = 1e-8  # below this part of the largest, eigenvalues of X^T X have eigenvectors that are too inexact
+NEGLIGIBLE = 1e-8  # squared singular values below this part of the smallest penalty are as good as zero
+WORK_BYTES = 16 * 2**20  # of the residuals for all penalties that are in memory at once
+
+
+def ridge_cv_fit(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike | ColumnBlocks,
+    alphas: ArrayLike,
+    *,
+    alpha_per_target: bool = False,
+    backend: str | Backend | None = None,
+) -> tuple[LinearMap | DualMap, Floats]:
+    """Fit ridge regression with the penalty that predicts each stimulus best from the others.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+    target : array-like or ColumnBlocks, shape (n_stimuli, n_neuroids)
+    alphas : array-like, shape (n_alphas,)
+        Penalties to choose from, larger than zero. Of several that are equally good, the first is chosen.
+    alpha_per_target : bool
+        Choose for each neuroid instead of for all of them together.
+    backend : str, Backend or None
+        Where to compute; see `resolve`.
+
+    Returns
+    -------
+    fitted : LinearMap, or DualMap where there are at least as many features as stimuli
+    alpha : ndarray, shape (n_neuroids,) or, for all together, (1,)
+
+    Raises
+    ------
+    ValueError
+        If there are no penalties or one is not larger than zero.
+    """
+    penalties = check_alphas(alphas)
+    blocks, responses = ColumnBlocks.of(source), ColumnBlocks.of(target)
+    n, p = blocks.shape
+    used = resolve(backend)
+    if p >= n:
+        decomposed = _from_gram(used.numpy(centred_gram(blocks, backend=used)), used)
+    else:
+        x, x_mean = centred(blocks.to_array())
+        decomposed = _from_features(x, float(penalties.min()), used)
+    alpha = decomposed.choose(responses, penalties, per_target=alpha_per_target)
+    shrunk, y_mean = decomposed.shrunk(responses, alpha)
+    if p >= n:
+        return DualMap(source=source, dual=decomposed.left @ shrunk, target_mean=y_mean), alpha
+    return LinearMap(coefficients=decomposed.right @ shrunk, source_mean=x_mean, target_mean=y_mean), alpha
+
+
+def ridge_cv_predict_splits(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike | ColumnBlocks,
+    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    alphas: ArrayLike,
+    *,
+    alpha_per_target: bool = False,
+    backend: str | Backend | None = None,
+) -> list[Floats]:
+    """Predict held-out responses for every split, with the penalty chosen inside each training set.
+
+    Parameters
+    ----------
+    source, target, alphas, alpha_per_target, backend
+        As for `ridge_cv_fit`.
+    splits : sequence of (train, test)
+        Indices of stimuli.
+
+    Returns
+    -------
+    list of ndarray, shape (n_test, n_neuroids)
+        Predictions for the test stimuli of each split, in the order of its test indices.
+
+    Raises
+    ------
+    ValueError
+        If there are no penalties, one is not larger than zero, or a training set is empty.
+    """
+    q = np.shape(target)[1] if not isinstance(target, ColumnBlocks) else target.shape[1]
+    predictions = [np.empty((len(np.asarray(test)), q)) for _, test in splits]
+    parts = ridge_cv_iterate(source, target, splits, alphas, alpha_per_target=alpha_per_target, backend=backend)
+    for index, columns, part in parts:
+        predictions[index][:, columns] = part
+    return predictions
+
+
+def ridge_cv_iterate(
+    source: ArrayLike | ColumnBlocks,
+    target: ArrayLike | ColumnBlocks,
+    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    alphas: ArrayLike,
+    *,
+    alpha_per_target: bool = False,
+    backend: str | Backend | None = None,
+) -> Iterator[tuple[int, slice, Floats]]:
+    """Do what `ridge_cv_predict_splits` does part by part, for targets whose predictions do not fit into memory.
+
+    Yields
+    ------
+    index : int
+        Of the split.
+    columns : slice
+        Of the neuroids.
+    prediction : ndarray, shape (n_test, width)
+    """
+    penalties = check_alphas(alphas)
+    blocks, responses = ColumnBlocks.of(source), ColumnBlocks.of(target)
+    n, p = blocks.shape
+    used = resolve(backend)
+    shared = used.numpy(centred_gram(blocks, backend=used)) if p >= n else blocks.to_array()
+    for index, split in enumerate(as_splits(splits, n)):
+        if p >= n:
+            within, over = recentred(shared, split.train, split.test)
+            decomposed = _from_gram(within, used)
+            tested = over @ decomposed.left
+        else:
+            decomposed, tested = _split_from_features(shared, split, float(penalties.min()), used)
+        train = responses.rows(split.train)
+        alpha = decomposed.choose(train, penalties, per_target=alpha_per_target)
+        for columns, y, mean in _blocks(train):
+            prediction = tested @ decomposed.shrink(y, alpha if len(alpha) == 1 else alpha[columns])
+            prediction += mean
+            yield index, columns, prediction
+
+
+def check_alphas(alphas: ArrayLike) -> Floats:
+    """Return penalties as a list of numbers.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or one is not larger than zero.
+    """
+    penalties = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+    if penalties.ndim != 1 or penalties.size == 0 or not (penalties > 0).all():
+        raise ValueError(f"The penalties to choose from must be numbers larger than zero; alphas is {alphas!r}.")
+    return penalties
+
+
+@dataclass(frozen=True)
+class _Spectrum:
+    """A centred source, by its singular vectors.
+
+    Attributes
+    ----------
+    left : ndarray, shape (n_train, n_directions)
+        U; orthonormal columns, orthogonal to the constant.
+    squares : ndarray, shape (n_directions,)
+        Squared singular values S^2.
+    right : ndarray, shape (n_features, n_directions), or (0, 0)
+        V S, where features are fewer than stimuli. Otherwise the directions and the constant span all stimuli.
+    """
+
+    left: Floats
+    squares: Floats
+    right: Floats
+
+    @property
+    def spans(self) -> bool:
+        """Whether no response can leave a rest that the directions do not reach."""
+        return self.right.size == 0
+
+    def shrink(self, y: Floats, alpha: Floats) -> Floats:
+        """Return ``diag(1 / (S^2 + alpha)) U^T y``, shape (n_directions, width), with one alpha or one a column."""
+        result: Floats = self.left.T @ y
+        result /= self.squares[:, None] + alpha
+        return result
+
+    def shrunk(self, target: ColumnBlocks, alpha: Floats) -> tuple[Floats, Floats]:
+        """Do so for all targets; also return their means."""
+        result, means = np.empty((len(self.squares), target.shape[1])), np.empty(target.shape[1])
+        for columns, y, mean in _blocks(target):
+            result[:, columns] = self.shrink(y, alpha if len(alpha) == 1 else alpha[columns])
+            means[columns] = mean
+        return result, means
+
+    def choose(self, target: ColumnBlocks, alphas: Floats, *, per_target: bool) -> Floats:
+        """Return the alphas of least mean squared leave-one-out error, shape (n_neuroids,) or, for all alike, (1,)."""
+        if len(alphas) == 1:
+            return np.repeat(alphas, target.shape[1] if per_target else 1)
+        basis, mixing = _shrinkage(self.squares, alphas)
+        diagonal = (self.left * self.left) @ (alphas / (self.squares[:, None] + alphas))
+        if not self.spans:
+            rest = 1.0 - 1.0 / len(self.left) - np.einsum("ia,ia->i", self.left, self.left)
+            diagonal += np.clip(rest, 0.0, None)[:, None]
+        weights = 1.0 / np.maximum(diagonal, np.finfo(np.float64).eps)
+        losses = [
+            loss
+            for y in ((y for _, y, _ in _blocks(target)) if per_target else _for_sums(target))
+            for loss in self._losses(y, basis, mixing, weights)
+        ]
+        total = np.concatenate(losses)
+        chosen: Floats = alphas[total.argmin(axis=1) if per_target else total.sum(axis=0, keepdims=True).argmin(axis=1)]
+        return chosen
+
+    def _losses(self, y: Floats, basis: Floats, mixing: Floats, weights: Floats) -> Iterator[Floats]:
+        """Yield sums of squares over stimuli of leave-one-out errors, shape (width, n_alphas), for centred y."""
+        n, (k, m) = len(y), mixing.shape
+        along = self.left.T @ y
+        rest = None if self.spans else y - self.left @ along
+        width = max(1, WORK_BYTES // (8 * n * (m + k)))
+        for first in range(0, y.shape[1], width):
+            columns = slice(first, first + width)
+            mixed = along[:, columns, None] * basis[:, None, :]
+            errors = ((self.left @ mixed.reshape(len(mixed), -1)).reshape(-1, k) @ mixing).reshape(n, -1, m)
+            if rest is not None:
+                errors += rest[:, columns, None]
+            errors *= weights[:, None, :]
+            yield np.einsum("ija,ija->ja", errors, errors)
+
+
+def _shrinkage(squares: Floats, alphas: Floats) -> tuple[Floats, Floats]:
+    """Write ``g = alpha / (S^2 + alpha)`` of all alphas, shape (n_directions, n_alphas), as ``basis @ mixing``."""
+    from scipy.linalg import qr, solve_triangular  # scipy is loaded by those who use it
+
+    factors = alphas / (squares[:, None] + alphas)
+    sizes = factors.max(axis=0)
+    factors /= sizes
+    triangle, order = qr(factors, mode="r", pivoting=True)
+    pivots = np.abs(triangle.diagonal())
+    rank = int((pivots > BASIS_TOLERANCE * pivots[0]).sum())
+    mixing = np.empty((rank, len(alphas)))
+    mixing[:, order] = solve_triangular(triangle[:rank, :rank], triangle[:rank])
+    return factors[:, order[:rank]], mixing * sizes
+
+
+def _for_sums(target: ColumnBlocks) -> Iterator[Floats]:
+    """Yield centred columns with the same ``Y Y^T`` as the targets: themselves, or as many as stimuli if fewer."""
+    n, q = target.shape
+    if q <= n:
+        yield from (y for _, y, _ in _blocks(target))
+    else:
+        yield gram_factor(centred_gram(target, backend="numpy"), backend="numpy")
+
+
+def _blocks(target: ColumnBlocks) -> Iterator[tuple[slice, Floats, Floats]]:
+    """Yield positions, centred values and means of blocks of targets."""
+    first = 0
+    for block in target:
+        y, mean = centred(block)
+        yield slice(first, first + len(mean)), y, mean
+        first += len(mean)
+
+
+def _from_gram(gram: Floats, used: Backend) -> _Spectrum:
+    """Decompose by the Gram matrix of stimuli, centred."""
+    n = len(gram)
+    # The constant has eigenvalue zero, perhaps among others; lifted above all it is told apart.
+    lift = 2.0 * float(np.linalg.norm(gram)) or 1.0
+    values, vectors = used.eigh(used.asarray(gram + lift / n))
+    kept = slice(0, max(1, n - 1))
+    return _Spectrum(used.numpy(vectors)[:, kept], np.clip(used.numpy(values)[kept], 0.0, None), np.empty((0, 0)))
+
+
+def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> _Spectrum:
+    """Decompose centred features, fewer than stimuli."""
+    values, vectors = used.eigh(used.asarray(x.T @ x))
+    squares, right = used.numpy(values), used.numpy(vectors)
+    rounding = max(NEGLIGIBLE * smallest_alpha, len(squares) * np.finfo(np.float64).eps * float(squares[-1]))
+    kept = squares > rounding
+    if (squares[kept] < UNRELIABLE * squares[-1]).any():
+        _, sizes, transposed = np.linalg.svd(x, full_matrices=False)
+        squares, right = sizes * sizes, transposed.T
+        kept = squares > rounding
+    kept[-1] = True  # of a constant source, one direction that explains nothing
+    size = np.sqrt(np.clip(squares[kept], np.finfo(np.float64).tiny, None))
+    right = right[:, kept]
+    return _Spectrum(x @ (right / size), squares[kept], right * size)
+
+
+def _split_from_features(x: Floats, split: Split, smallest_alpha: float, used: Backend) -> tuple[_Spectrum, Floats]:
+    train, mean = centred(x[split.train])
+    test = x[split.test] - mean
+    if x.shape[1] >= len(train):
+        decomposed = _from_gram(train @ train.T, used)
+        return decomposed, (test @ train.T) @ decomposed.left
+    decomposed = _from_features(train, smallest_alpha, used)
+    return decomposed, test @ decomposed.right

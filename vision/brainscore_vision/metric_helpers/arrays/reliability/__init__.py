@@ -1,0 +1,1 @@
+"""Say how well measurements repeat, and which ceilings follow."""

@@ -1,0 +1,248 @@
+r"""Divide the variance of repeated measurements into signal and noise, and compare subjects with each other.
+
+A measurement of stimulus :math:`i` in repetition :math:`k` is :math:`y_{ik} = \mu + s_i + e_{ik}`. The mean over
+:math:`n_i` repetitions varies over stimuli with :math:`V = \sigma_s^2 + \overline{\sigma_i^2 / n_i}`, hence
+
+.. math:: \sigma_s^2 = V - \overline{\sigma_i^2 / n_i}, \qquad \rho = \sigma_s^2 / V
+
+where :math:`\rho`, the reliability, is the highest squared correlation with the mean that any prediction can expect.
+
+References
+----------
+Sahani & Linden (2003), How linear are auditory cortical responses?, NIPS 15. Hsu, Borst & Theunissen (2004),
+doi:10.1088/0954-898X_15_2_002. Schoppe et al. (2016), doi:10.3389/fncom.2016.00010. Allen et al. (2022),
+doi:10.1038/s41593-021-00962-x. Cronbach (1951), doi:10.1007/BF02310555. Nili et al. (2014),
+doi:10.1371/journal.pcbi.1003553.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown, step_up
+
+__all__ = [
+    "RepeatedResponses",
+    "VarianceComponents",
+    "leave_one_out_correlations",
+    "ncsnr",
+    "repeated_responses",
+    "single_reliability",
+    "variance_components",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RepeatedResponses:
+    """Mean and noise of each stimulus and neuroid: all that noise ceilings need, small enough to resample.
+
+    Attributes
+    ----------
+    means : ndarray, shape (n_stimuli, n_neuroids)
+        Over repetitions.
+    noise : ndarray, shape (n_stimuli, n_neuroids)
+        Variance of a single repetition, unbiased. A stimulus that was shown once has the pooled variance.
+    counts : ndarray, shape (n_stimuli,)
+        Repetitions of each stimulus.
+    crossed : bool
+        Whether differences between whole repetitions were removed from the noise.
+    """
+
+    means: Floats
+    noise: Floats
+    counts: Floats
+    crossed: bool
+
+    @property
+    def noise_of_means(self) -> Floats:
+        """Variance of each mean around what it would be without noise, shape (n_stimuli, n_neuroids)."""
+        return self.noise / self.counts[:, None]
+
+
+def repeated_responses(
+    responses: ArrayLike, stimulus: ArrayLike, repetition: ArrayLike | None = None
+) -> RepeatedResponses:
+    r"""Compute mean and noise variance of each stimulus and neuroid.
+
+    If every stimulus was shown once in every repetition, a repetition as a whole may be higher or lower than others
+    (drift, arousal): that shifts all means alike and is no noise to a correlation over stimuli. It is removed, as in a
+    two-way analysis of variance; this is the estimator of Sahani and Linden (2003), and the reliability that follows
+    is Cronbach's alpha. With other designs, repetitions differ between stimuli, drift is noise, and the variance
+    within each stimulus is taken.
+
+    Parameters
+    ----------
+    responses : array-like, shape (n_presentations, n_neuroids)
+        Single repetitions, finite.
+    stimulus : array-like of int, shape (n_presentations,)
+        0 to n_stimuli - 1, each at least once.
+    repetition : array-like of int, shape (n_presentations,), or None
+        0 to n_repetitions - 1; None: repetitions are not comparable between stimuli.
+
+    Returns
+    -------
+    RepeatedResponses
+
+    Raises
+    ------
+    ValueError
+        If no stimulus was shown twice.
+    """
+    values = np.asarray(responses, dtype=np.float64)
+    index = np.asarray(stimulus)
+    counts = np.bincount(index).astype(np.float64)
+    if counts.max(initial=0) < 2:
+        raise ValueError("Noise can be told from signal only where a stimulus was shown at least twice.")
+    order = np.argsort(index, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(counts[:-1]))).astype(np.intp)
+    ordered = values[order]
+    means = np.add.reduceat(ordered, starts, axis=0) / counts[:, None]
+    residuals = ordered - np.repeat(means, counts.astype(np.intp), axis=0)
+    freedom = counts - 1
+    crossed = repetition is not None and _is_crossed(index, np.asarray(repetition), counts)
+    if crossed:
+        which = np.asarray(repetition)[order]
+        shift = np.zeros((int(counts[0]), values.shape[1]))
+        np.add.at(shift, which, residuals)
+        residuals -= (shift / len(counts))[which]
+        # The shifts are estimated from the same residuals: (stimuli - 1) / stimuli of the freedom is left.
+        freedom = freedom * (1 - 1 / len(counts))
+    squares = np.add.reduceat(residuals**2, starts, axis=0)
+    pooled = squares.sum(axis=0) / freedom.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):  # shown once: pooled
+        noise = np.where(freedom[:, None] > 0, squares / freedom[:, None], pooled)
+    return RepeatedResponses(means=means, noise=noise, counts=counts, crossed=bool(crossed))
+
+
+def _is_crossed(stimulus: NDArray[np.intp], repetition: NDArray[np.intp], counts: Floats) -> bool:
+    n_stimuli, n_repetitions = len(counts), int(repetition.max()) + 1
+    if n_stimuli < 2 or not (counts == n_repetitions).all():
+        return False
+    seen = np.zeros((n_stimuli, n_repetitions), dtype=bool)
+    seen[stimulus, repetition] = True
+    return bool(seen.all())
+
+
+@dataclass(frozen=True)
+class VarianceComponents:
+    """Signal and noise of each neuroid; arrays of shape (..., n_neuroids).
+
+    Attributes
+    ----------
+    signal : ndarray
+        Variance over stimuli without noise; unbiased, hence negative now and then where there is little.
+    noise : ndarray
+        Variance of a single repetition, averaged over stimuli.
+    total : ndarray
+        Variance over stimuli of the means over repetitions: signal and what noise is left in the means.
+    """
+
+    signal: Floats
+    noise: Floats
+    total: Floats
+
+    @property
+    def reliability(self) -> Floats:
+        """Share of the variance of the means that is signal; at most 1; NaN for constant responses."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.total > 0, self.signal / self.total, np.nan)
+
+
+def variance_components(responses: RepeatedResponses, weights: ArrayLike | None = None) -> VarianceComponents:
+    """Estimate signal and noise of each neuroid.
+
+    Parameters
+    ----------
+    responses : RepeatedResponses
+        Of at least two stimuli.
+    weights : array-like, shape (n_resamples, n_stimuli), or None
+        How often each stimulus counts in each resample, rows with equal sums; None: each once.
+
+    Returns
+    -------
+    VarianceComponents
+        Arrays of shape (n_neuroids,), or (n_resamples, n_neuroids).
+    """
+    centred = responses.means - responses.means.mean(axis=0)
+    w = np.ones((1, len(centred))) if weights is None else np.asarray(weights, dtype=np.float64)
+    n = w.sum(axis=1, keepdims=True)
+    total = (w @ centred**2 - (w @ centred) ** 2 / n) / (n - 1)
+    total[total <= 1e-13 * np.mean(responses.means**2, axis=0)] = 0.0  # what rounding leaves of a constant
+    noise_of_means = w @ responses.noise_of_means / n
+    noise = w @ responses.noise / n
+    parts = [total - noise_of_means, noise, total]
+    return VarianceComponents(*(part[0] if weights is None else part for part in parts))
+
+
+def ncsnr(components: VarianceComponents) -> Floats:
+    r"""Compute the noise-ceiling signal-to-noise ratio :math:`\hat\sigma_s / \sigma_n` (Allen et al. 2022).
+
+    A mean over n repetitions then has the reliability :math:`ncsnr^2 / (ncsnr^2 + 1/n)`.
+
+    Returns
+    -------
+    ndarray, shape (..., n_neuroids)
+        At least 0 (negative estimates of the signal variance count as 0); infinite without noise.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.sqrt(np.maximum(components.signal, 0.0) / components.noise)
+
+
+def leave_one_out_correlations(responses: ArrayLike, present: ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """Correlate each subject with the mean over the others, and with the mean over all.
+
+    Parameters
+    ----------
+    responses : array-like, shape (n_subjects, n_stimuli, n_columns)
+        Finite where present.
+    present : array-like of bool, shape (n_subjects, n_stimuli), or None
+        Whether a subject has responses to a stimulus; None if all have. For each subject those stimuli count that it
+        and at least one other have.
+
+    Returns
+    -------
+    lower, upper : ndarray, shape (n_subjects, n_columns)
+        With the others, and with all including the subject itself (Nili et al. 2014); Pearson over stimuli, NaN where
+        either is constant.
+    """
+    values = np.asarray(responses, dtype=np.float64)
+    shown = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
+    values = np.where(shown[:, :, None], values, 0.0)
+    total, count = values.sum(axis=0), shown.sum(axis=0)
+    lower, upper = np.empty((2, len(values), values.shape[2]))
+    for subject, own in enumerate(values):
+        used = shown[subject] & (count > 1)
+        mine, ours, n = own[used], total[used], count[used][:, None]
+        lower[subject] = pearson_columns(mine, (ours - mine) / (n - 1))
+        upper[subject] = pearson_columns(mine, ours / n)
+    return lower, upper
+
+
+def single_reliability(correlation: ArrayLike, n_first: float, n_second: float) -> Floats:
+    """Infer the reliability of one measurement from the correlation of the means over two sets of them.
+
+    Parameters
+    ----------
+    correlation : array-like, any shape
+        Between the mean over `n_first` and the mean over `n_second` other measurements.
+    n_first, n_second : float
+        Numbers of measurements; the harmonic mean where stimuli differ.
+
+    Returns
+    -------
+    ndarray, the same shape
+        ``spearman_brown(single_reliability(r, a, b), n)`` is the reliability of the mean over n measurements.
+
+    Examples
+    --------
+    >>> round(float(single_reliability(0.5, 1, 1)), 12)
+    0.5
+    """
+    together = step_up(correlation, n_first, n_second)  # type: ignore[arg-type] # its formula holds for fractions too
+    return spearman_brown(together, 1 / (n_first + n_second))

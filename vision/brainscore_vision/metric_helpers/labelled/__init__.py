@@ -1,0 +1,1 @@
+"""Bring assemblies to arrays whose rows belong together, and results back to labels."""

@@ -1,0 +1,377 @@
+"""Split assemblies into parts, apply a function to every part and gather the results in one Score.
+
+Metrics call ``transformation(*assemblies, apply=function, aggregate=function)``. `apply` sees one part of every
+assembly; what it returns is stacked along a new dimension; `aggregate`, if given, reduces what is left (the median over
+neuroids, say), then the transformation reduces its own dimension.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.transform import subset
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.gather import as_score, stack
+from brainscore_vision.metric_helpers.labelled.splits import Split, SplitPlan
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from brainscore_core.metrics import Score
+
+__all__ = [
+    "Alignment",
+    "CartesianProduct",
+    "CrossValidation",
+    "CrossValidationSingle",
+    "TestOnlyCrossValidation",
+    "TestOnlyCrossValidationSingle",
+    "Transformation",
+    "apply_aggregate",
+    "enumerate_done",
+    "expand",
+]
+
+Indices = NDArray[np.intp]
+Apply = Callable[..., Any]
+Aggregate = Callable[[Any], Any]
+Item = TypeVar("Item")
+
+
+def apply_aggregate(aggregate_fnc: Aggregate, values: Any) -> Any:
+    """Reduce scores and keep what they were before.
+
+    Parameters
+    ----------
+    aggregate_fnc : callable
+        Score -> Score, such as ``lambda scores: scores.median('neuroid')``.
+    values : Score
+
+    Returns
+    -------
+    Score
+        ``aggregate_fnc(values)``; unless it has an ``attrs['raw']`` already, that becomes the `raw` of `values`, or
+        `values` if there is none.
+    """
+    score = aggregate_fnc(values)
+    if "raw" not in score.attrs:
+        score.attrs["raw"] = values.attrs.get("raw", values)
+    return score
+
+
+class Transformation:
+    """Apply a function to parts of assemblies; subclasses say what the parts are and how to gather results."""
+
+    def __call__(self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any) -> Any:
+        """Apply to every part.
+
+        Parameters
+        ----------
+        *args : DataAssembly
+            What to split.
+        apply : callable
+            Called with the parts, returns a Score, an assembly or a number.
+        aggregate : callable or None
+            Applied to the stacked results before the transformation reduces its own dimension.
+        **kwargs
+            Passed to `apply`.
+
+        Returns
+        -------
+        Score
+            With ``attrs['raw']``, the stacked results.
+        """
+        labels: list[dict[str, Any]] = []
+        results: list[Score] = []
+        notes: dict[str, Any] = {}
+        for label, parts in self.parts(*args, notes=notes):
+            labels.append(label)
+            results.append(as_score(apply(*parts, **kwargs)))
+        if not results:
+            raise AssemblyError("There is nothing to apply to: the assembly has no parts.")
+        score = stack(results, labels)
+        if aggregate is not None:
+            score = apply_aggregate(aggregate, score)
+        score = apply_aggregate(self.aggregate, score)
+        for name, value in notes.items():
+            score.attrs.setdefault(name, value)
+        return score
+
+    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:
+        """Yield ``(labels of the new dimensions, arguments for apply)``; may write `notes` for the score's attrs."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what its parts are.")
+
+    def aggregate(self, score: Any) -> Any:
+        """Reduce the transformation's own dimensions; here, not at all."""
+        return score.copy()  # the copy is given `raw`, which must not be the score itself
+
+
+class Alignment(Transformation):
+    """Bring two assemblies into the same order: ``apply(source, target)``, once.
+
+    The source may hold more than the target: what the target lacks is left out. Both are sorted by the key.
+
+    Parameters
+    ----------
+    order_dimensions : sequence of str
+        The source's dimensions in this order, others behind them.
+    alignment_dim : str
+        Coordinate (the key) by which the two are matched.
+    repeat : bool
+        Repeat entries of the source as often as the target has their key.
+
+    Raises
+    ------
+    AssemblyError
+        When called with a target that has keys which the source lacks, or (without `repeat`) not equally often.
+    """
+
+    class Defaults:
+        """What is used unless told otherwise."""
+
+        order_dimensions = Defaults.expected_dims
+        alignment_dim = Defaults.stimulus_coord
+        repeat = False
+
+    def __init__(
+        self,
+        order_dimensions: Sequence[str] = Defaults.order_dimensions,
+        alignment_dim: str = Defaults.alignment_dim,
+        repeat: bool = Defaults.repeat,
+    ) -> None:
+        self._order_dimensions = tuple(order_dimensions)
+        self._alignment_dim = alignment_dim
+        self._repeat = repeat
+
+    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:  # noqa: ARG002 -- the signature is the base's
+        """Yield the two, aligned."""
+        source, target = args
+        yield {}, [self.sort(self.align(source, target)), self.sort(target)]
+
+    def align(self, source_assembly: xr.DataArray, target_assembly: xr.DataArray) -> xr.DataArray:
+        """Return the part of the source that the target has, dimensions in order."""
+        source = source_assembly.transpose(*self._order_dimensions, ...)
+        return subset(source, target_assembly, subset_dims=[self._alignment_dim], repeat=self._repeat)
+
+    def sort(self, assembly: xr.DataArray) -> xr.DataArray:
+        """Return an assembly sorted by the key; entries with the same key keep their order."""
+        keys = coordinate(assembly, self._alignment_dim)
+        return assembly.isel({assembly[self._alignment_dim].dims[0]: np.argsort(keys, kind="stable")})
+
+
+class CrossValidationSingle(Transformation):
+    """Split one assembly: ``apply(train, test)``. Parameters as for `Split`."""
+
+    def __init__(
+        self,
+        splits: int = Split.Defaults.splits,
+        train_size: float | None = None,
+        test_size: float | None = None,
+        split_coord: str = Split.Defaults.split_coord,
+        stratification_coord: str | None = Split.Defaults.stratification_coord,
+        unique_split_values: bool = Split.Defaults.unique_split_values,
+        random_state: int = Split.Defaults.random_state,
+    ) -> None:
+        self._split = Split(
+            splits=splits,
+            train_size=train_size,
+            test_size=test_size,
+            split_coord=split_coord,
+            stratification_coord=stratification_coord,
+            unique_split_values=unique_split_values,
+            random_state=random_state,
+        )
+        self._split_coord = split_coord
+
+    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:
+        """Yield the training and the test part of the assembly for every split."""
+        (assembly,) = args
+        plan = self._split.plan(assembly)
+        notes.update(plan.notes)
+        for index, (train, test) in enumerate(plan.splits):
+            yield (
+                {"split": index},
+                [_having(assembly, self._split_coord, plan.values.values[part]) for part in (train, test)],
+            )
+
+    def aggregate(self, score: Any) -> Any:
+        """Take the mean over splits, see `Split.aggregate`."""
+        return self._split.aggregate(score)
+
+
+class CrossValidation(Transformation):
+    """Split two assemblies alike: ``apply(source_train, target_train, source_test, target_test)``.
+
+    Splits are made from the target, in the order of its presentations. Parts keep the order of their assembly.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As for `Split`.
+    split_coord, stratification_coord, preprocess_indices
+        As for `Split`.
+
+    Raises
+    ------
+    AssemblyError
+        When called with assemblies that do not hold the same values of `split_coord` equally often.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        split_coord: str = Split.Defaults.split_coord,
+        stratification_coord: str | None = Split.Defaults.stratification_coord,
+        preprocess_indices: Callable[..., tuple[Indices, Indices]] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._split_coord = split_coord
+        self._stratification_coord = stratification_coord
+        self._preprocess_indices = preprocess_indices
+        named: dict[str, Any] = {
+            **kwargs,
+            "split_coord": split_coord,
+            "stratification_coord": stratification_coord,
+            "preprocess_indices": preprocess_indices,
+        }
+        self._split = Split(*args, **named)
+
+    def plan(self, target: xr.DataArray) -> SplitPlan:
+        """Return the splits that would be used for a target; see `Split.plan`."""
+        return self._split.plan(target)
+
+    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:
+        """Yield source and target for training, then for testing, for every split."""
+        source, target = args
+        matching_order(
+            coordinate(target, self._split_coord), coordinate(source, self._split_coord), what=self._split_coord
+        )
+        plan = self._split.plan(target)
+        notes.update(plan.notes)
+        for index, (train, test) in enumerate(plan.splits):
+            yield (
+                {"split": index},
+                [
+                    _having(assembly, self._split_coord, plan.values.values[part])
+                    for part in (train, test)
+                    for assembly in (source, target)
+                ],
+            )
+
+    def aggregate(self, score: Any) -> Any:
+        """Take the mean over splits, see `Split.aggregate`."""
+        return self._split.aggregate(score)
+
+
+class TestOnlyCrossValidation:
+    """`CrossValidation` for metrics without training: ``apply(source_test, target_test)``."""
+
+    __test__ = False  # a name that starts with Test is no test
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._cross_validation = CrossValidation(*args, **kwargs)
+
+    def __call__(self, *args: xr.DataArray, apply: Apply, **kwargs: Any) -> Any:
+        """Apply to the test parts; arguments as for `Transformation`."""
+        return self._cross_validation(
+            *args, apply=lambda _source, _target, source_test, target_test: apply(source_test, target_test), **kwargs
+        )
+
+
+class TestOnlyCrossValidationSingle:
+    """`CrossValidationSingle` for functions without training: ``apply(test)``."""
+
+    __test__ = False  # a name that starts with Test is no test
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._cross_validation = CrossValidationSingle(*args, **kwargs)
+
+    def __call__(self, *args: xr.DataArray, apply: Apply, **kwargs: Any) -> Any:
+        """Apply to the test parts; arguments as for `Transformation`."""
+        return self._cross_validation(*args, apply=lambda _train, test: apply(test), **kwargs)
+
+
+class CartesianProduct(Transformation):
+    """Apply to every combination of the values of some coordinates: ``apply(part)``.
+
+    Parameters
+    ----------
+    dividers : sequence of str
+        Coordinates; the result has a dimension for each, of their sorted distinct values. Combinations that do not
+        occur are NaN.
+    """
+
+    def __init__(self, dividers: Sequence[str] = ()) -> None:
+        self._dividers = tuple(dividers)
+
+    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:  # noqa: ARG002 -- the signature is the base's
+        """Yield the part of the assembly for every combination that occurs."""
+        (assembly,) = args
+        levels = [np.unique(coordinate(assembly, name)) for name in self._dividers]
+        for values in itertools.product(*levels):
+            part = assembly
+            for name, value in zip(self._dividers, values, strict=True):
+                part = _having(part, name, np.asarray([value]))
+            if all(part.shape):
+                yield dict(zip(self._dividers, values, strict=True)), [part]
+
+
+def expand(assembly: xr.DataArray, target_dims: Sequence[str]) -> Any:
+    """Make dimensions of length one out of the scalar coordinates with some names.
+
+    Parameters
+    ----------
+    assembly : DataAssembly
+        Left alone.
+    target_dims : sequence of str
+        Names; a coordinate is meant too if its name has ``_source`` or ``_target`` behind one of them.
+
+    Returns
+    -------
+    DataAssembly
+        Same class and values; the new dimensions come last, in the order of the coordinates. Without attrs.
+
+    Examples
+    --------
+    >>> from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    >>> regions = DataAssembly([.5, .4], coords={"region": ("region", ["V4", "IT"]), "layer": "pool"}, dims=["region"])
+    >>> dict(expand(regions, ["region", "layer"]).sizes)
+    {'region': 2, 'layer': 1}
+    """
+    scalars = [str(name) for name, coord in assembly.coords.items() if coord.ndim == 0]
+    names = [name for name in scalars if name.removesuffix("_source").removesuffix("_target") in target_dims]
+    expanded = assembly.expand_dims(names).transpose(*assembly.dims, *names)
+    expanded.attrs = {}
+    return expanded
+
+
+def enumerate_done(values: Iterable[Item]) -> Iterator[tuple[int, Item, bool]]:
+    """Yield ``(index, value, whether it is the last)``.
+
+    Examples
+    --------
+    >>> list(enumerate_done("ab"))
+    [(0, 'a', False), (1, 'b', True)]
+    """
+    rest = iter(values)
+    missing = object()
+    value: Any = next(rest, missing)
+    for index in itertools.count():
+        if value is missing:
+            return
+        following: Any = next(rest, missing)
+        yield index, value, following is missing
+        value = following
+
+
+def _having(assembly: xr.DataArray, coord: str, values: NDArray[Any]) -> xr.DataArray:
+    """Select where a coordinate has one of some values; order and class stay."""
+    (dim,) = assembly[coord].dims
+    return assembly.isel({dim: np.flatnonzero(np.isin(assembly[coord].values, values))})

@@ -1,0 +1,88 @@
+"""Arrange the results of the parts of an assembly as one Score."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_vision.metric_helpers.labelled.alignment import coords_along
+
+__all__ = ["as_score", "same_labels", "stack"]
+
+
+def as_score(result: Any) -> Score:
+    """Make a score of a number or an assembly; leave a score as it is."""
+    return result if isinstance(result, Score) else Score(result)
+
+
+def stack(results: Sequence[Score], labels: Sequence[Mapping[str, Any]]) -> Score:
+    """Arrange results along new dimensions, and likewise the `raw` they carry if all of them do."""
+    stacked = _arrange(results, labels)
+    raws = [result.attrs.get("raw") for result in results]
+    if all(isinstance(raw, xr.DataArray) for raw in raws):
+        stacked.attrs["raw"] = _arrange([as_score(raw) for raw in raws], labels)
+    return stacked
+
+
+def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, Any]]) -> Score:
+    names = list(labels[0])
+    if not names:
+        return _without_attrs(results[0])
+    dims = [str(dim) for dim in results[0].dims]
+    results, inner = same_labels(results, dims)
+    levels = {name: list(dict.fromkeys(label[name] for label in labels)) for name in names}
+    shape = [len(level) for level in levels.values()]
+    inner_shape = results[0].shape
+    values = np.full([*shape, *inner_shape], np.nan, dtype=np.result_type(float, *[r.dtype for r in results]))
+    for label, result in zip(labels, results, strict=True):
+        values[tuple(levels[name].index(label[name]) for name in names)] = result.values
+    coords = {name: (name, np.asarray(level)) for name, level in levels.items()}
+    return Score(values, coords={**coords, **inner}, dims=[*names, *dims])
+
+
+def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[xr.DataArray], dict[str, Any]]:
+    """Bring results to the same labels along their own dimensions, with NaN where a result lacks one."""
+    placed = [result.transpose(*dims) for result in results]
+    inner: dict[str, Any] = {}
+    for dim in dims:
+        tables = [coords_along(result, dim) for result in results]
+        sizes = {result.sizes[dim] for result in results}
+        if len(sizes) == 1 and all(_equal_tables(tables[0], table) for table in tables[1:]):
+            inner.update(tables[0])
+            continue
+        keys = [list(zip(*(values.tolist() for _, values in table.values()), strict=True)) for table in tables]
+        union = list(dict.fromkeys(itertools.chain.from_iterable(keys)))
+        if any(len(set(key)) != result.sizes[dim] for key, result in zip(keys, results, strict=True)):
+            raise AssemblyError(f"Results differ along {dim!r} and have no unique coordinates there to join them by.")
+        placed = [_spread(result, dim, key, union) for result, key in zip(placed, keys, strict=True)]
+        inner.update({name: (dim, [key[i] for key in union]) for i, name in enumerate(tables[0])})
+    return placed, inner
+
+
+def _spread(result: xr.DataArray, dim: str, keys: Sequence[Any], union: Sequence[Any]) -> xr.DataArray:
+    """Place a result's entries among those of all results."""
+    axis = result.get_axis_num(dim)
+    shape = list(result.shape)
+    shape[axis] = len(union)
+    values = np.full(shape, np.nan)
+    where = {key: index for index, key in enumerate(union)}
+    target: list[Any] = [slice(None)] * result.ndim
+    target[axis] = [where[key] for key in keys]
+    values[tuple(target)] = result.values
+    return xr.DataArray(values, dims=result.dims)
+
+
+def _equal_tables(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    return first.keys() == second.keys() and all(np.array_equal(first[name][1], second[name][1]) for name in first)
+
+
+def _without_attrs(score: xr.DataArray) -> Score:
+    result = Score(score)
+    result.attrs = {}
+    return result

@@ -1,0 +1,257 @@
+"""Arrange the answers of people and models as tables of who was right about what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Judgements", "labels_of", "most_probable", "read_judgements", "read_model_judgements", "same_label"]
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Answers of people, counted by condition, subject and stimulus.
+
+    Attributes
+    ----------
+    condition_coords : tuple of str
+        Coordinates whose values tell conditions apart; empty if there is one condition only.
+    conditions : list of tuple
+        Values of these coordinates, one tuple for each condition, in ascending order.
+    subjects : ndarray, shape (n_subjects,)
+    stimuli : ndarray of str, shape (n_stimuli,)
+    truth : dict of str to label
+        The right answer to each stimulus.
+    right, judged : ndarray of int, shape (n_conditions, n_subjects, n_stimuli)
+        How often the answer was right, and how often there was one.
+    """
+
+    condition_coords: tuple[str, ...]
+    conditions: list[tuple[Any, ...]]
+    subjects: NDArray[Any]
+    stimuli: NDArray[Any]
+    truth: dict[str, Any]
+    right: NDArray[np.int_]
+    judged: NDArray[np.int_]
+
+
+def same_label(answers: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.bool_]:
+    """Compare labels one by one: as numbers if both are numbers, as text otherwise."""
+    if answers.dtype.kind in "biuf" and truth.dtype.kind in "biuf":
+        return np.asarray(answers == truth, dtype=bool)
+    return np.asarray(answers.astype(str) == truth.astype(str), dtype=bool)
+
+
+def labels_of(assembly: Any, *, role: str = "given") -> NDArray[Any]:
+    """Return one answer for each presentation.
+
+    Parameters
+    ----------
+    assembly : BehavioralAssembly, dims (presentation), or two dimensions of which the other one has length one
+        Answers are the values or, if these are numbers and there is one, the coordinate `choice` of presentation.
+    role : str
+        What to call the assembly in a message.
+
+    Raises
+    ------
+    AssemblyError
+        If there is more than one value for a presentation.
+    """
+    values = np.asarray(assembly.values)
+    beside = has_coordinate(assembly, "choice") and assembly["choice"].dims == ("presentation",)
+    if beside and values.dtype.kind not in "OSU":
+        return coordinate(assembly, "choice")
+    if values.size != assembly.sizes.get("presentation", -1):
+        raise AssemblyError(
+            f"The {role} assembly has {dict(assembly.sizes)}; expected one answer for each presentation. "
+            "Take the most probable choice first, with argmax for instance."
+        )
+    return values.reshape(-1)
+
+
+def most_probable(probabilities: Any) -> NDArray[Any]:
+    """Return the most probable choice for each presentation; of equal ones the first.
+
+    Parameters
+    ----------
+    probabilities : BehavioralAssembly, dims (presentation, choice) in any order
+        With coordinate `choice`.
+
+    Raises
+    ------
+    AssemblyError
+        If there are other dimensions, or NaN.
+    """
+    if set(probabilities.dims) != {"presentation", "choice"}:
+        raise AssemblyError(
+            f"Probabilities have dimensions {tuple(probabilities.dims)} of sizes {tuple(probabilities.shape)}; "
+            "expected ('presentation', 'choice'), as models return them for the task 'probabilities'."
+        )
+    values = np.asarray(probabilities.transpose("presentation", "choice").values, dtype=np.float64)
+    broken = np.isnan(values).any(axis=1)
+    if broken.any():
+        raise AssemblyError(f"Probabilities are NaN for {int(broken.sum())} of {len(values)} presentations.")
+    chosen: NDArray[Any] = coordinate(probabilities, "choice")[values.argmax(axis=1)]
+    return chosen
+
+
+def read_judgements(
+    assembly: Any, condition_coords: Sequence[str] = (), *, omitted: Collection[str] = (), single: bool = False
+) -> Judgements:
+    """Count the answers of people.
+
+    Parameters
+    ----------
+    assembly : BehavioralAssembly, dims (presentation)
+        One presentation for each trial, with `stimulus_id`, `subject`, `truth` and the coordinates of conditions.
+    condition_coords : sequence of str
+        Coordinates that tell conditions apart.
+    omitted : collection of str
+        Answers that stand for none, such as an empty one. Without any, each counts as wrong.
+    single : bool
+        Refuse more than one answer of a subject to a stimulus in a condition.
+
+    Raises
+    ------
+    AssemblyError
+        If a coordinate is missing, there are several values for a presentation, or `single` is violated.
+    """
+    coords = tuple(condition_coords)
+    answers, truth = labels_of(assembly, role="target"), coordinate(assembly, "truth")
+    stimulus_ids = coordinate(assembly, "stimulus_id").astype(str)
+    stimuli, stimulus = np.unique(stimulus_ids, return_inverse=True)
+    subjects, subject = np.unique(coordinate(assembly, "subject"), return_inverse=True)
+    conditions, condition = _combinations([coordinate(assembly, name) for name in coords], len(stimulus_ids))
+    shape = (len(conditions), len(subjects), len(stimuli))
+    if shape[1] == 0:
+        raise AssemblyError("There are no answers of people: the target assembly has no presentations.")
+    cell = np.ravel_multi_index((condition, subject, stimulus), shape)
+    valid = ~np.isin(answers.astype(str), list(omitted))
+    size = int(np.prod(shape))
+    judged = np.bincount(cell[valid], minlength=size).reshape(shape)
+    right = np.bincount(cell[valid & same_label(answers, truth)], minlength=size).reshape(shape)
+    if single and np.bincount(cell, minlength=size).max(initial=0) > 1:
+        count = np.bincount(cell, minlength=size).reshape(shape)
+        where = tuple(index[0] for index in np.nonzero(count > 1))
+        raise AssemblyError(
+            f"{int((count > 1).sum())} stimuli were judged more than once by one subject in one condition, such as "
+            f"{str(stimuli[where[2]])!r} by {str(subjects[where[1]])!r}. This metric needs single trials: "
+            "select one of them, or tell them apart by a coordinate 'condition'."
+        )
+    labels = dict(zip(stimulus_ids.tolist(), truth.tolist(), strict=True))
+    return Judgements(coords, conditions, subjects, stimuli, labels, right, judged)
+
+
+def read_model_judgements(
+    source: Any,
+    people: Judgements,
+    *,
+    omitted: Collection[str] = (),
+    single: bool = False,
+    partial_conditions: bool = False,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Tell how often a model is right about each stimulus that people judged.
+
+    Parameters
+    ----------
+    source : BehavioralAssembly, dims (presentation) or with a second one of length one
+        With `stimulus_id`; answers are compared with its own `truth` or, without one, with that of people. A model
+        that has not all coordinates of conditions gives one answer for all conditions.
+    people : Judgements
+    omitted : collection of str
+        As for `read_judgements`.
+    single : bool
+        Refuse more than one answer to a stimulus in a condition.
+    partial_conditions : bool
+        Let the source, or people, lack whole conditions.
+
+    Returns
+    -------
+    share : ndarray, shape (n_conditions, n_stimuli)
+        Part of right answers; 0 where there is none.
+    answered : ndarray of bool, shape (n_conditions, n_stimuli)
+        Where there is an answer that is not omitted.
+
+    Raises
+    ------
+    AssemblyError
+        If the source does not hold the same stimuli as people judged.
+    """
+    several = len(people.conditions) > 1 or partial_conditions
+    own = several and all(has_coordinate(source, name) for name in people.condition_coords)
+    stimulus_ids = coordinate(source, "stimulus_id").astype(str)
+    columns = [coordinate(source, name) for name in people.condition_coords] if own else []
+    given, given_condition = _combinations(columns, len(stimulus_ids))
+    known = people.conditions if own else [()]
+    condition = _places(given, known)[given_condition]
+    stimulus = _places(stimulus_ids.tolist(), people.stimuli.tolist())
+    inside = (condition >= 0) & (stimulus >= 0)
+
+    shown = people.judged.sum(axis=1) > 0
+    asked = shown if own else shown.any(axis=0, keepdims=True)
+    among = np.ones(len(condition), dtype=bool)
+    if partial_conditions:
+        asked = asked & np.isin(np.arange(len(known)), condition)[:, None]
+        among = condition >= 0
+    count = _counts(condition, stimulus, inside, asked.shape)
+    surplus = stimulus_ids[among & ~inside]
+    missing = people.stimuli[np.nonzero(asked & (count == 0))[1]]
+    if len(surplus) or len(missing) or (single and count.max(initial=0) > 1):
+        raise AssemblyError(_mismatch(len(stimulus_ids), int(asked.sum()), missing, surplus))
+
+    answers = labels_of(source, role="source")
+    if has_coordinate(source, "truth"):
+        truth = coordinate(source, "truth")
+    else:
+        truth = np.array([people.truth.get(name, "") for name in stimulus_ids.tolist()])
+    valid = inside & ~np.isin(answers.astype(str), list(omitted))
+    number = _counts(condition, stimulus, valid, asked.shape)
+    right = _counts(condition, stimulus, valid & same_label(answers, truth), asked.shape)
+    share = np.divide(right, number, out=np.zeros(right.shape), where=number > 0)
+    return np.broadcast_to(share, shown.shape), np.broadcast_to(number > 0, shown.shape)
+
+
+def _places(values: Sequence[Any], known: Sequence[Any]) -> NDArray[np.intp]:
+    """Return where each value stands among the known ones; -1 for none of them."""
+    position = {value: index for index, value in enumerate(known)}
+    return np.array([position.get(value, -1) for value in values], dtype=np.intp)
+
+
+def _counts(
+    condition: NDArray[np.intp], stimulus: NDArray[np.intp], counted: NDArray[np.bool_], shape: tuple[int, ...]
+) -> NDArray[np.int_]:
+    count = np.zeros(shape, dtype=int)
+    np.add.at(count, (condition[counted], stimulus[counted]), 1)
+    return count
+
+
+def _combinations(columns: Sequence[NDArray[Any]], n: int) -> tuple[list[tuple[Any, ...]], NDArray[np.intp]]:
+    """Return the combinations of values that occur, in ascending order, and the number of each row's one."""
+    if not columns:
+        return [()], np.zeros(n, dtype=np.intp)
+    levels, codes = zip(*(np.unique(column, return_inverse=True) for column in columns), strict=True)
+    sizes = tuple(len(level) for level in levels)
+    cell = np.ravel_multi_index(codes, sizes)
+    used, code = np.unique(cell, return_inverse=True)
+    combined = [level[index].tolist() for level, index in zip(levels, np.unravel_index(used, sizes), strict=True)]
+    return list(zip(*combined, strict=True)), code
+
+
+def _mismatch(n_answers: int, n_asked: int, missing: NDArray[Any], surplus: NDArray[Any]) -> str:
+    parts = [("missing from the source", missing), ("only in the source", surplus)]
+    found = [
+        f"{len(names)} {what} ({', '.join(map(repr, map(str, names[:5])))})" for what, names in parts if len(names)
+    ]
+    return (
+        f"Source ({n_answers} answers) and target ({n_asked} stimuli) do not hold the same stimulus_id: "
+        f"{'; '.join(found) or 'some answers are repeated'}. The model must answer once for each stimulus."
+    )

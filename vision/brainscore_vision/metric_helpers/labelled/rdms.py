@@ -1,0 +1,306 @@
+"""Compute representational dissimilarities of assemblies, read ready-made ones, and compare both.
+
+A *square assembly* holds ready-made dissimilarities, as fMRI data often come: two dimensions of the same stimuli,
+``(presentation, presentation_other)``, with `stimulus_id` on the first. The second may have its order stated in
+`stimulus_id_other`; without that it is in the order of the first. It is what `RDM` returns. Assemblies with the
+dimension presentation twice, as published ones have, are read too. Entries are dissimilarities: zero (or NaN) on the
+diagonal, larger for pairs that are less alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, walk_coords
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances, rdm_similarity
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    coordinate,
+    coords_along,
+    has_coordinate,
+    matching_order,
+    matrix,
+    squeeze_time_bin,
+)
+
+__all__ = ["OTHER", "RDM", "RDMSimilarity", "Responses", "SquareRDM", "is_square", "read_responses", "read_square"]
+
+Floats = NDArray[np.float64]
+
+OTHER = "_other"
+"""Suffix of the second dimension of a square assembly, and of the coordinates along it."""
+_DIAGONAL = 1e-6  # a diagonal up to this part of the largest entry is zero
+_SYMMETRY = 1e-6  # likewise for differences between the halves
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Response patterns of stimuli, without neuroids that were not recorded.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_stimuli, n_neuroids)
+        Finite.
+    stimuli : ndarray, shape (n_stimuli,)
+        Their `stimulus_id`.
+    notes : dict
+        ``n_neuroids``, and which were left out, for ``Score.attrs``.
+    """
+
+    values: Floats
+    stimuli: NDArray[Any]
+    notes: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SquareRDM:
+    """Ready-made dissimilarities.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n_stimuli, n_stimuli)
+        Symmetric, zero on the diagonal.
+    stimuli : ndarray, shape (n_stimuli,)
+        Their `stimulus_id`, for rows and columns.
+    notes : dict
+        ``asymmetry``, the largest difference between the halves above and below the diagonal, if there is any.
+    """
+
+    values: Floats
+    stimuli: NDArray[Any]
+    notes: dict[str, Any]
+
+
+def is_square(assembly: Any, neuroid_dim: str = Defaults.neuroid_dim) -> bool:
+    """Tell whether an assembly holds dissimilarities: two dimensions of equal size, none of neuroids."""
+    return assembly.ndim == 2 and neuroid_dim not in assembly.dims and assembly.shape[0] == assembly.shape[1]
+
+
+def read_responses(
+    assembly: Any,
+    *,
+    role: str = "given",
+    neuroid_dim: str = Defaults.neuroid_dim,
+    stimulus_coord: str = Defaults.stimulus_coord,
+) -> Responses:
+    """Read the response patterns of an assembly.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
+        Neuroids that are NaN throughout are left out. A `time_bin` of length one is dropped.
+    role : str
+        What to call the assembly in a message, such as ``'source'``.
+    neuroid_dim, stimulus_coord : str
+        Dimension of neuroids, coordinate that names stimuli.
+
+    Raises
+    ------
+    AssemblyError
+        If there are other dimensions, values that are NaN or infinite otherwise, or no neuroid at all.
+    """
+    assembly = squeeze_time_bin(assembly)
+    dim = _stimulus_dim(assembly, neuroid_dim)
+    values = matrix(assembly, [dim, neuroid_dim], role=role)
+    notes: dict[str, Any] = {"n_neuroids": values.shape[1]}
+    # A sum is not finite if any value is not, and needs no copy.
+    if values.shape[1] == 0 or not np.isfinite(values.sum()):
+        values, notes = _recorded(assembly, values, role, neuroid_dim)
+    return Responses(values=values, stimuli=coordinate(assembly, stimulus_coord), notes=notes)
+
+
+def read_square(assembly: Any, *, stimulus_coord: str = Defaults.stimulus_coord) -> SquareRDM:
+    """Read ready-made dissimilarities.
+
+    Parameters
+    ----------
+    assembly : DataAssembly, square
+        See the module. If the halves above and below the diagonal differ, their mean counts, since no order of stimuli
+        is better than another.
+    stimulus_coord : str
+        Coordinate that names stimuli.
+
+    Raises
+    ------
+    AssemblyError
+        If it is not square, rows and columns are not of the same stimuli, the diagonal is not zero, or entries are NaN
+        for some pairs of a stimulus but not for all.
+    """
+    if assembly.ndim != 2 or assembly.shape[0] != assembly.shape[1]:
+        raise AssemblyError(
+            f"A dissimilarity matrix is square; this assembly has dimensions {tuple(assembly.dims)} of sizes "
+            f"{tuple(assembly.shape)}. Expected (presentation, presentation{OTHER})."
+        )
+    stimuli = _labels(assembly, stimulus_coord)
+    values = np.array(assembly.values, dtype=np.float64)
+    columns = f"{stimulus_coord}{OTHER}"
+    if has_coordinate(assembly, columns) and not np.array_equal(assembly[columns].values, stimuli):
+        values = values[:, matching_order(stimuli, assembly[columns].values, what=stimulus_coord)]
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    _check_diagonal(values, largest)
+    np.fill_diagonal(values, 0.0)
+    notes: dict[str, Any] = {}
+    difference = float(np.nanmax(np.abs(values - values.T), initial=0.0))
+    if difference > _SYMMETRY * largest:
+        notes["asymmetry"] = difference
+    values = 0.5 * (values + values.T)
+    undefined = _undefined(values)
+    values[undefined] = np.nan
+    values[:, undefined] = np.nan
+    return SquareRDM(values=values, stimuli=stimuli, notes=notes)
+
+
+class RDM:
+    """Compute a representational dissimilarity matrix.
+
+    Parameters
+    ----------
+    neuroid_dim : str
+        The dimension that patterns extend along; the other one is that of the stimuli.
+    """
+
+    def __init__(self, neuroid_dim: str = Defaults.neuroid_dim) -> None:
+        self._neuroid_dim = neuroid_dim
+
+    def __call__(self, assembly: Any) -> DataAssembly:
+        """Compute ``1 - corr`` of the patterns of all pairs of stimuli.
+
+        Parameters
+        ----------
+        assembly : NeuroidAssembly, dims (presentation, neuroid)
+
+        Returns
+        -------
+        DataAssembly, dims (presentation, presentation_other)
+            In [0, 2], with the coordinates of presentation on the first dimension and, with the suffix ``_other``, on
+            the second. (xarray no longer supports two dimensions of one name.)
+
+        Raises
+        ------
+        AssemblyError
+            If there are other dimensions, or NaN that is not in neuroids that are NaN throughout.
+        """
+        assembly = squeeze_time_bin(assembly)
+        dim = _stimulus_dim(assembly, self._neuroid_dim)
+        values = matrix(assembly, [dim, self._neuroid_dim], role="given")
+        if values.shape[1] == 0 or not np.isfinite(values.sum()):
+            values, _ = _recorded(assembly, values, "given", self._neuroid_dim)
+        coords = coords_along(assembly, dim)
+        other = {f"{name}{OTHER}": (f"{dim}{OTHER}", labels) for name, (_, labels) in coords.items()}
+        return DataAssembly(correlation_distances(values), coords={**coords, **other}, dims=[dim, f"{dim}{OTHER}"])
+
+
+class RDMSimilarity:
+    """Compare two dissimilarity matrices.
+
+    Parameters
+    ----------
+    comparison_coord : str
+        Coordinate on the first dimension by which stimuli are aligned.
+    """
+
+    def __init__(self, comparison_coord: str = Defaults.stimulus_coord) -> None:
+        self._comparison_coord = comparison_coord
+
+    def __call__(self, rdm_assembly1: Any, rdm_assembly2: Any) -> Score:
+        """Compute the Spearman correlation above the diagonal.
+
+        Parameters
+        ----------
+        rdm_assembly1, rdm_assembly2 : DataAssembly, square
+            See the module.
+
+        Returns
+        -------
+        Score
+            0-d, in [-1, 1]. NaN if a stimulus has no defined dissimilarity (its pattern is constant):
+            ``undefined_stimuli`` in attrs names them. Attrs also: ``n_stimuli``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If a matrix is not one of dissimilarities, or stimuli differ.
+        """
+        first, second = (
+            read_square(rdm, stimulus_coord=self._comparison_coord) for rdm in (rdm_assembly1, rdm_assembly2)
+        )
+        order = matching_order(second.stimuli, first.stimuli, what=self._comparison_coord)
+        values = first.values if np.array_equal(order, np.arange(len(order))) else first.values[np.ix_(order, order)]
+        score = Score(rdm_similarity(values, second.values))
+        score.attrs.update(n_stimuli=len(order), quantity="correlation")
+        score.attrs.update({**first.notes, **second.notes})
+        undefined = _undefined(values) | _undefined(second.values)
+        if undefined.any():
+            score.attrs["undefined_stimuli"] = [str(name) for name in second.stimuli[undefined]]
+        return score
+
+
+def _stimulus_dim(assembly: Any, neuroid_dim: str) -> str:
+    dims = [str(dim) for dim in assembly.dims if dim != neuroid_dim]
+    if len(dims) != 1 or neuroid_dim not in assembly.dims:
+        raise AssemblyError(
+            f"Expected responses with one dimension beside {neuroid_dim!r}, or a square assembly of dissimilarities; "
+            f"got dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}. Select or average the others."
+        )
+    return dims[0]
+
+
+def _recorded(assembly: Any, values: Floats, role: str, neuroid_dim: str) -> tuple[Floats, dict[str, Any]]:
+    """Leave out neuroids that are NaN throughout, refuse other gaps."""
+    empty = np.isnan(values).all(axis=0)
+    kept = values[:, ~empty]
+    broken = ~np.isfinite(kept).all(axis=0)
+    if broken.any() or kept.shape[1] == 0:
+        raise AssemblyError(
+            f"Patterns must be finite, but in the {role} assembly {int(broken.sum())} of {values.shape[1]} neuroids "
+            f"have NaN or infinite values for some stimuli and {int(empty.sum())} for all. Drop them before scoring."
+        )
+    notes: dict[str, Any] = {"n_neuroids": kept.shape[1]}
+    if empty.any():
+        along = coords_along(assembly, neuroid_dim)
+        names = along[Defaults.neuroid_coord][1] if Defaults.neuroid_coord in along else np.arange(values.shape[1])
+        notes["n_neuroids_left_out"] = int(empty.sum())
+        notes["neuroids_left_out"] = [str(name) for name in names[empty]]
+    return kept, notes
+
+
+def _labels(assembly: Any, name: str) -> NDArray[Any]:
+    """Return the names of stimuli, also where both dimensions have one name."""
+    if assembly.dims[0] != assembly.dims[1]:
+        return coordinate(assembly, name)
+    for coord, _, values in walk_coords(assembly):
+        if coord == name:
+            return np.asarray(values)
+    raise AssemblyError(f"The square assembly has no coordinate {name!r}; expected it on {assembly.dims[0]!r}.")
+
+
+def _check_diagonal(values: Floats, largest: float) -> None:
+    diagonal = np.abs(np.nan_to_num(np.diagonal(values), nan=0.0))
+    if (diagonal > _DIAGONAL * largest).any():
+        hint = " Similarities are turned around by 1 - similarities." if np.allclose(np.diagonal(values), 1) else ""
+        raise AssemblyError(
+            f"Dissimilarities are zero on the diagonal, but this square assembly has up to {diagonal.max():.3g} there."
+            + hint
+        )
+
+
+def _undefined(values: Floats) -> NDArray[np.bool_]:
+    """Tell which stimuli have no dissimilarity from any other; a few stimuli without any pair are defined."""
+    missing = np.isnan(values)
+    off_diagonal = missing.sum(axis=1) - np.diagonal(missing)
+    undefined: NDArray[np.bool_] = np.equal(off_diagonal, max(1, len(values) - 1))
+    if undefined.all():
+        return undefined
+    rest = missing[np.ix_(~undefined, ~undefined)]
+    if rest.any():
+        raise AssemblyError(
+            f"{int(rest.sum())} dissimilarities are NaN although other pairs of the same stimuli are defined. Drop "
+            "those stimuli, or fill in the missing pairs, before scoring."
+        )
+    return undefined

@@ -1,0 +1,293 @@
+"""Apply a callable to every slice of assemblies along some dimensions, or once to dimensions that are stacked into one.
+
+`PerOps` (`PerTime`, `PerPresentation`, `PerNeuroid`) calls once for each slice and stacks the results. `SpanOps`
+(`SpanTime`) makes one dimension of several, with all their coordinates, and calls once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, matching_order
+from brainscore_vision.metric_helpers.labelled.gather import as_score, same_labels
+
+__all__ = ["PerNeuroid", "PerOps", "PerPresentation", "PerTime", "SpanOps", "SpanTime"]
+
+
+class PerOps:
+    """Apply a callable to every slice of its assemblies along some dimensions and stack what it returns.
+
+    Parameters
+    ----------
+    callable : callable
+        ``callable(*slices)`` returns an assembly, a Score or a number for one slice of each assembly, without the
+        dimensions in `dims`; or None for every slice.
+    dims : sequence of str
+        Dimensions to slice along, in all assemblies.
+    check_coords : sequence of str
+        Coordinates along `dims` by which the assemblies are sorted; all must hold the same values.
+    """
+
+    def __init__(self, callable: Callable[..., Any], dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:  # noqa: A002 -- the documented name
+        self.callable = callable
+        self.dims = tuple(dims)
+        self.check_coords = tuple(check_coords)
+
+    def __call__(self, *asms: xr.DataArray) -> Any:
+        """Apply to every slice.
+
+        Parameters
+        ----------
+        *asms : DataAssembly
+            All with the dimensions `dims`.
+
+        Returns
+        -------
+        assembly or None
+            Of the class of the first result, dims ``(*dims, *result.dims)``, with the coordinates of the first
+            assembly along `dims`. Attrs that are assemblies are stacked likewise, an ``error`` that is a number too;
+            attrs that are the same in all results stay, others become lists. None where the callable returns None.
+
+        Raises
+        ------
+        AssemblyError
+            If an assembly lacks a dimension or a coordinate, or sizes or coordinates differ.
+        """
+        aligned = self._aligned(asms)
+        sizes = [aligned[0].sizes[dim] for dim in self.dims]
+        slices = (dict(zip(self.dims, where, strict=True)) for where in itertools.product(*map(range, sizes)))
+        results = [self.callable(*(asm.isel(where) for asm in aligned)) for where in slices]
+        if all(result is None for result in results):
+            return None
+        outer: dict[str, Any] = {}
+        for dim in self.dims:
+            outer.update(coords_along(aligned[0], dim))
+        arrays = [result if isinstance(result, xr.DataArray) else as_score(result) for result in results]
+        return _stacked(arrays, self.dims, sizes, outer)
+
+    def _aligned(self, asms: Sequence[xr.DataArray]) -> list[xr.DataArray]:
+        for position, asm in enumerate(asms):
+            missing = [dim for dim in self.dims if dim not in asm.dims]
+            if missing:
+                raise AssemblyError(
+                    f"Assembly {position} has dimensions {tuple(asm.dims)}, without {', '.join(map(repr, missing))} "
+                    f"along which {type(self).__name__} slices."
+                )
+        aligned = list(asms)
+        for coord in self.check_coords:
+            order = np.argsort(coordinate(asms[0], coord), kind="stable")
+            reference = coordinate(asms[0], coord)[order]
+            for position, asm in enumerate(aligned):
+                (dim,) = asm[coord].dims
+                rows = matching_order(reference, coordinate(asm, coord), what=coord)
+                aligned[position] = asm.isel({dim: rows})
+        for dim in self.dims:
+            if len({asm.sizes[dim] for asm in aligned}) > 1:
+                raise AssemblyError(f"The assemblies differ in size along {dim!r}: {[a.sizes[dim] for a in aligned]}.")
+        return aligned
+
+
+class PerTime(PerOps):
+    """Apply a callable to every time bin; see `PerOps`. Bins are sorted by `check_coord`.
+
+    Parameters
+    ----------
+    callable : callable
+        As for `PerOps`.
+    time_dim : str
+    check_coord : str
+        Coordinate along `time_dim` that all assemblies share.
+    """
+
+    def __init__(
+        self,
+        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        time_dim: str = "time_bin",
+        check_coord: str = "time_bin_start",
+    ) -> None:
+        super().__init__(callable, dims=[time_dim], check_coords=[check_coord])
+        self.time_bin = time_dim
+
+
+class PerPresentation(PerOps):
+    """Apply a callable to every presentation; see `PerOps`. Presentations are sorted by `check_coord`.
+
+    Parameters
+    ----------
+    callable : callable
+        As for `PerOps`.
+    presentation_dim : str
+    check_coord : str
+        Coordinate along `presentation_dim` that all assemblies share.
+    """
+
+    def __init__(
+        self,
+        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        presentation_dim: str = "presentation",
+        check_coord: str = "stimulus_id",
+    ) -> None:
+        super().__init__(callable, dims=[presentation_dim], check_coords=[check_coord])
+        self.presentation_dim = presentation_dim
+
+
+class PerNeuroid(PerOps):
+    """Apply a callable to every neuroid; see `PerOps`. Neuroids are sorted by `check_coord`.
+
+    Parameters
+    ----------
+    callable : callable
+        As for `PerOps`.
+    neuroid_dim : str
+    check_coord : str
+        Coordinate along `neuroid_dim` that all assemblies share.
+    """
+
+    def __init__(
+        self,
+        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        neuroid_dim: str = "neuroid",
+        check_coord: str = "neuroid_id",
+    ) -> None:
+        super().__init__(callable, dims=[neuroid_dim], check_coords=[check_coord])
+        self.neuroid_dim = neuroid_dim
+
+
+class SpanOps:
+    """Stack dimensions into one and apply a callable once.
+
+    Parameters
+    ----------
+    callable : callable
+        ``callable(*assemblies)``.
+    source_dims : sequence of str
+        Dimensions to stack; the last varies fastest.
+    aggregated_dim : str
+        Name of the new dimension; one of `source_dims` or none of the assembly's. It has the coordinates of all that
+        were stacked, repeated.
+    resample : bool
+        Draw entries of the new dimension at random, with replacement, as many as `aggregated_dim` had before; the
+        same ones in all assemblies.
+    seed : int
+        Seed of that draw.
+    """
+
+    def __init__(
+        self,
+        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        source_dims: Sequence[str],
+        aggregated_dim: str,
+        resample: bool = False,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.callable = callable
+        self.source_dims = tuple(source_dims)
+        self.aggregated_dim = aggregated_dim
+        self.resample = resample
+        self.seed = seed
+
+    def __call__(self, *asms: xr.DataArray) -> Any:
+        """Stack every assembly and return what the callable returns for them.
+
+        Raises
+        ------
+        AssemblyError
+            If an assembly lacks one of the dimensions.
+        """
+        stacked = [self.stack(asm) for asm in asms]
+        if self.resample:
+            stacked = [self._resampled(asm, before) for asm, before in zip(stacked, asms, strict=True)]
+        return self.callable(*stacked)
+
+    def stack(self, assembly: xr.DataArray) -> Any:
+        """Return an assembly of the same class, dims ``(aggregated_dim, *others)``, in a new array."""
+        missing = [dim for dim in self.source_dims if dim not in assembly.dims]
+        if missing:
+            raise AssemblyError(
+                f"The assembly has dimensions {tuple(assembly.dims)}, without {', '.join(map(repr, missing))} "
+                f"to stack into {self.aggregated_dim!r}."
+            )
+        others = [str(dim) for dim in assembly.dims if dim not in self.source_dims]
+        values = assembly.transpose(*self.source_dims, *others).values
+        sizes = values.shape[: len(self.source_dims)]
+        places = np.indices(sizes).reshape(len(sizes), -1)
+        coords: dict[str, Any] = {}
+        for dim in others:
+            coords.update(coords_along(assembly, dim))
+        for dim, place in zip(self.source_dims, places, strict=True):
+            along = coords_along(assembly, dim)
+            coords.update({name: (self.aggregated_dim, labels[place]) for name, (_, labels) in along.items()})
+        stacked = values.reshape(-1, *values.shape[len(sizes) :])
+        if np.may_share_memory(stacked, values):  # dimensions that already lie one after the other
+            stacked = stacked.copy()
+        result = type(assembly)(stacked, coords=coords, dims=[self.aggregated_dim, *others])
+        result.attrs = dict(assembly.attrs)
+        return result
+
+    def _resampled(self, stacked: xr.DataArray, before: xr.DataArray) -> xr.DataArray:
+        total = stacked.sizes[self.aggregated_dim]
+        size = before.sizes.get(self.aggregated_dim, total)
+        rows = np.random.default_rng(self.seed).integers(0, total, size)
+        return stacked.isel({self.aggregated_dim: rows})
+
+
+class SpanTime(SpanOps):
+    """Stack time bins into presentations and apply a callable once; see `SpanOps`.
+
+    Parameters
+    ----------
+    callable : callable
+    time_dim, presentation_dim : str
+        All presentations of the first bin come first, then those of the second.
+    resample, seed
+        As for `SpanOps`.
+    """
+
+    def __init__(
+        self,
+        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        time_dim: str = "time_bin",
+        presentation_dim: str = "presentation",
+        resample: bool = False,
+        *,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(callable, [time_dim, presentation_dim], presentation_dim, resample, seed=seed)
+        self.time_dim = time_dim
+        self.presentation_dim = presentation_dim
+
+
+def _stacked(
+    results: Sequence[xr.DataArray], dims: Sequence[str], sizes: Sequence[int], outer: Mapping[str, Any]
+) -> Any:
+    """Arrange results in C order of `dims`; their attrs follow."""
+    inner_dims = [str(dim) for dim in results[0].dims]
+    placed, inner = same_labels(results, inner_dims)
+    values = np.stack([result.values for result in placed])
+    stacked = type(results[0])(
+        values.reshape(*sizes, *values.shape[1:]), coords={**outer, **inner}, dims=[*dims, *inner_dims]
+    )
+    stacked.attrs = {}
+    shared = [name for name in results[0].attrs if all(name in result.attrs for result in results)]
+    for name in shared:
+        entries = [result.attrs[name] for result in results]
+        if name == "error" and all(np.ndim(entry) == 0 for entry in entries):
+            entries = [Score(entry) for entry in entries]
+        if all(isinstance(entry, xr.DataArray) for entry in entries):
+            stacked.attrs[name] = _stacked(entries, dims, sizes, outer)
+        else:
+            same = all(_equal(entries[0], entry) for entry in entries[1:])
+            stacked.attrs[name] = entries[0] if same else entries
+    return stacked
+
+
+def _equal(first: Any, second: Any) -> bool:
+    return first is second or (type(first) is type(second) and bool(np.array_equal(first, second)))

@@ -1,0 +1,1 @@
+"""Fit, predict and correlate: the engine that all regression metrics share."""

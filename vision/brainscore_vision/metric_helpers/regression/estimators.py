@@ -1,0 +1,303 @@
+"""Wrap the regression kernels in the fit and predict of scikit-learn.
+
+Each also has ``predict_splits``, with which metrics compute all cross-validation splits at once, and
+``predict_blocks``, the same part by part, for targets whose predictions do not fit into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_fit, least_squares_split_fits
+from brainscore_vision.metric_helpers.arrays.regression.pls import (
+    LinearMap,
+    pls_fit,
+    pls_predict_splits,
+    pls_smooth_splits,
+)
+from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_fit, ridge_split_fits
+from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import (
+    check_alphas,
+    ridge_cv_fit,
+    ridge_cv_iterate,
+    ridge_cv_predict_splits,
+)
+from brainscore_vision.metric_helpers.arrays.regression.single import best_source, best_source_predict_splits
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays._backend import Backend
+    from brainscore_vision.metric_helpers.arrays.regression._smoother import DualMap, SplitFits
+
+__all__ = [
+    "PLS",
+    "BlockPredictor",
+    "LeastSquares",
+    "OneToOne",
+    "PearsonR",
+    "Ridge",
+    "RidgeCV",
+    "SplitPredictor",
+]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Source = ArrayLike | ColumnBlocks
+Splits = Sequence[tuple[ArrayLike, ArrayLike]]
+Parts = Iterator[tuple[int, slice, Floats]]
+
+
+@runtime_checkable
+class SplitPredictor(Protocol):
+    """A regression that predicts the held-out part of many splits in one call."""
+
+    def predict_splits(self, source: ArrayLike, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Return predictions of shape (n_test, n_neuroids), one for each (train, test)."""
+        ...
+
+
+@runtime_checkable
+class BlockPredictor(Protocol):
+    """A regression that predicts the held-out part of many splits for a few neuroids at a time."""
+
+    def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
+        """Yield (number of the split, slice of neuroids, predictions of shape (n_test, width)) until all is covered."""
+        ...
+
+
+class _Linear:
+    """What linear regressions share: a fitted map and its application."""
+
+    _map: LinearMap | DualMap | None = None
+
+    @property
+    def coef_(self) -> Floats:
+        """Coefficients, shape (n_neuroids, n_features), as in scikit-learn."""
+        return self._fitted().coefficients.T
+
+    @property
+    def intercept_(self) -> Floats:
+        """Prediction for a source of zeros, shape (n_neuroids,)."""
+        fitted = self._fitted()
+        intercept: Floats = fitted.target_mean - fitted.source_mean @ fitted.coefficients
+        return intercept
+
+    def predict(self, X: Source) -> Floats:  # noqa: N803 -- scikit-learn's name
+        """Predict responses, shape (n_stimuli, n_features) to (n_stimuli, n_neuroids)."""
+        return self._fitted().predict(X)
+
+    def _fitted(self) -> LinearMap | DualMap:
+        if self._map is None:
+            raise RuntimeError(f"{type(self).__name__} has not been fitted yet: call fit(X, Y) first.")
+        return self._map
+
+
+class _Smoother(_Linear):
+    """A linear regression that does most of its work before it sees a target."""
+
+    def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
+        raise NotImplementedError(f"{type(self).__name__} does not say how to fit.")
+
+    def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Predict the held-out part of every split; leaves the fit alone."""
+        return self._split_fits(source, splits).predict(target)
+
+    def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
+        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        fits = self._split_fits(source, splits)
+        for columns, block in _blocks(target):
+            for index, prediction in enumerate(fits.predict(block)):
+                yield index, columns, prediction
+
+
+class PLS(_Linear):
+    """Partial least squares regression without scaling, equal to ``PLSRegression(n_components, scale=False)``.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of latent components.
+    backend : str, Backend or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    """
+
+    def __init__(self, n_components: int = 25, *, backend: str | Backend | None = None) -> None:
+        self.n_components = n_components
+        self.backend = backend
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self._map = pls_fit(X, Y, self.n_components, backend=self.backend)
+        return self
+
+    def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Predict the held-out part of every split; leaves the fit alone."""
+        return pls_predict_splits(source, target, splits, self.n_components, backend=self.backend)
+
+    def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
+        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        smoothers = pls_smooth_splits(source, target, splits, self.n_components, backend=self.backend)
+        for columns, block in _blocks(target):
+            for index, smoother in enumerate(smoothers):
+                yield index, columns, smoother.predict(block)
+
+
+class Ridge(_Smoother):
+    """Ridge regression with an intercept, equal to scikit-learn's ``Ridge(alpha)``.
+
+    Parameters
+    ----------
+    alpha : float
+        Penalty, larger than zero.
+    backend : str, Backend or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    """
+
+    def __init__(self, alpha: float = 1.0, *, backend: str | Backend | None = None) -> None:
+        self.alpha = alpha
+        self.backend = backend
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self._map = ridge_fit(X, Y, self.alpha, backend=self.backend)
+        return self
+
+    def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
+        return ridge_split_fits(source, splits, self.alpha, backend=self.backend)
+
+
+class LeastSquares(_Smoother):
+    """Ordinary least squares with an intercept, equal to scikit-learn's ``LinearRegression()``.
+
+    Where several solutions fit equally well, the one of smallest norm.
+
+    Parameters
+    ----------
+    backend : str, Backend or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    """
+
+    def __init__(self, *, backend: str | Backend | None = None) -> None:
+        self.backend = backend
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self._map = least_squares_fit(X, Y, backend=self.backend)
+        return self
+
+    def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
+        return least_squares_split_fits(source, splits, backend=self.backend)
+
+
+class RidgeCV(_Linear):
+    """Ridge regression with the penalty of least leave-one-out error, equal to scikit-learn's ``RidgeCV(alphas)``.
+
+    Parameters
+    ----------
+    alphas : array-like
+        Penalties to choose from, larger than zero.
+    alpha_per_target : bool
+        Choose for each neuroid instead of for all of them together.
+    backend : str, Backend or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+
+    Attributes
+    ----------
+    alpha_ : float, or ndarray of shape (n_neuroids,) with `alpha_per_target`
+        What `fit` chose; None before.
+    """
+
+    def __init__(
+        self,
+        alphas: ArrayLike = (0.1, 1.0, 10.0),
+        *,
+        alpha_per_target: bool = False,
+        backend: str | Backend | None = None,
+    ) -> None:
+        check_alphas(alphas)
+        self.alphas = alphas
+        self.alpha_per_target = alpha_per_target
+        self.backend = backend
+        self.alpha_: float | Floats | None = None
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self._map, alpha = ridge_cv_fit(X, Y, self.alphas, **self._options())
+        self.alpha_ = alpha if self.alpha_per_target else float(alpha[0])
+        return self
+
+    def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Predict the held-out part of every split, choosing in each training set; leaves the fit alone."""
+        return ridge_cv_predict_splits(source, target, splits, self.alphas, **self._options())
+
+    def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
+        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        return ridge_cv_iterate(source, target, splits, self.alphas, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {"alpha_per_target": self.alpha_per_target, "backend": self.backend}
+
+
+class OneToOne:
+    """Predict each neuroid by the one of the source that correlates with it most."""
+
+    mapping: Indices | None = None  # position in the source for each neuroid, after `fit`; -1: none is defined
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self.mapping = best_source(X, Y)
+        return self
+
+    def predict(self, X: Source) -> Floats:  # noqa: N803 -- scikit-learn's name
+        """Return the chosen neuroids' responses, shape (n_stimuli, n_neuroids); NaN where none is defined."""
+        if self.mapping is None:
+            raise RuntimeError("OneToOne has not been fitted yet: call fit(X, Y) first.")
+        columns = np.where(self.mapping < 0, 0, self.mapping)
+        source = X if isinstance(X, ColumnBlocks) else np.asarray(X)
+        chosen = source.columns(columns) if isinstance(source, ColumnBlocks) else source[:, columns]
+        return np.where(self.mapping < 0, np.nan, np.asarray(chosen, dtype=np.float64))
+
+    def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Predict the held-out part of every split; leaves the fit alone."""
+        return best_source_predict_splits(source, target, splits)
+
+    def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
+        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        for columns, block in _blocks(target):
+            for index, prediction in enumerate(best_source_predict_splits(source, block, splits)):
+                yield index, columns, prediction
+
+
+class PearsonR:
+    """Pearson correlation, for one pair of lists or for all neuroids at once."""
+
+    def __call__(self, x: ArrayLike, y: ArrayLike) -> tuple[float, float]:
+        """Return ``(r, p)`` for two arrays of shape (n_stimuli,); NaN if either is constant or shorter than two.
+
+        The probability p is two-sided, for uncorrelated normal data (Student 1908, doi:10.1093/biomet/6.2-3.302).
+        """
+        from scipy.stats import beta
+
+        first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        r = float(self.columns(first[:, None], second[:, None])[0])
+        if len(first) < 3 or np.isnan(r):
+            return r, float("nan") if np.isnan(r) else 1.0
+        shape = len(first) / 2 - 1
+        return r, float(2 * beta(shape, shape, loc=-1, scale=2).sf(abs(r)))
+
+    @staticmethod
+    def columns(x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return r of shape (n_neuroids,) for two arrays of shape (n_stimuli, n_neuroids)."""
+        return pearson_columns(x, y)
+
+
+def _blocks(target: Source) -> Iterator[tuple[slice, NDArray[Any]]]:
+    first = 0
+    for block in ColumnBlocks.of(target):
+        yield slice(first, first + block.shape[1]), block
+        first += block.shape[1]

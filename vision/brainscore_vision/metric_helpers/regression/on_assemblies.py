@@ -1,0 +1,210 @@
+"""Lift regressions and correlations on arrays to assemblies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    coordinate,
+    coords_along,
+    has_coordinate,
+    matching_order,
+    matrix,
+    squeeze_time_bin,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+__all__ = ["XarrayCorrelation", "XarrayRegression", "neuroid_order"]
+
+
+class XarrayRegression:
+    """Fit a regression from one assembly to another and label what it predicts.
+
+    Parameters
+    ----------
+    regression : object with ``fit(x, y)`` and ``predict(x)``
+        Takes arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids), as in scikit-learn. One whose
+        attribute ``uses_neuroids`` is True is called as ``fit(x, y, neuroids=...)`` and ``predict(x, neuroids=...)``
+        with the coordinates of the source's neuroids: name -> array of shape (n_features,).
+    expected_dims : sequence of str
+        The two dimensions of the assemblies, stimuli first. A `time_bin` of length one is dropped.
+    neuroid_dim : str
+        Dimension of the neuroids.
+    neuroid_coord : str
+        Their key; used as the only label where the target has no other.
+    stimulus_coord : str
+        Coordinate by which source and target are aligned.
+    """
+
+    def __init__(
+        self,
+        regression: Any,
+        expected_dims: Sequence[str] = Defaults.expected_dims,
+        neuroid_dim: str = Defaults.neuroid_dim,
+        neuroid_coord: str = Defaults.neuroid_coord,
+        stimulus_coord: str = Defaults.stimulus_coord,
+    ) -> None:
+        self._regression = regression
+        self._expected_dims = tuple(expected_dims)
+        self._neuroid_dim = neuroid_dim
+        self._neuroid_coord = neuroid_coord
+        self._stimulus_coord = stimulus_coord
+        self._target_neuroid_values: dict[str, Any] | None = None
+
+    @property
+    def estimator(self) -> Any:
+        """The regression on arrays."""
+        return self._regression
+
+    @property
+    def stimulus_coord(self) -> str:
+        """Coordinate by which source and target are aligned."""
+        return self._stimulus_coord
+
+    @property
+    def expected_dims(self) -> tuple[str, ...]:
+        """Dimensions of the assemblies, stimuli first."""
+        return self._expected_dims
+
+    def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
+        """Fit the regression on the stimuli of `source` and `target`.
+
+        Raises
+        ------
+        AssemblyError
+            If the two do not hold the same stimuli, have other dimensions, or hold NaN.
+        """
+        source, target = squeeze_time_bin(source), squeeze_time_bin(target)
+        x = self._values(source, role="source")
+        y = self._values(target, role="target")
+        source_ids = coordinate(source, self._stimulus_coord)
+        target_ids = coordinate(target, self._stimulus_coord)
+        # Sorted by stimulus, so that a fit does not depend on the order of presentations.
+        order = np.argsort(target_ids.astype(str), kind="stable")
+        rows = matching_order(target_ids[order], source_ids, what=self._stimulus_coord)
+        self._regression.fit(x[rows], y[order], **self._neuroids(source))
+        self._target_neuroid_values = coords_along(target, self._neuroid_dim)
+
+    def predict(self, source: xr.DataArray) -> Any:
+        """Predict responses to the stimuli of `source`.
+
+        Returns
+        -------
+        NeuroidAssembly, dims (presentation, neuroid)
+            With the presentation coordinates of `source` and the neuroid coordinates of the target of `fit`.
+
+        Raises
+        ------
+        RuntimeError
+            Before `fit`.
+        """
+        from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+        if self._target_neuroid_values is None:
+            raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
+        source = squeeze_time_bin(source)
+        values = self._regression.predict(self._values(source, role="source"), **self._neuroids(source))
+        values = np.asarray(values).reshape(len(values), -1)  # scikit-learn drops the axis of a single neuroid
+        presentation = self._expected_dims[0]
+        coords = {**coords_along(source, presentation), **self._target_neuroid_values}
+        return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])
+
+    def _neuroids(self, source: xr.DataArray) -> dict[str, Any]:
+        if not getattr(self._regression, "uses_neuroids", False):
+            return {}
+        along = coords_along(source, self._neuroid_dim)
+        return {"neuroids": {name: values for name, (_, values) in along.items()}}
+
+    def _values(self, assembly: xr.DataArray, *, role: str) -> NDArray[np.float64]:
+        values = matrix(assembly, self._expected_dims, role=role)
+        if not np.isfinite(values).all():
+            raise AssemblyError(
+                f"The {role} assembly has {int((~np.isfinite(values)).sum())} NaN or infinite values among "
+                f"{values.size}. Drop those neuroids or stimuli before scoring."
+            )
+        return values
+
+
+class XarrayCorrelation:
+    """Correlate two assemblies neuroid by neuroid.
+
+    Parameters
+    ----------
+    correlation : callable
+        ``correlation(x, y)`` of two arrays of shape (n_stimuli,) returns ``(r, p)``, as in scipy. One with an attribute
+        ``columns`` is called as ``correlation.columns(x, y)`` instead, with arrays of shape (n_stimuli, n_neuroids),
+        and returns r of shape (n_neuroids,).
+    correlation_coord : str
+        Coordinate by which stimuli are aligned.
+    neuroid_coord : str
+        Coordinate by which neuroids are aligned, unique in each assembly.
+    """
+
+    def __init__(
+        self,
+        correlation: Callable[..., Any],
+        correlation_coord: str = Defaults.stimulus_coord,
+        neuroid_coord: str = Defaults.neuroid_coord,
+    ) -> None:
+        self._correlation = correlation
+        self._correlation_coord = correlation_coord
+        self._neuroid_coord = neuroid_coord
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The correlation on arrays."""
+        return self._correlation
+
+    def __call__(self, prediction: xr.DataArray, target: xr.DataArray) -> Score:
+        """Correlate over stimuli.
+
+        Parameters
+        ----------
+        prediction, target : NeuroidAssembly, dims (presentation, neuroid)
+            The same stimuli and neuroids, in any order.
+
+        Returns
+        -------
+        Score, dims (neuroid)
+            Sorted by `neuroid_coord`, with the target's neuroid coordinates.
+
+        Raises
+        ------
+        AssemblyError
+            If stimuli or neuroids differ.
+        """
+        prediction, target = squeeze_time_bin(prediction), squeeze_time_bin(target)
+        (stimulus_dim,) = target[self._correlation_coord].dims
+        (neuroid_dim,) = target[self._neuroid_coord].dims
+        dims = (str(stimulus_dim), str(neuroid_dim))
+        x, y = matrix(prediction, dims, role="predicted"), matrix(target, dims, role="target")
+        target_ids = coordinate(target, self._correlation_coord)
+        order = np.argsort(target_ids.astype(str), kind="stable")
+        rows = matching_order(target_ids[order], coordinate(prediction, self._correlation_coord))
+        neuroids = neuroid_order(target, self._neuroid_coord)
+        names = coordinate(target, self._neuroid_coord)[neuroids]
+        columns = matching_order(names, coordinate(prediction, self._neuroid_coord), what=self._neuroid_coord)
+        x, y = x[rows][:, columns], y[order][:, neuroids]
+        together = getattr(self._correlation, "columns", None)
+        if together is not None:
+            r = together(y, x)
+        else:
+            r = np.array([self._correlation(y[:, i], x[:, i])[0] for i in range(y.shape[1])])
+        coords = {name: (dim, values[neuroids]) for name, (dim, values) in coords_along(target, dims[1]).items()}
+        return Score(r, coords=coords, dims=[dims[1]])
+
+
+def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> NDArray[np.intp]:
+    """Return the positions that sort the neuroids of an assembly by their key; as they are without a key."""
+    if not has_coordinate(target, neuroid_coord):
+        return np.arange(target.sizes.get(Defaults.neuroid_dim, 0))
+    return np.argsort(coordinate(target, neuroid_coord), kind="stable")

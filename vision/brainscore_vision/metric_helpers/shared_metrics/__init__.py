@@ -1,0 +1,1 @@
+"""Hold metrics and ceilings of which several plugins make theirs."""

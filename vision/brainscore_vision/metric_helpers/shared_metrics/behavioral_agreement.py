@@ -1,0 +1,286 @@
+"""Score how a model's answers agree with those of people, one by one or in their accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_vision.metric_helpers.arrays.behavior.agreement import (
+    accuracy_closeness,
+    error_consistency,
+    pairwise_accuracies,
+    pairwise_error_consistency,
+)
+from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
+from brainscore_vision.metric_helpers.labelled.judgements import Judgements, read_judgements, read_model_judgements
+from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error, pair_mean_error
+
+__all__ = ["AccuracyDistance", "ErrorConsistency"]
+
+Floats = NDArray[np.float64]
+
+
+class ErrorConsistency(Metric):
+    """Mean Cohen's kappa between a model and single people, on which stimuli are answered rightly.
+
+    Parameters
+    ----------
+    omitted_answers : collection of str
+        Answers that stand for none: a stimulus without an answer on either side is not compared. Without any, every
+        answer that is not the right one counts as wrong.
+    compat : bool
+        Aggregate as the published scores do: the absolute value of the mean over conditions, then subjects, and as
+        ``error`` the standard deviation over all of them.
+    """
+
+    quantity: ClassVar[Quantity | None] = "share"
+
+    def __init__(self, *, omitted_answers: Collection[str] = (), compat: bool = False) -> None:
+        self._omitted = tuple(omitted_answers)
+        self._compat = compat
+
+    def __call__(self, source: Any, target: Any) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
+            The model's answers, one for each stimulus of `target`; `truth` is optional.
+        target : BehavioralAssembly, dims (presentation)
+            The answers of people, one for each trial, with `stimulus_id`, `subject`, `truth` and, if there are
+            several, `condition`.
+
+        Returns
+        -------
+        Score
+            0-d, at most 1. Attrs: ``raw`` (Score, dims (condition, subject); NaN where kappa is undefined), ``error``
+            (standard error over subjects; NaN for one), ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity``
+            and, if there are any, ``n_undefined``.
+
+        Raises
+        ------
+        AssemblyError
+            If source and target do not hold the same stimuli, a coordinate is missing, or somebody judged a stimulus
+            twice.
+        """
+        people = self._people(target)
+        share, answered = read_model_judgements(source, people, omitted=self._omitted, single=True)
+        counted = (people.judged > 0) & answered[:, None]
+        kappas = error_consistency(share[:, None] > 0, people.right > 0, counted)
+        raw = Score(
+            kappas,
+            coords={"condition": ("condition", _condition_names(people)), "subject": ("subject", people.subjects)},
+            dims=["condition", "subject"],
+        )
+        return self._aggregate(raw, people, mean_error(_mean_known(kappas, axis=0)))
+
+    def ceiling(self, assembly: Any) -> Score:
+        """Compute how consistent people are with each other: the mean kappa over all pairs of subjects.
+
+        Parameters
+        ----------
+        assembly : BehavioralAssembly, dims (presentation)
+            As `target` of the metric.
+
+        Returns
+        -------
+        Score
+            0-d. Attrs as for the metric; ``raw`` has dims (condition, subject), the second with coordinates
+            `subject_left` and `subject_right`. Only stimuli that both judged count. ``error`` is the jackknife
+            standard error over subjects (pairs are not independent); NaN for two subjects.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects, a coordinate is missing, or somebody judged a stimulus twice.
+        """
+        people = self._people(assembly)
+        left, right = _pairs(people)
+        kappas = np.stack(
+            [
+                pairwise_error_consistency(hits > 0, seen > 0)
+                for hits, seen in zip(people.right, people.judged, strict=True)
+            ]
+        )
+        raw = Score(
+            kappas,
+            coords={
+                "condition": ("condition", _condition_names(people)),
+                "subject_left": ("subject", people.subjects[left]),
+                "subject_right": ("subject", people.subjects[right]),
+            },
+            dims=["condition", "subject"],
+        )
+        return self._aggregate(raw, people, _error_over_pairs(_mean_known(kappas, axis=0), people))
+
+    def _people(self, assembly: Any) -> Judgements:
+        coords = ("condition",) if has_coordinate(assembly, "condition") else ()
+        return read_judgements(assembly, coords, omitted=self._omitted, single=True)
+
+    def _aggregate(self, raw: Score, people: Judgements, error: float) -> Score:
+        kappas = raw.values
+        score = Score(_mean_known(_mean_known(kappas, axis=1)))
+        if self._compat:
+            score = Score(abs(_mean_known(_mean_known(kappas, axis=0))))
+            error = float(np.nanstd(kappas)) if not np.isnan(kappas).all() else float("nan")
+        score.attrs.update(
+            raw=raw,
+            error=error,
+            n_stimuli=len(people.stimuli),
+            n_trials=int(people.judged.sum()),
+            n_subjects=len(people.subjects),
+            quantity=self.quantity,
+        )
+        if np.isnan(kappas).any():
+            score.attrs["n_undefined"] = int(np.isnan(kappas).sum())
+        return score
+
+
+class AccuracyDistance(Metric):
+    """How close the accuracy of a model comes to that of single people, as a part of how far off it could be.
+
+    Parameters
+    ----------
+    omitted_answers : collection of str
+        As for `ErrorConsistency`.
+    symmetric : bool
+        For `ceiling`: let both subjects of a pair stand for the model in turn, so that the ceiling does not depend on
+        the names of subjects. Without it, the first one by name does, as in published ceilings.
+    compat : bool
+        Give in ``error`` the standard deviation over subjects, as published scores do.
+    """
+
+    quantity: ClassVar[Quantity | None] = "share"
+
+    def __init__(self, *, omitted_answers: Collection[str] = (), symmetric: bool = False, compat: bool = False) -> None:
+        self._omitted = tuple(omitted_answers)
+        self._symmetric = symmetric
+        self._compat = compat
+
+    def __call__(self, source: Any, target: Any, variables: Sequence[str] = ()) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
+            The model's answers to the stimuli of `target`, with `stimulus_id`; `truth` is optional.
+        target : BehavioralAssembly, dims (presentation)
+            The answers of people, with `stimulus_id`, `subject` and `truth`. A person who judged some stimuli only is
+            compared on these.
+        variables : sequence of str
+            Coordinates of both assemblies: accuracies are compared within each combination of their values and then
+            averaged. Combinations that one side lacks do not count. None, if empty.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` (standard error over subjects; NaN for
+            one), ``n_stimuli``, ``n_trials``, ``n_subjects``, ``n_conditions``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If source and target do not hold the same stimuli, or a coordinate is missing.
+        """
+        names = (variables,) if isinstance(variables, str) else tuple(variables)
+        for name in names:
+            if not has_coordinate(source, name):
+                raise AssemblyError(f"The source assembly has no coordinate {name!r}, which `variables` asks for.")
+        people = read_judgements(target, names, omitted=self._omitted)
+        share, answered = read_model_judgements(source, people, omitted=self._omitted, partial_conditions=bool(names))
+        judged = people.judged * answered[:, None]
+        number = judged.sum(axis=-1)
+        with np.errstate(invalid="ignore"):  # 0 / 0 where a subject has no trials
+            accuracy = (people.right * answered[:, None]).sum(axis=-1) / number
+            model = (share[:, None] * judged).sum(axis=-1) / number
+        by_subject = _mean_known(accuracy_closeness(model, accuracy), axis=0)
+        raw = Score(by_subject, coords={"subject": ("subject", people.subjects)}, dims=["subject"])
+        return self._aggregate(raw, people, mean_error(by_subject))
+
+    def ceiling(self, assembly: Any) -> Score:
+        """Compute how close people come to each other: the mean over all pairs of subjects.
+
+        Parameters
+        ----------
+        assembly : BehavioralAssembly, dims (presentation)
+            As `target` of the metric.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs as for the metric; ``raw`` has dims (subject) with coordinates `subject_left`, who
+            stands for the model, and `subject_right`. Only stimuli that both judged count. ``error`` is the jackknife
+            standard error over subjects (pairs are not independent); NaN for two subjects.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects, or a coordinate is missing.
+        """
+        people = read_judgements(assembly, omitted=self._omitted)
+        left, right = _pairs(people)
+        accuracies = pairwise_accuracies(people.right[0], people.judged[0])
+        closeness = accuracy_closeness(accuracies, accuracies.T)
+        pairs = closeness[left, right]
+        if self._symmetric:
+            pairs = (pairs + closeness[right, left]) / 2
+        raw = Score(
+            pairs,
+            coords={
+                "subject_left": ("subject", people.subjects[left]),
+                "subject_right": ("subject", people.subjects[right]),
+            },
+            dims=["subject"],
+        )
+        return self._aggregate(raw, people, _error_over_pairs(pairs, people))
+
+    def _aggregate(self, raw: Score, people: Judgements, error: float) -> Score:
+        values = raw.values
+        score = Score(_mean_known(values))
+        if self._compat:
+            error = float(np.nanstd(values)) if not np.isnan(values).all() else float("nan")
+        score.attrs.update(
+            raw=raw,
+            error=error,
+            n_stimuli=len(people.stimuli),
+            n_trials=int(people.judged.sum()),
+            n_subjects=len(people.subjects),
+            n_conditions=len(people.conditions),
+            quantity=self.quantity,
+        )
+        if np.isnan(values).any():
+            score.attrs["n_undefined"] = int(np.isnan(values).sum())
+        return score
+
+
+def _condition_names(people: Judgements) -> NDArray[Any]:
+    return np.array([label[0] if label else "all" for label in people.conditions])
+
+
+def _pairs(people: Judgements) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    if len(people.subjects) < 2:
+        raise AssemblyError(
+            f"A ceiling over pairs needs at least two subjects, found {len(people.subjects)}. Give it the answers of "
+            "single people, before they are pooled."
+        )
+    left, right = np.triu_indices(len(people.subjects), k=1)
+    return left, right
+
+
+def _error_over_pairs(values: Floats, people: Judgements) -> float:
+    table = np.full((len(people.subjects), len(people.subjects)), np.nan)
+    table[np.triu_indices(len(people.subjects), k=1)] = values
+    return pair_mean_error(table)
+
+
+def _mean_known(values: Any, axis: int | None = None) -> Any:
+    """Average what is not NaN; NaN where nothing is known."""
+    known = ~np.isnan(values)
+    number = known.sum(axis=axis)
+    total = np.where(known, values, 0.0).sum(axis=axis)
+    return np.divide(total, number, out=np.full(np.shape(total), np.nan), where=number > 0)

@@ -1,0 +1,193 @@
+"""Estimate how well the geometry of a model can at best agree with that of single subjects.
+
+Subjects are told apart by a coordinate of neuroids, or by a dimension of a stack of ready-made dissimilarities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, upper_triangle
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, squeeze_time_bin
+from brainscore_vision.metric_helpers.labelled.rdms import RDM, read_square
+from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+__all__ = ["RSACeiling", "split_subjects"]
+
+Floats = NDArray[np.float64]
+
+_LEVEL = 0.95
+_DRAWS = 1000
+
+
+def split_subjects(assembly: Any, subject_coord: str = "subject") -> dict[Any, Any]:
+    """Divide an assembly into one for each subject.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly with a dimension of subjects
+        With the coordinate `subject_coord`, on neuroid or on a dimension of its own.
+    subject_coord : str
+        Its name.
+
+    Returns
+    -------
+    dict
+        Subject -> assembly, sorted; without the dimension if subjects have one of their own.
+
+    Raises
+    ------
+    AssemblyError
+        If the coordinate is missing.
+    """
+    subjects = coordinate(assembly, subject_coord)
+    (dim,) = assembly[subject_coord].dims
+    names = np.unique(subjects)
+    positions = {name: np.flatnonzero(subjects == name) for name in names.tolist()}
+    if dim == Defaults.neuroid_dim:
+        return {name: assembly.isel({dim: rows}) for name, rows in positions.items()}
+    repeated = [str(name) for name, rows in positions.items() if len(rows) > 1]
+    if repeated:
+        raise AssemblyError(f"Subjects {repeated} occur more than once on {dim!r}; expected each once.")
+    return {name: assembly.isel({dim: int(rows[0])}) for name, rows in positions.items()}
+
+
+class RSACeiling(Ceiling):
+    """Upper and lower bound of the mean correlation of a model's dissimilarities with those of single subjects.
+
+    Upper bound: each subject with the mean over all of them, which no model can exceed. Lower bound: each subject with
+    the mean over the others, which a model of the group reaches. The true model lies between.
+
+    Parameters
+    ----------
+    rdm : callable or None
+        Makes an assembly of dissimilarities from one of responses; None takes `RDM`. Stacks of ready-made
+        dissimilarities are used as they are.
+    similarity_func : callable or None
+        ``f(dissimilarities, mean_dissimilarities)`` of two arrays, shape (n_pairs,), returns a correlation, or a tuple
+        that begins with it; None takes Spearman's.
+    bound : {'upper', 'lower'}
+        Which of the two the score is.
+    compat : bool
+        Average dissimilarities, as published ceilings do, not their ranks. That mean is not an upper bound of rank
+        correlations: a model can exceed it.
+    """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
+
+    def __init__(
+        self,
+        rdm: Callable[[Any], Any] | None = None,
+        similarity_func: Callable[[Floats, Floats], Any] | None = None,
+        *,
+        bound: Literal["upper", "lower"] = "upper",
+        compat: bool = False,
+    ) -> None:
+        if bound not in {"upper", "lower"}:
+            raise ValueError(f"The bound is 'upper' or 'lower', not {bound!r}.")
+        self._rdm = rdm or RDM()
+        self._similarity_func = similarity_func
+        self._bound = bound
+        self._compat = compat
+
+    def __call__(self, assembly: Any) -> Score:
+        """Estimate.
+
+        Parameters
+        ----------
+        assembly : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly
+            Responses with the coordinate `subject` on neuroid, or dissimilarities with dims (presentation,
+            presentation_other, subject); of at least two subjects. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d, at most 1. Attrs: ``raw`` (Score, dims (bound, subject)), ``upper_bound``, ``lower_bound`` (also as
+            ``lower_bound_loo``), ``error`` (standard error over subjects), ``interval`` (95 %, subjects drawn with
+            replacement while the means they are compared with stay), ``seed``, ``n_subjects``, ``n_stimuli``,
+            ``undefined_stimuli`` (left out: a subject's pattern for them is constant), ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects, or fewer than three stimuli that all subjects have a pattern for.
+        """
+        parts = split_subjects(squeeze_time_bin(assembly))
+        if len(parts) < 2:
+            raise AssemblyError(
+                f"A ceiling over subjects needs at least two of them, found {list(parts)}. With one subject, estimate "
+                "the ceiling from its repetitions instead: internal_consistency, or the metric rsa_crossnobis."
+            )
+        squares = [self._square(part) for part in parts.values()]
+        stimuli = squares[0].stimuli
+        values = np.stack([_in_order(square, stimuli) for square in squares])
+        # Where a stimulus is undefined, so are all its pairs; the others of these pairs are not.
+        undefined = np.array([np.isnan(square).sum(axis=1) >= max(1, len(stimuli) - 1) for square in values]).any(
+            axis=0
+        )
+        kept = ~undefined
+        if kept.sum() < 3:
+            raise AssemblyError(
+                f"{int(kept.sum())} stimuli have a defined pattern in all subjects; at least three must."
+            )
+        triangles = np.stack([upper_triangle(square[np.ix_(kept, kept)]) for square in values])
+        upper, lower = self._bounds(triangles)
+        score = self._score(upper, lower, list(parts))
+        score.attrs["n_stimuli"] = int(kept.sum())
+        if undefined.any():
+            score.attrs["undefined_stimuli"] = [str(name) for name in stimuli[undefined]]
+        return score
+
+    def _square(self, part: Any) -> Any:
+        return read_square(self._rdm(part) if Defaults.neuroid_dim in part.dims else part)
+
+    def _bounds(self, triangles: Floats) -> tuple[Floats, Floats]:
+        if self._similarity_func is None:
+            return rsa_bounds(triangles, compat=self._compat)
+        mean = triangles.mean(axis=0)
+        subjects = np.arange(len(triangles))
+        upper = [_first(self._similarity_func(own, mean)) for own in triangles]
+        lower = [_first(self._similarity_func(triangles[i], triangles[subjects != i].mean(axis=0))) for i in subjects]
+        return np.array(upper), np.array(lower)
+
+    def _score(self, upper: Floats, lower: Floats, subjects: list[Any]) -> Score:
+        chosen = upper if self._bound == "upper" else lower
+        score = Score(float(chosen.mean()))
+        names = np.asarray(subjects)
+        score.attrs["raw"] = Score(
+            np.stack([upper, lower]),
+            coords={"bound": ("bound", ["upper", "lower"]), "subject": ("subject", names)},
+            dims=["bound", "subject"],
+        )
+        draws = generator(0, "interval", "subject").integers(len(chosen), size=(_DRAWS, len(chosen)))
+        tail = (1 - _LEVEL) / 2
+        low, high = np.quantile(chosen[draws].mean(axis=1), [tail, 1 - tail])
+        score.attrs.update(
+            upper_bound=float(upper.mean()),
+            lower_bound=float(lower.mean()),
+            lower_bound_loo=float(lower.mean()),
+            error=mean_error(chosen),
+            interval=(float(low), float(high)),
+            seed=0,
+            n_subjects=len(subjects),
+            quantity=self.quantity,
+        )
+        return score
+
+
+def _first(result: Any) -> float:
+    return float(result[0] if isinstance(result, tuple) else result)
+
+
+def _in_order(square: Any, stimuli: NDArray[Any]) -> Floats:
+    order = matching_order(stimuli, square.stimuli)
+    values: Floats = square.values[np.ix_(order, order)]
+    return values

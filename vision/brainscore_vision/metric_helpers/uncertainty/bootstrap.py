@@ -1,0 +1,137 @@
+"""Attach a bootstrap standard error to a score, or say why it has none.
+
+The error says how much a score would move with other stimuli, subjects or whatever else was sampled; it is on the scale
+of the score. For an interval, and for metrics that fit, see `brainscore_vision.metric_helpers.uncertainty.intervals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from brainscore_core.metrics import Score
+
+__all__ = ["attach_error", "bootstrap_error", "declare_no_error"]
+
+
+def bootstrap_error(
+    values: xr.DataArray,
+    over: Sequence[str],
+    aggregate: Callable[[Any], float] | None = None,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+) -> float:
+    """Estimate the standard error of a summary of values by drawing their entries with replacement.
+
+    Parameters
+    ----------
+    values : Score or DataArray, any dims
+        Before they were summarised, such as one value for each subject and stimulus.
+    over : sequence of str
+        Dimensions whose entries were sampled; each is drawn independently of the others, its entries stay together.
+    aggregate : callable or None
+        ``aggregate(drawn values) -> number``, the summary that the score is; None takes the mean that leaves out NaN.
+    n_bootstrap : int
+        Number of draws.
+    seed : int
+        Of ``numpy.random.default_rng``, which draws ``over`` in the order given; the same as in the published system.
+
+    Returns
+    -------
+    float
+        Standard deviation (divisor n - 1) over draws; draws whose summary is not finite do not count, and NaN is
+        returned if fewer than two do. About ``std / sqrt(n)`` for a mean of n values.
+
+    Raises
+    ------
+    ValueError
+        If ``over`` is empty or names a dimension that the values do not have.
+
+    References
+    ----------
+    Efron, B. & Tibshirani, R. J. (1993). An Introduction to the Bootstrap. doi:10.1201/9780429246593
+    """
+    absent = [dim for dim in over if dim not in values.dims]
+    if absent or not over:
+        raise ValueError(f"Cannot draw along {absent or list(over)}: the values have the dimensions {values.dims}.")
+    rng = np.random.default_rng(seed)
+    array = np.asarray(values.values, dtype=float) if aggregate is None else None
+    drawn = np.empty(n_bootstrap)
+    for draw in range(n_bootstrap):
+        rows = {dim: rng.integers(0, values.sizes[dim], values.sizes[dim]) for dim in over}
+        if aggregate is not None:
+            drawn[draw] = float(aggregate(values.isel(rows)))
+        else:
+            drawn[draw] = _mean_at(array, [rows.get(str(dim)) for dim in values.dims])
+    drawn = drawn[np.isfinite(drawn)]
+    return float(np.std(drawn, ddof=1)) if drawn.size > 1 else float("nan")
+
+
+def _mean_at(array: Any, rows: Sequence[Any]) -> float:
+    for axis, chosen in enumerate(rows):
+        if chosen is not None:
+            array = array.take(chosen, axis=axis)
+    finite = ~np.isnan(array)
+    return float(array[finite].mean()) if finite.any() else float("nan")
+
+
+def attach_error(
+    score: Score,
+    values: xr.DataArray,
+    over: Sequence[str],
+    aggregate: Callable[[Any], float] | None = None,
+    n_bootstrap: int = 1000,
+    seed: int = 0,
+) -> Score:
+    """Write the bootstrap standard error into a score's attributes.
+
+    Parameters
+    ----------
+    score : Score
+        What ``values`` were summarised to; its attributes are written to.
+    values, over, aggregate, n_bootstrap, seed
+        See `bootstrap_error`.
+
+    Returns
+    -------
+    Score
+        The score given, with attrs ``error``, ``error_over`` (list of dimensions), ``n_bootstrap``, and ``raw`` (the
+        values) unless it has one.
+    """
+    score.attrs["error"] = bootstrap_error(values, over, aggregate, n_bootstrap, seed)
+    score.attrs["error_over"] = list(over)
+    score.attrs["n_bootstrap"] = int(n_bootstrap)
+    score.attrs.setdefault("raw", values)
+    return score
+
+
+def declare_no_error(score: Score, reason: str) -> Score:
+    """Say in a score's attributes why it has no error.
+
+    Parameters
+    ----------
+    score : Score
+        Its attributes are written to.
+    reason : str
+        Why nothing can be resampled, such as ``'one subject'``.
+
+    Returns
+    -------
+    Score
+        The score given, with attrs ``error`` (NaN) and ``error_nan_reason``.
+
+    Raises
+    ------
+    ValueError
+        If there is no reason.
+    """
+    if not reason:
+        raise ValueError("A score without an error needs a reason, such as 'a single subject: nothing to resample'.")
+    score.attrs["error"] = float("nan")
+    score.attrs["error_nan_reason"] = reason
+    return score

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm, pearsonr
+from sklearn.metrics import confusion_matrix
+
+from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
+    center_by_task,
+    choice_rates,
+    confusion_matrices,
+    image_dprimes,
+    masked_correlations,
+    object_dprimes,
+    object_means,
+    off_diagonal,
+    two_way_rates,
+)
+
+
+@pytest.mark.filterwarnings("ignore:A single label was found")
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 10_000), n=st.integers(0, 60), k=st.integers(1, 6))
+def test_confusions_equal_scikit_learn(seed, n, k):
+    rng = np.random.default_rng(seed)
+    truth, answer, group = rng.integers(k, size=n), rng.integers(-1, k, size=n), rng.integers(3, size=n)
+    found = confusion_matrices(truth, answer, k, group, 3)
+    assert found.shape == (3, k, k)
+    for who in range(3):
+        own = (group == who) & (answer >= 0)
+        expected = confusion_matrix(truth[own], answer[own], labels=range(k)) if own.any() else np.zeros((k, k))
+        np.testing.assert_array_equal(found[who], expected)
+    np.testing.assert_array_equal(confusion_matrices(truth, answer, k)[0], found.sum(axis=0))
+
+
+def test_off_diagonal_goes_row_by_row():
+    matrices = np.arange(18).reshape(2, 3, 3)
+    np.testing.assert_array_equal(off_diagonal(matrices), [[1, 2, 3, 5, 6, 7], [10, 11, 12, 14, 15, 16]])
+
+
+def test_two_way_rates_by_hand():
+    rates = two_way_rates([[0.5, 0.5, 0.0], [0.0, 0.2, 0.6], [0.0, 0.0, 1.0]], [0, 1, 0])
+    np.testing.assert_allclose(rates, [[np.nan, 0.5, 0.0], [0.0, np.nan, 0.75], [np.nan, np.nan, 1.0]])
+
+
+def trials(seed=0, n_images=12, k=4, n=900):
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n_images) % k
+    image = rng.integers(n_images, size=n)
+    distractor = (truth[image] + rng.integers(1, k, size=n)) % k
+    chosen = np.where(rng.random(n) < 0.7, truth[image], distractor)
+    return truth, image, chosen, distractor
+
+
+def test_choice_rates_count_trials():
+    truth, image, chosen, distractor = trials()
+    half = np.random.default_rng(1).integers(2, size=(3, len(image)))
+    rates = choice_rates(image, chosen, (truth[image], distractor), truth, 4, half, 2)
+    assert rates.shape == (3, 2, 12, 4)
+    for division, part, i, c in [(0, 0, 5, 2), (1, 1, 3, 0), (2, 0, 11, 1)]:
+        own = (half[division] == part) & (image == i) & (distractor == c)
+        assert rates[division, part, i, c] == pytest.approx((chosen[own] == c).mean())
+    assert np.isnan(rates[..., np.arange(12), truth]).all()
+    whole = choice_rates(image, chosen, (truth[image], distractor), truth, 4)
+    assert whole.shape == (1, 12, 4)
+
+
+def test_rates_are_not_known_where_an_object_was_never_offered():
+    rates = choice_rates([0, 0, 1], [1, 0, 1], ([0, 0, 1], [1, 1, 0]), [0, 1], 3)
+    np.testing.assert_allclose(rates[0], [[np.nan, 0.5, np.nan], [0.0, np.nan, np.nan]])
+
+
+def test_dprimes_by_hand():
+    # Two images of object 0, one of object 1: the false alarms for (image 0, object 1) are those of image 2.
+    rates = np.array([[np.nan, 0.2], [np.nan, 0.4], [0.1, np.nan]])
+    truth = [0, 0, 1]
+    z = norm.ppf
+    expected = [[np.nan, z(0.8) - z(0.1)], [np.nan, z(0.6) - z(0.1)], [z(0.9) - z(0.3), np.nan]]
+    np.testing.assert_allclose(image_dprimes(rates, truth), expected)
+    np.testing.assert_allclose(object_means(rates, truth), [[np.nan, 0.3], [0.1, np.nan]])
+    # O2[a, b]: how often b is recognised (not taken for a), against how often a is taken for b.
+    np.testing.assert_allclose(
+        object_dprimes(rates, truth), [[np.nan, z(0.9) - z(0.3)], [z(0.7) - z(0.1), np.nan]], equal_nan=True
+    )
+    centered = center_by_task(expected, truth)
+    half = (z(0.8) - z(0.6)) / 2
+    np.testing.assert_allclose(centered, [[np.nan, half], [np.nan, -half], [0, np.nan]], atol=1e-12)
+
+
+def test_dprimes_are_clipped_and_undefined_for_opposite_infinities():
+    rates = np.array([[np.nan, 0.0], [1.0, np.nan]])
+    np.testing.assert_array_equal(
+        image_dprimes(np.array([[np.nan, 0.0], [0.0, np.nan]]), [0, 1]), [[np.nan, 5], [5, np.nan]]
+    )
+    assert np.isnan(image_dprimes(rates, [0, 1])).all()  # always right, but the other object is always taken for it
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_patterns_follow_a_new_order_of_images_and_objects(seed):
+    rng = np.random.default_rng(seed)
+    truth, image, chosen, distractor = trials(seed)
+    rates = choice_rates(image, chosen, (truth[image], distractor), truth, 4)[0]
+    images, objects = rng.permutation(12), rng.permutation(4)
+    moved = np.argsort(objects)[truth[images]]
+    patterns = image_dprimes(rates, truth)
+    np.testing.assert_allclose(image_dprimes(rates[images][:, objects], moved), patterns[images][:, objects])
+
+
+def test_masked_correlations_equal_scipy():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(5, 3)), rng.normal(size=(2, 5, 3)) + 100
+    counted = rng.random((2, 5, 3)) < 0.7
+    y[~counted] = np.nan
+    r, left_out = masked_correlations(x, y, counted)
+    for part in range(2):
+        keep = counted[part]
+        assert r[part] == pytest.approx(pearsonr(x[keep], y[part][keep])[0], abs=1e-12)
+        for row in range(5):
+            rest = keep & (np.arange(5) != row)[:, None]
+            assert left_out[part, row] == pytest.approx(pearsonr(x[rest], y[part][rest])[0], abs=1e-11)
+
+
+def test_what_does_not_vary_has_no_correlation():
+    x = np.full((4, 3), 0.1)
+    r, _ = masked_correlations(x, np.random.default_rng(0).normal(size=(4, 3)), np.ones((4, 3), dtype=bool))
+    assert np.isnan(r)
+    assert np.isnan(masked_correlations(x, x, np.zeros((4, 3), dtype=bool))[0])

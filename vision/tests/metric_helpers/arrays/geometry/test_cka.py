@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ortho_group
+
+from brainscore_vision.metric_helpers.arrays.geometry import cka as module
+from brainscore_vision.metric_helpers.arrays.geometry.cka import cka, cka_jackknife, cka_parts, linear_hsic
+
+SHAPES = [(12, 3, 5), (12, 30, 5), (12, 4, 40), (12, 50, 60), (12, 11, 12), (5, 1, 1), (4, 2, 9)]
+
+
+def textbook(x, y, *, unbiased):
+    """Kornblith et al. (2019), equation 3, and Song et al. (2012), equation 5, as they are printed."""
+    n = len(x)
+    k, other = x @ x.T, y @ y.T
+    if not unbiased:
+        centring = np.eye(n) - 1 / n
+        return np.trace(k @ centring @ other @ centring)
+    k, other = (gram - np.diag(np.diag(gram)) for gram in (k, other))
+    one = np.ones(n)
+    sums = (one @ k @ one) * (one @ other @ one) / ((n - 1) * (n - 2)) - 2 / (n - 2) * one @ k @ other @ one
+    return (np.trace(k @ other) + sums) / (n * (n - 3))
+
+
+def pair(n, p, q, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, p)) + 3
+    return x, rng.normal(size=(n, q)) + x @ rng.normal(size=(p, q)) / p
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_equals_the_textbook(shape, unbiased):
+    x, y = pair(*shape)
+    expected = [textbook(*each, unbiased=unbiased) for each in ((x, y), (x, x), (y, y))]
+    np.testing.assert_allclose(linear_hsic(x, y, unbiased=unbiased), expected, rtol=1e-9, atol=1e-9)
+    ratio = expected[0] / np.sqrt(expected[1] * expected[2])
+    assert cka(x, y, unbiased=unbiased) == pytest.approx(ratio, abs=1e-9)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("shape", SHAPES[:5])
+def test_error_equals_leaving_out_each_stimulus(shape, unbiased):
+    x, y = pair(*shape)
+    n = len(x)
+    without = [cka(np.delete(x, i, 0), np.delete(y, i, 0), unbiased=unbiased) for i in range(n)]
+    value, error = cka_jackknife(x, y, unbiased=unbiased)
+    assert value == pytest.approx(cka(x, y, unbiased=unbiased), abs=1e-12)
+    assert error == pytest.approx(np.sqrt((n - 1) / n * np.sum((without - np.mean(without)) ** 2)), rel=1e-6)
+
+
+def test_error_of_some_stimuli_is_near_that_of_all():
+    x, y = pair(1200, 20, 30)
+    assert cka_jackknife(x, y)[1] == pytest.approx(cka_jackknife(x, y, most=1200)[1], rel=0.15)
+
+
+def test_error_matches_the_spread_over_new_stimuli():
+    rng = np.random.default_rng(5)
+    mix = rng.normal(size=(6, 9))
+    values, errors = [], []
+    for _ in range(150):
+        x = rng.normal(size=(80, 6))
+        value, error = cka_jackknife(x, x @ mix + 3 * rng.normal(size=(80, 9)))
+        values.append(value)
+        errors.append(error)
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.2)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("shape", SHAPES[:5])
+def test_parts_equal_cut_arrays(shape, unbiased):
+    x, y = pair(*shape)
+    parts = [[1, 3, 5, 6, 7, 9], np.arange(12)[::-1]]
+    for part, found in zip(parts, cka_parts(x, y, parts, unbiased=unbiased), strict=True):
+        np.testing.assert_allclose(found, linear_hsic(x[part], y[part], unbiased=unbiased), rtol=1e-8, atol=1e-9)
+
+
+def test_wide_responses_are_taken_in_blocks(monkeypatch):
+    x, y = pair(8, 50, 3)
+    expected = cka(x, y)
+    monkeypatch.setattr(module, "_COLUMNS", 7)
+    assert cka(x, y) == pytest.approx(expected, abs=1e-12)
+
+
+def test_unbiased_is_zero_for_unrelated_responses_and_biased_is_not():
+    rng = np.random.default_rng(0)
+    values = [
+        [cka(*(rng.normal(size=(40, 200)) for _ in range(2)), unbiased=unbiased) for _ in range(50)]
+        for unbiased in (True, False)
+    ]
+    assert abs(np.mean(values[0])) < 3 * np.std(values[0]) / np.sqrt(50)
+    assert np.mean(values[1]) > 0.7
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_without_structure_it_is_undefined(unbiased):
+    x, y = pair(8, 5, 5)
+    assert np.isnan(cka(np.full((8, 5), 0.1), y, unbiased=unbiased))
+    assert np.isnan(cka_jackknife(x, np.ones((8, 1)), unbiased=unbiased)[1])
+
+
+def test_equally_distant_patterns_have_no_unbiased_alignment():
+    y = pair(8, 5, 5)[1]
+    assert np.isnan(cka(np.eye(8), y))
+    assert np.isfinite(cka(np.eye(8), y, unbiased=False))
+
+
+@pytest.mark.parametrize(("n", "unbiased"), [(1, True), (3, True)])
+def test_too_few_stimuli_raise(n, unbiased):
+    x, y = pair(n, 3, 3)
+    with pytest.raises(ValueError, match=f"four stimuli, got {n}"):
+        cka(x, y, unbiased=unbiased)
+
+
+def test_one_to_three_stimuli_without_correction():
+    assert np.isnan(cka(*pair(1, 3, 3), unbiased=False))
+    assert cka(*pair(2, 3, 3), unbiased=False) == pytest.approx(1)
+    assert 0 <= cka(*pair(3, 3, 1), unbiased=False) <= 1
+    assert np.isnan(cka_jackknife(*pair(4, 3, 3))[1])
+
+
+def test_different_numbers_of_stimuli_raise():
+    with pytest.raises(ValueError, match="same stimuli"):
+        cka(np.zeros((5, 2)), np.zeros((6, 2)))
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), p=st.sampled_from([2, 5, 14]), unbiased=st.booleans())
+def test_invariances(seed, p, unbiased):
+    rng = np.random.default_rng(seed)
+    x, y = pair(9, p, 4, seed)
+    before = x.copy()
+    value = cka(x, y, unbiased=unbiased)
+    assert -1 <= value <= 1
+    rotated = x @ ortho_group.rvs(p, random_state=seed) * rng.uniform(1e-4, 1e4) + rng.normal(size=p)
+    order = rng.permutation(9)
+    for other in (
+        cka(rotated, y, unbiased=unbiased),
+        cka(y, x, unbiased=unbiased),
+        cka(x[order], y[order], unbiased=unbiased),
+        cka(np.hstack([x, x]), y, unbiased=unbiased),
+        cka(x[:, rng.permutation(p)], y, unbiased=unbiased),
+    ):
+        assert other == pytest.approx(value, abs=1e-8)
+    assert cka(x, rotated, unbiased=unbiased) == pytest.approx(1, abs=1e-8)
+    np.testing.assert_array_equal(x, before)

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import (
+    distance_product,
+    noise_covariance,
+    unbiased_distances,
+    whiten,
+)
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances, upper_triangle
+
+
+def by_pairs(responses, present):
+    """Walther et al. (2016): mean over pairs of repetitions, one term after the other."""
+    n_repetitions, n, p = responses.shape
+    moments = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            terms = [
+                responses[a, i] @ responses[b, j]
+                for a in range(n_repetitions)
+                for b in range(n_repetitions)
+                if a != b and present[a, i] and present[b, j]
+            ]
+            moments[i, j] = np.mean(terms)
+    own = np.diag(moments)
+    return (own[:, None] + own - moments - moments.T) / p
+
+
+def test_equals_the_mean_over_pairs_of_repetitions():
+    responses = np.random.default_rng(0).normal(size=(4, 6, 5))
+    n = range(6)
+    expected = [
+        [
+            np.mean(
+                [
+                    (responses[a, i] - responses[a, j]) @ (responses[b, i] - responses[b, j])
+                    for a in range(4)
+                    for b in range(4)
+                    if a != b
+                ]
+            )
+            / 5
+            for j in n
+        ]
+        for i in n
+    ]
+    np.testing.assert_allclose(unbiased_distances(responses), expected, atol=1e-12)
+    np.testing.assert_allclose(unbiased_distances(responses + 1e4), expected, atol=1e-6)
+
+
+def test_missing_presentations_do_not_count():
+    rng = np.random.default_rng(1)
+    responses = rng.normal(size=(5, 6, 3))
+    present = rng.random((5, 6)) < 0.8
+    spoiled = np.where(present[:, :, None], responses, np.nan)
+    # Moments of uncentred data differ between unequal sets of repetitions: centre as the kernel does.
+    centred = responses - responses[present].mean(axis=0)
+    np.testing.assert_allclose(unbiased_distances(spoiled, present), by_pairs(centred, present), atol=1e-12)
+
+
+def test_pairs_without_two_repetitions_are_nan():
+    present = np.array([[True, True, True], [True, True, False]])
+    distances = unbiased_distances(np.ones((2, 3, 2)), present)
+    assert np.isnan(distances[2, :2]).all()
+    assert np.isfinite(distances[:2, :2]).all()
+
+
+def test_noise_does_not_bias():
+    rng = np.random.default_rng(2)
+    truth = rng.normal(size=(5, 4))
+    noisy = truth + 2 * rng.normal(size=(3000, 3, 5, 4))
+    found = np.mean([unbiased_distances(each) for each in noisy], axis=0)
+    plain = np.mean([squared_distances(each.mean(axis=0)) for each in noisy], axis=0)
+    expected = squared_distances(truth)
+    np.testing.assert_allclose(upper_triangle(found), upper_triangle(expected), atol=0.15)
+    np.testing.assert_allclose(upper_triangle(plain), upper_triangle(expected) + 2 * 4 / 3, atol=0.15)
+
+
+def test_noise_covariance_equals_the_definition():
+    rng = np.random.default_rng(3)
+    mix = rng.normal(size=(4, 4))
+    responses = rng.normal(size=(20, 4)) + rng.normal(size=(5, 20, 4)) @ mix
+    covariance, shrinkage = noise_covariance(responses)
+    residuals = (responses - responses.mean(axis=0)).reshape(-1, 4)
+    sample = residuals.T @ residuals / 80
+    products = residuals[:, :, None] * residuals[:, None, :]
+    variance = ((products**2).sum(axis=0) / 80 - sample**2) / 80
+    off = ~np.eye(4, dtype=bool)
+    assert shrinkage == pytest.approx(variance[off].sum() / (sample[off] ** 2).sum())
+    np.testing.assert_allclose(covariance, np.where(off, sample * (1 - shrinkage), sample))
+    diagonal, full = noise_covariance(responses, kind="diagonal")
+    np.testing.assert_allclose(diagonal, np.diag(np.diag(sample)))
+    assert full == 1
+
+
+def test_covariance_approaches_the_true_one_and_whitening_makes_noise_white():
+    rng = np.random.default_rng(4)
+    root = rng.normal(size=(6, 6))
+    noise = rng.normal(size=(4, 4000, 6)) @ root
+    covariance, shrinkage = noise_covariance(noise)
+    assert shrinkage < 0.01
+    np.testing.assert_allclose(covariance, root.T @ root, atol=0.4)
+    white = whiten(noise, covariance)
+    np.testing.assert_allclose(np.cov(white.reshape(-1, 6).T), np.eye(6), atol=0.06)
+
+
+def test_noise_cannot_be_estimated_without_repetitions_or_variance():
+    with pytest.raises(ValueError, match="at least twice"):
+        noise_covariance(np.ones((1, 4, 2)))
+    with pytest.raises(ValueError, match="singular"):
+        whiten(np.ones((2, 3, 2)), np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize("whitened", [False, True])
+def test_products_equal_those_with_the_whole_covariance(whitened, centred):
+    """Diedrichsen et al. (2021), equation 13: V is the squared covariance of differences."""
+    rng = np.random.default_rng(5)
+    one, two = (unbiased_distances(rng.normal(size=(3, 7, 4))) for _ in range(2))
+    contrasts = np.array([np.eye(7)[i] - np.eye(7)[j] for i in range(7) for j in range(i + 1, 7)])
+    covariance = (contrasts @ contrasts.T) ** 2
+    x, y = upper_triangle(one), upper_triangle(two)
+    if centred:
+        x, y = x - x.mean(), y - y.mean()
+    expected = x @ np.linalg.solve(covariance, y) if whitened else x @ y
+    assert distance_product(one, two, whitened=whitened, centred=centred) == pytest.approx(expected, abs=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), p=st.sampled_from([1, 3, 9]))
+def test_invariances(seed, p):
+    rng = np.random.default_rng(seed)
+    responses = rng.normal(size=(3, 5, p))
+    before = responses.copy()
+    distances = unbiased_distances(responses)
+    np.testing.assert_array_equal(responses, before)
+    rotation = np.linalg.qr(rng.normal(size=(p, p)))[0]
+    np.testing.assert_allclose(unbiased_distances(responses @ rotation + rng.normal(size=p)), distances, atol=1e-10)
+    np.testing.assert_allclose(unbiased_distances(np.dstack([responses] * 2)), distances, atol=1e-10)
+    order = rng.permutation(5)
+    np.testing.assert_allclose(unbiased_distances(responses[:, order]), distances[np.ix_(order, order)], atol=1e-10)
+    np.testing.assert_allclose(unbiased_distances(responses[rng.permutation(3)]), distances, atol=1e-10)

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import f_oneway
+
+from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
+    leave_one_out_correlations,
+    ncsnr,
+    repeated_responses,
+    single_reliability,
+    variance_components,
+)
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
+
+
+def measured(counts, n_neuroids=3, noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    stimulus = np.repeat(np.arange(len(counts)), counts)
+    repetition = np.concatenate([np.arange(count) for count in counts])
+    signal = rng.standard_normal((len(counts), n_neuroids))
+    return signal[stimulus] + noise * rng.standard_normal((len(stimulus), n_neuroids)), stimulus, repetition
+
+
+def test_nested_reliability_is_that_of_the_f_statistic():
+    values, stimulus, _ = measured([5] * 12)
+    groups = [values[stimulus == number] for number in range(12)]
+    expected = 1 - 1 / f_oneway(*groups).statistic
+    np.testing.assert_allclose(variance_components(repeated_responses(values, stimulus)).reliability, expected)
+
+
+def test_crossed_reliability_is_cronbachs_alpha():
+    values, stimulus, repetition = measured([4] * 15)
+    table = values.reshape(15, 4, 3)
+    alpha = 4 / 3 * (1 - table.var(axis=0, ddof=1).sum(axis=0) / table.sum(axis=1).var(axis=0, ddof=1))
+    responses = repeated_responses(values, stimulus, repetition)
+    assert responses.crossed
+    np.testing.assert_allclose(variance_components(responses).reliability, alpha)
+
+
+def test_crossed_signal_is_that_of_sahani_and_linden():
+    values, stimulus, repetition = measured([4] * 15)
+    table = values.reshape(15, 4, 3)
+    power_of_mean = table.mean(axis=1).var(axis=0, ddof=1)
+    power_of_each = table.var(axis=0, ddof=1).mean(axis=0)
+    expected = (4 * power_of_mean - power_of_each) / 3
+    np.testing.assert_allclose(variance_components(repeated_responses(values, stimulus, repetition)).signal, expected)
+
+
+def test_unequal_repetitions_by_hand():
+    # Means 1, 4, 6; variances within 2, 0 and, shown once, the pooled (2 + 0) / 2.
+    values = np.array([[0.0], [2.0], [4.0], [4.0], [6.0]])
+    parts = variance_components(repeated_responses(values, [0, 0, 1, 1, 2], [0, 1, 0, 1, 0]))
+    total = np.var([1, 4, 6], ddof=1)
+    np.testing.assert_allclose(parts.total, total)
+    np.testing.assert_allclose(parts.signal, total - (2 / 2 + 0 / 2 + 1 / 1) / 3)
+    np.testing.assert_allclose(parts.noise, 1.0)
+
+
+def test_estimates_are_unbiased_with_unequal_repetitions_and_noise_that_grows_with_the_response():
+    rng = np.random.default_rng(1)
+    counts = rng.integers(2, 8, size=30)
+    stimulus = np.repeat(np.arange(30), counts)
+    rates = rng.gamma(2.0, 3.0, size=(30, 1))
+    signal, reliability = [], []
+    for _ in range(2000):
+        parts = variance_components(repeated_responses(rng.poisson(rates[stimulus]).astype(float), stimulus))
+        signal.append(parts.signal[0])
+        reliability.append(parts.reliability[0])
+    true = rates.var(ddof=1)
+    assert np.mean(signal) == pytest.approx(true, abs=4 * np.std(signal) / np.sqrt(2000))
+    assert np.mean(reliability) == pytest.approx(true / (true + np.mean(rates[:, 0] / counts)), abs=0.01)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=8).filter(lambda counts: max(counts) > 1), st.integers(0, 99))
+def test_order_and_units_do_not_matter(counts, seed):
+    values, stimulus, repetition = measured(counts, seed=seed)
+    expected = variance_components(repeated_responses(values, stimulus, repetition)).reliability
+    order = np.random.default_rng(seed).permutation(len(values))
+    changed = 1000 - 30 * values[order]
+    found = variance_components(repeated_responses(changed, stimulus[order], repetition[order])).reliability
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7)
+
+
+def test_drift_of_whole_repetitions_is_no_noise_where_all_stimuli_have_it():
+    values, stimulus, repetition = measured([4] * 10)
+    expected = variance_components(repeated_responses(values, stimulus, repetition)).reliability
+    drifted = values + 5.0 * repetition[:, None]
+    found = variance_components(repeated_responses(drifted, stimulus, repetition)).reliability
+    np.testing.assert_allclose(found, expected)
+    assert (variance_components(repeated_responses(drifted, stimulus)).reliability < found).all()
+
+
+def test_ncsnr_gives_the_reliability_of_any_mean():
+    parts = variance_components(repeated_responses(*measured([6] * 40)))
+    ratio = ncsnr(parts)
+    np.testing.assert_allclose(ratio**2 / (ratio**2 + 1 / 6), parts.reliability)
+
+
+def test_weights_are_repeated_stimuli():
+    values, stimulus, _ = measured([3, 2, 4, 3, 5, 2])
+    weights = np.array([[2, 0, 1, 1, 0, 2]])
+    responses = repeated_responses(values, stimulus)
+    rows = np.repeat(np.arange(6), weights[0])
+    expected = responses.means[rows].var(axis=0, ddof=1) - responses.noise_of_means[rows].mean(axis=0)
+    np.testing.assert_allclose(variance_components(responses, weights).signal[0], expected)
+
+
+def test_constant_responses_have_no_reliability_and_single_showings_raise():
+    parts = variance_components(repeated_responses(np.full((4, 1), 0.1), [0, 0, 1, 1]))
+    assert np.isnan(parts.reliability).all()
+    with pytest.raises(ValueError, match="at least twice"):
+        repeated_responses(np.ones((3, 1)), [0, 1, 2])
+
+
+def test_leave_one_out_by_numpy():
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((4, 20, 2)) + rng.standard_normal((20, 2))
+    lower, upper = leave_one_out_correlations(table)
+    for subject in range(4):
+        others = np.delete(table, subject, axis=0).mean(axis=0)
+        for column in range(2):
+            pair = table[subject, :, column], others[:, column]
+            assert lower[subject, column] == pytest.approx(np.corrcoef(*pair)[0, 1])
+            pair = table[subject, :, column], table[:, :, column].mean(axis=0)
+            assert upper[subject, column] == pytest.approx(np.corrcoef(*pair)[0, 1])
+
+
+def test_leave_one_out_where_subjects_lack_stimuli():
+    rng = np.random.default_rng(0)
+    table = rng.standard_normal((3, 12, 1)) + rng.standard_normal((12, 1))
+    present = np.ones((3, 12), dtype=bool)
+    present[0, :3] = present[1:, 3] = False  # the fourth stimulus is that of the first subject alone
+    lower, _ = leave_one_out_correlations(np.where(present[:, :, None], table, np.nan), present)
+    assert lower[0, 0] == pytest.approx(np.corrcoef(table[0, 4:, 0], table[1:, 4:, 0].mean(axis=0))[0, 1])
+    others = np.where(present[0], (table[0, :, 0] + table[2, :, 0]) / 2, table[2, :, 0])
+    shown = present[1]
+    assert lower[1, 0] == pytest.approx(np.corrcoef(table[1, shown, 0], others[shown])[0, 1])
+
+
+@given(st.floats(0.01, 0.99), st.integers(1, 9), st.integers(1, 9))
+def test_single_reliability_inverts_the_correlation_of_two_means(single, first, second):
+    r = np.sqrt(spearman_brown(single, first) * spearman_brown(single, second))
+    assert float(single_reliability(r, first, second)) == pytest.approx(single, rel=1e-6)

@@ -1,0 +1,271 @@
+import numpy as np
+import pytest
+from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_vision.metric_helpers.labelled.cross_validation import (
+    Alignment,
+    CartesianProduct,
+    CrossValidation,
+    CrossValidationSingle,
+    TestOnlyCrossValidation,
+    apply_aggregate,
+    enumerate_done,
+    expand,
+)
+from brainscore_vision.metric_helpers.labelled.splits import Split, extract_coord, standard_error_of_the_mean
+
+
+def assembly(n=40, neuroids=3, *, order=None, objects=4, repetitions=1, seed=0):
+    rng = np.random.default_rng(seed)
+    ids = np.tile([f"s{i:02d}" for i in range(n)], repetitions)
+    coords = {"stimulus_id": ("presentation", ids), "repetition": ("presentation", np.repeat(range(repetitions), n))}
+    if objects:
+        coords["object_name"] = ("presentation", np.tile([f"o{i % objects}" for i in range(n)], repetitions))
+    coords |= {"neuroid_id": ("neuroid", np.arange(neuroids)), "region": ("neuroid", ["V4", "IT", "IT"][:neuroids])}
+    result = NeuroidAssembly(rng.normal(size=(len(ids), neuroids)), coords=coords, dims=["presentation", "neuroid"])
+    return result if order is None else result.isel(presentation=order)
+
+
+def ids_of(part):
+    return part["stimulus_id"].values.tolist()
+
+
+SHUFFLED = np.random.default_rng(5).permutation(40)
+
+
+def test_default_splits_are_stratified_in_the_order_of_the_target():
+    target = assembly(order=SHUFFLED)
+    values, splits = Split().build_splits(target)
+    expected = StratifiedShuffleSplit(10, train_size=0.9, random_state=1).split(
+        np.zeros(40), target["object_name"].values
+    )
+    assert len(splits) == 10
+    for (train, test), (reference_train, reference_test) in zip(splits, expected, strict=True):
+        np.testing.assert_array_equal(train, reference_train)
+        np.testing.assert_array_equal(test, reference_test)
+    np.testing.assert_array_equal(values.values, target["stimulus_id"].values)
+
+
+def test_kfold_and_plain_splits():
+    target = assembly()
+    folds = Split(kfold=True, splits=4).build_splits(target)[1]
+    expected = list(StratifiedKFold(4, shuffle=True, random_state=1).split(np.zeros(40), target["object_name"].values))
+    np.testing.assert_array_equal(np.concatenate([test for _, test in folds]), np.concatenate([t for _, t in expected]))
+    plain = Split(splits=3, stratification_coord=None, train_size=0.5, random_state=7).build_splits(target)[1]
+    expected = list(ShuffleSplit(3, train_size=0.5, random_state=7).split(np.zeros(40)))
+    np.testing.assert_array_equal(plain[2][0], expected[2][0])
+    assert not Split(stratification_coord=None).do_stratify
+
+
+def test_plan_says_how_it_was_split():
+    assert Split().plan(assembly()).notes == {"seed": 1, "stratified_by": "object_name"}
+    missing = Split().plan(assembly(objects=0)).notes
+    assert missing["stratified_by"] is None
+    assert "no coordinate 'object_name'" in missing["stratification"]
+    infeasible = Split().plan(assembly(objects=40)).notes
+    assert infeasible["stratified_by"] is None
+    assert "does not allow" in infeasible["stratification"]
+
+
+def test_repetitions_of_a_stimulus_stay_on_one_side():
+    seen = []
+    CrossValidation(splits=3)(
+        assembly(repetitions=2), assembly(repetitions=2), apply=lambda *parts: (seen.append(parts), Score(1.0))[1]
+    )
+    for train, _, test, _ in seen:
+        assert not set(ids_of(train)) & set(ids_of(test))
+        assert len(ids_of(test)) == 8
+
+
+def test_too_few_values_raise():
+    with pytest.raises(AssemblyError, match="1 values of 'stimulus_id' cannot be divided"):
+        Split().build_splits(assembly(1))
+
+
+def test_cross_validation_hands_out_matching_parts_and_keeps_their_order():
+    source, target = assembly(), assembly(order=SHUFFLED, seed=1)
+    seen = []
+
+    def apply(*parts):
+        seen.append([ids_of(part) for part in parts])
+        return Score(len(seen))
+
+    score = CrossValidation(splits=4)(source, target, apply=apply)
+    for source_train, target_train, source_test, target_test in seen:
+        assert sorted(source_train) == sorted(target_train)
+        assert sorted(source_test) == sorted(target_test)
+        assert source_train == sorted(source_train)
+        assert target_test == [i for i in ids_of(target) if i in set(target_test)]
+        assert not set(source_train) & set(source_test)
+    assert float(score) == 2.5
+    assert score.attrs["error"] == pytest.approx(np.std([1, 2, 3, 4]) / 2)
+    assert score.attrs["raw"].values.tolist() == [1, 2, 3, 4]
+    assert score.attrs["raw"].dims == ("split",)
+    assert score.attrs["seed"] == 1
+
+
+def test_cross_validation_aggregates_first_then_averages_splits():
+    numbers = iter([[1.0, 2.0, 9.0], [3.0, 4.0, 5.0]])
+
+    def apply(*_):
+        return Score(next(numbers), coords={"neuroid_id": ("neuroid", [0, 1, 2])}, dims=["neuroid"])
+
+    score = CrossValidation(splits=2)(assembly(), assembly(), apply=apply, aggregate=lambda s: s.median("neuroid"))
+    assert float(score) == 3.0
+    assert score.attrs["error"] == pytest.approx(1 / np.sqrt(2))
+    assert score.attrs["raw"].dims == ("split", "neuroid")
+    assert score.attrs["raw"]["neuroid_id"].values.tolist() == [0, 1, 2]
+    assert score.attrs["raw"].values.tolist() == [[1, 2, 9], [3, 4, 5]]
+
+
+def test_raw_of_the_parts_is_stacked():
+    count = iter(range(1, 3))
+
+    def apply(*_):
+        score = Score(float(next(count)))
+        score.attrs["raw"] = Score([float(score), 2.0], coords={"neuroid": [0, 1]}, dims=["neuroid"])
+        return score
+
+    score = CrossValidation(splits=2)(assembly(), assembly(), apply=apply)
+    assert score.attrs["raw"].values.tolist() == [[1, 2], [2, 2]]
+
+
+def test_results_with_other_neuroids_are_joined():
+    neuroids = iter([[0, 1], [1, 2]])
+
+    def apply(*_):
+        ids = next(neuroids)
+        return Score([float(i) for i in ids], coords={"neuroid_id": ("neuroid", ids)}, dims=["neuroid"])
+
+    raw = CrossValidation(splits=2)(assembly(), assembly(), apply=apply).attrs["raw"]
+    np.testing.assert_array_equal(raw.values, [[0, 1, np.nan], [np.nan, 1, 2]])
+    assert raw["neuroid_id"].values.tolist() == [0, 1, 2]
+
+
+def test_other_stimuli_raise():
+    with pytest.raises(AssemblyError, match="'s39'"):
+        CrossValidation()(assembly(39), assembly(40), apply=lambda *_: Score(1.0))
+
+
+def test_preprocess_indices_changes_the_splits():
+    def first_two(train, test, given):
+        assert len(given["stimulus_id"]) == 40
+        return train[:2], test
+
+    sizes = []
+    CrossValidation(splits=2, preprocess_indices=first_two)(
+        assembly(), assembly(), apply=lambda *parts: (sizes.append([len(p) for p in parts]), Score(0.0))[1]
+    )
+    assert sizes == [[2, 2, 4, 4]] * 2
+
+
+def test_test_only_and_single():
+    seen = []
+    TestOnlyCrossValidation(splits=2)(
+        assembly(), assembly(), apply=lambda a, b: (seen.append((len(a), len(b))), Score(1.0))[1]
+    )
+    CrossValidationSingle(splits=2)(assembly(), apply=lambda a, b: (seen.append((len(a), len(b))), Score(1.0))[1])
+    assert seen == [(4, 4), (4, 4), (36, 4), (36, 4)]
+
+
+def test_single_divides_repetitions():
+    halves = []
+    single = CrossValidationSingle(splits=3, train_size=0.5, split_coord="repetition", stratification_coord=None)
+    single(assembly(10, repetitions=4), apply=lambda a, b: (halves.append((a, b)), Score(1.0))[1])
+    for one, two in halves:
+        together = set(one["repetition"].values) | set(two["repetition"].values)
+        assert together == {0, 1, 2, 3}
+        assert len(one) == len(two) == 20
+
+
+def test_cartesian_product():
+    given = assembly()
+    score = CartesianProduct(["region", "object_name"])(given, apply=lambda part: Score(float(part.mean())))
+    assert score.dims == ("region", "object_name")
+    assert score["region"].values.tolist() == ["IT", "V4"]
+    expected = given.values[given["object_name"].values == "o2"][:, [1, 2]].mean()
+    assert score.values[0, 2] == pytest.approx(expected)
+    assert score.attrs["raw"].attrs.get("raw") is None
+    repeated = CartesianProduct()(given, apply=lambda part: Score(float(part.sum())))
+    assert float(repeated) == pytest.approx(float(given.values.sum()))
+
+
+def test_cartesian_product_leaves_combinations_that_do_not_occur_nan():
+    given = assembly(4).isel(presentation=[0, 1, 2])
+    given = given.isel(presentation=np.flatnonzero(given["stimulus_id"].values != "s03"))
+    score = CartesianProduct(["stimulus_id", "object_name"])(given, apply=lambda part: Score(float(part.mean())))
+    assert np.isnan(score.values).sum() == 6
+
+
+def test_apply_aggregate_keeps_the_first_raw():
+    values = Score([1.0, 3.0], coords={"split": [0, 1]}, dims=["split"])
+    mean = apply_aggregate(lambda scores: scores.mean("split"), values)
+    assert mean.attrs["raw"].identical(values)
+    again = apply_aggregate(lambda scores: scores * 1, mean)
+    assert again.attrs["raw"].identical(values)
+
+
+def test_standard_error_by_hand():
+    values = Score([1.0, 2.0, 4.0], coords={"split": [0, 1, 2]}, dims=["split"])
+    assert float(standard_error_of_the_mean(values, "split")) == pytest.approx(0.7200823)
+
+
+def test_extract_coord():
+    given = assembly(3, repetitions=2)
+    assert extract_coord(given, "stimulus_id", unique=True).values.tolist() == ["s00", "s01", "s02"]
+    assert extract_coord(given, "stimulus_id").dims == ("presentation",)
+
+
+@pytest.mark.parametrize("dims", [("presentation", "neuroid"), ("neuroid", "presentation")])
+def test_alignment_sorts_both_and_keeps_what_the_target_has(dims):
+    source, target = assembly(order=SHUFFLED), assembly(neuroids=2).isel(presentation=[7, 3, 12])
+    seen = []
+    score = Alignment()(
+        source.transpose(*dims), target.copy(), apply=lambda *parts: seen.extend(parts) or Score(len(parts))
+    )
+    assert float(score) == 2
+    assert [ids_of(part) for part in seen] == [["s03", "s07", "s12"]] * 2
+    assert seen[0].dims == ("presentation", "neuroid")
+    np.testing.assert_array_equal(seen[0].values, assembly().values[[3, 7, 12]])
+    np.testing.assert_array_equal(seen[1].values, target.values[[1, 0, 2]])
+
+
+def test_alignment_needs_what_the_target_has():
+    with pytest.raises(AssemblyError, match="stimulus_id"):
+        Alignment()(assembly(n=5), assembly(n=6), apply=lambda *_: Score(0))
+
+
+def test_alignment_repeats_the_source_on_request():
+    repeated = assembly(n=4, repetitions=3)
+    with pytest.raises(AssemblyError):
+        Alignment()(assembly(n=4), repeated, apply=lambda *_: Score(0))
+    seen = []
+    Alignment(repeat=True)(assembly(n=4), repeated, apply=lambda *parts: seen.extend(parts) or Score(0))
+    assert ids_of(seen[0]) == ids_of(seen[1]) == [f"s{i:02d}" for i in range(4) for _ in range(3)]
+    assert seen[1]["repetition"].values.tolist() == [0, 1, 2] * 4  # equal keys keep their order
+
+
+def test_expand_makes_dimensions_of_scalars():
+    regions = DataAssembly(
+        [0.5, 0.4],
+        coords={"region": ("region", ["V4", "IT"]), "layer_source": "pool", "other": 3},
+        dims=["region"],
+        attrs={"note": 1},
+    )
+    expanded = expand(regions, ["region", "layer"])
+    assert type(expanded) is DataAssembly
+    assert expanded.dims == ("region", "layer_source")
+    np.testing.assert_array_equal(expanded.values, [[0.5], [0.4]])
+    assert expanded["layer_source"].values.tolist() == ["pool"]
+    assert expanded["other"].ndim == 0
+    assert expanded.attrs == {}
+    assert regions.attrs == {"note": 1}
+
+
+def test_enumerate_done_tells_the_last():
+    assert list(enumerate_done("abc")) == [(0, "a", False), (1, "b", False), (2, "c", True)]
+    assert list(enumerate_done([])) == []
+    assert list(enumerate_done(iter([None]))) == [(0, None, True)]

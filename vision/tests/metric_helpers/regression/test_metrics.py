@@ -1,0 +1,328 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import RidgeCV as ScikitRidgeCV
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision.metric_helpers.arrays import column_blocks
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.regression import sides
+from brainscore_vision.metric_helpers.regression.estimators import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
+from brainscore_vision.metric_helpers.regression.metrics import (
+    CrossRegressedCorrelation,
+    ReverseCrossRegressedCorrelation,
+    ReverseTrainTestSplitCorrelation,
+    TrainTestSplitCorrelation,
+)
+from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
+from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+from brainscore_vision.metric_helpers.uncertainty.intervals import HoldsOut
+from brainscore_vision.metric_helpers.uncertainty.median import median_standard_error
+
+N, P, Q = 80, 300, 12
+IDS = np.array([f"s{i:03d}" for i in range(N)])
+OBJECTS = np.array([f"o{i % 4}" for i in range(N)])
+ORDER = np.random.default_rng(5).permutation(N)
+REGRESSIONS = {
+    "pls": lambda: PLS(5),
+    "ridge": Ridge,
+    "linear": LeastSquares,
+    "one": OneToOne,
+    "ridgecv": lambda: RidgeCV([0.1, 1.0, 10.0, 100.0]),
+}
+
+
+def arrays():
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(N, 10))
+    features = latent @ rng.normal(size=(10, P)) + 0.3 * rng.normal(size=(N, P)) + 2
+    return features.astype(np.float32), latent @ rng.normal(size=(10, Q)) + rng.normal(size=(N, Q))
+
+
+def assembly(values, rows=slice(None)):
+    coords = {
+        "stimulus_id": ("presentation", IDS[rows]),
+        "object_name": ("presentation", OBJECTS[rows]),
+        "neuroid_id": ("neuroid", np.arange(values.shape[1])),
+        "region": ("neuroid", ["IT"] * values.shape[1]),
+    }
+    return NeuroidAssembly(values[rows], coords=coords, dims=["presentation", "neuroid"])
+
+
+def stream(values, rows=slice(None)):
+    part = values[rows]
+    blocks = ColumnBlocks(lambda: (part[:, i : i + 7] for i in range(0, part.shape[1], 7)), part.shape)
+    return StreamedFeatures(IDS[rows], blocks, coords={"object_name": OBJECTS[rows]})
+
+
+def metric(kind, regression="pls"):
+    estimator = REGRESSIONS[regression]() if isinstance(regression, str) else regression
+    return kind(XarrayRegression(estimator), XarrayCorrelation(PearsonR()))
+
+
+class StepByStep:
+    """Fits every split by itself, since `apply` is its own."""
+
+    def apply(self, *parts):
+        return super().apply(*parts)
+
+
+class SlowCross(StepByStep, CrossRegressedCorrelation):
+    pass
+
+
+class SlowReverse(StepByStep, ReverseCrossRegressedCorrelation):
+    pass
+
+
+class SlowSplit(StepByStep, TrainTestSplitCorrelation):
+    pass
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 8 * N * 33)
+    monkeypatch.setattr(sides, "WIDE_BYTES", 1)
+
+
+@pytest.mark.parametrize("regression", REGRESSIONS)
+def test_streams_and_memory_maps_give_the_score_of_an_assembly(regression, tmp_path, small_blocks):
+    features, responses = arrays()
+    target = assembly(responses)
+    score = metric(CrossRegressedCorrelation, regression)(assembly(features, ORDER), target)
+    np.save(tmp_path / "features.npy", features[ORDER])
+    mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
+    for source in (
+        stream(features, ORDER),
+        StreamedFeatures(IDS[ORDER], mapped),
+        assembly(features, ORDER).copy(data=mapped),
+    ):
+        other = metric(CrossRegressedCorrelation, regression)(source, target)
+        np.testing.assert_allclose(other.attrs["raw"].values, score.attrs["raw"].values, atol=1e-9)
+        assert other.attrs["n_stimuli"] == N
+
+
+@pytest.mark.parametrize(
+    "kind", [(CrossRegressedCorrelation, SlowCross), (ReverseCrossRegressedCorrelation, SlowReverse)]
+)
+def test_score_is_that_of_scikit_learn_split_by_split(kind):
+    features, responses = arrays()
+    source, target = assembly(features.astype(float), ORDER), assembly(responses)
+    together = metric(kind[0])(source, target)
+    alone = metric(kind[1], PLSRegression(5, scale=False))(source, target)
+    assert float(together) == pytest.approx(float(alone), abs=1e-9)
+    np.testing.assert_allclose(together.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-8)
+    assert together.attrs["error"] == pytest.approx(alone.attrs["error"], abs=1e-9)
+    for name in ("quantity", "error_over", "seed", "n_neuroids", "n_stimuli", "stratified_by"):
+        assert together.attrs[name] == alone.attrs[name]
+    assert together.attrs["quantity"] == "correlation"
+
+
+@pytest.mark.parametrize("regression", ["pls", "ridge", "linear", "ridgecv"])
+def test_wide_targets_are_predicted_block_by_block(regression, small_blocks, monkeypatch):
+    features, responses = arrays()
+    with monkeypatch.context() as patched:
+        patched.setattr(sides, "WIDE_BYTES", 2**40)
+        whole = metric(ReverseCrossRegressedCorrelation, regression)(assembly(features, ORDER), assembly(responses))
+    for source in (assembly(features, ORDER), stream(features, ORDER)):
+        score = metric(ReverseCrossRegressedCorrelation, regression)(source, assembly(responses))
+        np.testing.assert_allclose(score.attrs["raw"].values, whole.attrs["raw"].values, atol=1e-9)
+        assert float(score) == pytest.approx(float(whole), abs=1e-9)
+        assert score.attrs["n_neuroids"] == P
+
+
+def test_features_that_cannot_be_predicted_do_not_count(small_blocks):
+    features, responses = arrays()
+    whole = metric(ReverseCrossRegressedCorrelation)(
+        assembly(np.delete(features, [40, 7], axis=1)), assembly(responses)
+    )
+    features[:, 7], features[:, 40] = 1.0, np.nan
+    for source in (assembly(features), stream(features)):
+        score = metric(ReverseCrossRegressedCorrelation)(source, assembly(responses))
+        assert float(score) == pytest.approx(float(whole), abs=1e-9)
+        assert score.attrs["neuroids_left_out"] == ["7", "40"]
+        assert np.isnan(score.attrs["raw"].values[:, [7, 40]]).all()
+
+
+def test_features_that_are_not_finite_are_refused(small_blocks):
+    features, responses = arrays()
+    features[3, 50] = np.nan
+    for source, where in ((assembly(features), "300 neuroids"), (stream(features), "neuroids of a block")):
+        with pytest.raises(AssemblyError, match=f"source assembly has 1 NaN or infinite values, in 1 of .*{where}"):
+            metric(CrossRegressedCorrelation)(source, assembly(responses))
+    for target in (assembly(features), stream(features)):
+        with pytest.raises(AssemblyError, match="1 of 300 neuroids of the target assembly have NaN"):
+            metric(ReverseCrossRegressedCorrelation)(target, assembly(responses))
+
+
+def test_streams_of_other_stimuli_are_refused():
+    features, responses = arrays()
+    source = StreamedFeatures([*IDS[:-1], "other"], features)
+    with pytest.raises(AssemblyError, match=r"only in the target \('s079'\).*only in the source \('other'\)"):
+        metric(CrossRegressedCorrelation)(source, assembly(responses))
+
+
+def test_streams_need_a_regression_on_blocks():
+    features, responses = arrays()
+    with pytest.raises(AssemblyError, match="source is a stream of features, which only regressions on blocks can use"):
+        metric(CrossRegressedCorrelation, PLSRegression(5))(stream(features), assembly(responses))
+
+
+@pytest.mark.parametrize("kind", [CrossRegressedCorrelation, ReverseCrossRegressedCorrelation])
+def test_held_out_predictions_are_those_that_are_scored(kind):
+    features, responses = arrays()
+    source, target = assembly(features, ORDER), assembly(responses)
+    score, held_out = metric(kind)(source, target), metric(kind).held_out(source, target)
+    assert isinstance(metric(kind), HoldsOut)
+    values = features.astype(float) if kind is ReverseCrossRegressedCorrelation else responses
+    for row, part in zip(score.attrs["raw"].values, held_out, strict=True):
+        np.testing.assert_allclose(pearson_columns(part.prediction, part.measurement), row, atol=1e-12)
+        np.testing.assert_array_equal(part.measurement, values[[int(name[1:]) for name in part.stimuli]])
+    with pytest.raises(NotImplementedError, match="SlowCross replaces the splits"):
+        metric(SlowCross).held_out(source, target)
+
+
+# -- a given split -----------------------------------------------------------------------------------------------------
+
+TRAIN, TEST = np.random.default_rng(2).permutation(N)[:60], np.arange(N)
+TEST = np.setdiff1d(TEST, TRAIN)
+
+
+def given_split(make=assembly, source_rows=(TRAIN, TEST)):
+    features, responses = arrays()
+    return [*(make(features, rows) for rows in source_rows), *(assembly(responses, rows) for rows in (TRAIN, TEST))]
+
+
+@pytest.mark.parametrize("regression", REGRESSIONS)
+def test_split_gives_the_score_of_a_fit(regression, small_blocks):
+    together = metric(TrainTestSplitCorrelation, regression)(*given_split())
+    alone = metric(SlowSplit, regression)(*given_split())
+    np.testing.assert_allclose(together.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-9)
+    moved = given_split(stream, (TRAIN[::-1], np.roll(TEST, 3)))
+    streamed = metric(TrainTestSplitCorrelation, regression)(*moved)
+    np.testing.assert_allclose(streamed.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-9)
+    for score in (together, alone, streamed):
+        assert score.attrs["raw"].dims == ("neuroid",)
+        assert score.attrs["error"] == pytest.approx(median_standard_error(score.attrs["raw"].values))
+        assert score.attrs["error_over"] == ["neuroid"]
+        assert (score.attrs["n_train_stimuli"], score.attrs["n_stimuli"], score.attrs["n_neuroids"]) == (60, 20, Q)
+        assert score.attrs["quantity"] == "correlation"
+        assert score.attrs.get("alpha") == together.attrs.get("alpha")
+
+
+def test_split_tells_the_penalty_and_keeps_no_state():
+    features, responses = arrays()
+    regression = RidgeCV([0.1, 1.0, 10.0, 100.0])
+    score = metric(TrainTestSplitCorrelation, regression)(*given_split())
+    assert score.attrs["alpha"] == ScikitRidgeCV([0.1, 1.0, 10.0, 100.0]).fit(features[TRAIN], responses[TRAIN]).alpha_
+    assert regression.alpha_ is None
+
+
+def test_split_aligns_neuroids_and_stimuli():
+    source_train, source_test, target_train, target_test = given_split()
+    expected = metric(TrainTestSplitCorrelation)(source_train, source_test, target_train, target_test)
+    moved = target_test.isel(neuroid=np.arange(Q)[::-1], presentation=np.roll(np.arange(20), 4))
+    score = metric(TrainTestSplitCorrelation)(source_train, source_test, target_train, moved)
+    np.testing.assert_allclose(score.attrs["raw"].values, expected.attrs["raw"].values, atol=1e-9)
+
+
+def test_split_by_position_and_by_name_and_reversed():
+    source_train, source_test, target_train, target_test = given_split()
+    expected = metric(SlowSplit, PLSRegression(5, scale=False))(target_train, target_test, source_train, source_test)
+    reverse = metric(ReverseTrainTestSplitCorrelation)
+    named = reverse(
+        source_train=source_train, source_test=source_test, target_train=target_train, target_test=target_test
+    )
+    for score in (named, reverse(*given_split()), reverse(*given_split(stream))):
+        assert float(score) == pytest.approx(float(expected), abs=1e-8)
+        assert score.attrs["n_neuroids"] == P
+
+
+def test_split_leaves_out_neuroids_that_are_constant_in_either_part():
+    parts = given_split()
+    parts[2][:, 0], parts[3][:, 4] = 1.0, 2.0
+    score = metric(TrainTestSplitCorrelation)(*parts)
+    assert score.attrs["neuroids_left_out"] == ["0", "4"]
+    for part in parts[2:]:
+        part[:, [1, 2, 3, 5, 6, 7, 8, 9, 10, 11]] = 1.0
+    with pytest.raises(AssemblyError, match="varies over both training and test stimuli"):
+        metric(TrainTestSplitCorrelation)(*parts)
+
+
+def test_split_refuses_other_features_for_testing():
+    source_train, source_test, target_train, target_test = given_split()
+    for other in (source_test.isel(neuroid=np.arange(P)[::-1]), source_test.isel(neuroid=np.arange(P - 1))):
+        with pytest.raises(AssemblyError, match=r"training and testing have 300 and (300|299) neuroids that differ"):
+            metric(TrainTestSplitCorrelation)(source_train, other, target_train, target_test)
+
+
+def test_split_with_one_neuroid_has_no_error_and_says_why():
+    source_train, source_test, target_train, target_test = given_split()
+    one = [target.isel(neuroid=[0]) for target in (target_train, target_test)]
+    score = metric(TrainTestSplitCorrelation)(source_train, source_test, *one)
+    assert np.isnan(score.attrs["error"])
+    assert "fewer than two neuroids" in score.attrs["error_nan_reason"]
+
+
+# -- threads and repetition --------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import json
+import numpy as np
+from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
+from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+
+def compute(n, p, q):
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(n, 20))
+    x = latent @ rng.normal(size=(20, p)) + 0.1 * rng.normal(size=(n, p))
+    y = latent @ rng.normal(size=(20, q)) + rng.normal(size=(n, q))
+    splits = [(np.delete(np.arange(n), part), part) for part in np.array_split(np.arange(n), 10)]
+    pairs = zip(pls_predict_splits(x, y, splits), splits)
+    return [value.hex() for prediction, (_, test) in pairs for value in pearson_columns(prediction, y[test]).tolist()]
+
+shapes = [(400, 300, 30), (300, 2000, 30), (300, 40, 700)]
+print(json.dumps([[value for shape in shapes for value in compute(*shape)] for _ in range(2)]))
+"""
+
+
+def run_with_threads(number):
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(number))
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env={**os.environ, **threads}, capture_output=True, text=True, check=True
+    )
+    return json.loads(answer.stdout)
+
+
+def test_one_and_two_threads_give_the_same_and_repetition_the_same_bytes():
+    (one, again), (two, once_more) = run_with_threads(1), run_with_threads(2)
+    assert one == again
+    assert two == once_more
+    np.testing.assert_allclose(*([float.fromhex(value) for value in values] for values in (one, two)), atol=1e-10)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+SCRIPT = Path(__file__).parents[4] / "perf" / "memory_budget.py"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "identifier",
+    ["pls", "ridge", "linear_predictivity", "neuron_to_neuron", "reverse_pls", "pls_split", "ridge_split",
+     "linear_predictivity_split", "neuron_to_neuron_split", "ridgecv_split", "dual_ridge_split", "dual_ridgecv_split",
+     "reverse_pls_split"],
+)  # fmt: skip
+def test_features_are_never_in_memory_as_a_whole(identifier):
+    # 400 x 400,000 features take 1.2 GiB in float64 and 0.6 in float32; the interpreter and its libraries 0.2.
+    sizes = {"stimuli": 400, "features": 400_000, "neuroids": 40, "limit": 0.75}
+    options = [part for name, value in sizes.items() for part in (f"--{name}", str(value))]
+    subprocess.run([sys.executable, str(SCRIPT), "--metric", identifier, *options], check=True)

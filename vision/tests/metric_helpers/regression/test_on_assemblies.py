@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import LinearRegression
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge, SplitPredictor
+from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
+
+
+def assembly(values, *, ids=None, neuroids=None, region=True):
+    n, m = values.shape
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i:02d}" for i in range(n)] if ids is None else ids),
+        "object_name": ("presentation", ["o"] * n),
+        "neuroid_id": ("neuroid", list(range(m)) if neuroids is None else neuroids),
+    }
+    if region:
+        coords["region"] = ("neuroid", ["IT"] * m)
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def pair(seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(30, 6))
+    return assembly(x), assembly(x @ rng.normal(size=(6, 4)) + 2)
+
+
+def test_defaults():
+    assert Defaults.expected_dims == ("presentation", "neuroid")
+    assert (Defaults.stimulus_coord, Defaults.neuroid_dim, Defaults.neuroid_coord) == (
+        "stimulus_id",
+        "neuroid",
+        "neuroid_id",
+    )
+
+
+@pytest.mark.parametrize("estimator", [LinearRegression(), Ridge(1e-9), PLS(6)])
+def test_regression_aligns_stimuli_and_labels_the_prediction(estimator):
+    source, target = pair()
+    regression = XarrayRegression(estimator)
+    regression.fit(source, target.isel(presentation=np.random.default_rng(1).permutation(30)))
+    prediction = regression.predict(source.isel(presentation=[5, 2, 9]))
+    assert isinstance(prediction, NeuroidAssembly)
+    np.testing.assert_allclose(prediction.values, target.values[[5, 2, 9]], atol=1e-6)
+    assert prediction["stimulus_id"].values.tolist() == ["s05", "s02", "s09"]
+    assert prediction["region"].values.tolist() == ["IT"] * 4
+    assert prediction["neuroid_id"].values.tolist() == [0, 1, 2, 3]
+
+
+def test_single_neuroid_with_a_single_coordinate_keeps_its_name():
+    source, target = pair()
+    lone = assembly(target.values[:, :1], neuroids=["n7"], region=False)
+    regression = XarrayRegression(PLSRegression(2))
+    regression.fit(source, lone)
+    prediction = regression.predict(source)
+    assert prediction.shape == (30, 1)
+    assert prediction["neuroid_id"].values.tolist() == ["n7"]
+
+
+def test_regression_refuses_other_stimuli_other_dims_and_nan():
+    source, target = pair()
+    regression = XarrayRegression(LinearRegression())
+    with pytest.raises(RuntimeError, match="fitted"):
+        regression.predict(source)
+    with pytest.raises(AssemblyError, match="'s29'"):
+        regression.fit(source.isel(presentation=slice(29)), target)
+    with pytest.raises(AssemblyError, match="dimensions"):
+        regression.fit(source, target.isel(neuroid=0))
+    broken = assembly(np.where(np.arange(6) == 2, np.nan, source.values))
+    with pytest.raises(AssemblyError, match="30 NaN"):
+        regression.fit(broken, target)
+
+
+@pytest.mark.parametrize("correlation", [pearsonr, PearsonR()])
+def test_correlation_aligns_both_dimensions(correlation):
+    rng = np.random.default_rng(0)
+    one, two = assembly(rng.normal(size=(20, 5))), assembly(rng.normal(size=(20, 5)))
+    stimuli, neuroids = rng.permutation(20), rng.permutation(5)
+    shuffled = two.isel(presentation=stimuli, neuroid=neuroids)
+    score = XarrayCorrelation(correlation)(one, shuffled)
+    expected = [pearsonr(one.values[:, i], two.values[:, i])[0] for i in range(5)]
+    np.testing.assert_allclose(score.values, expected, atol=1e-12)
+    assert score["neuroid_id"].values.tolist() == [0, 1, 2, 3, 4]
+    assert score.dims == ("neuroid",)
+
+
+def test_correlation_refuses_other_neuroids():
+    rng = np.random.default_rng(0)
+    one = assembly(rng.normal(size=(20, 2)), neuroids=["a", "b"])
+    with pytest.raises(AssemblyError, match="neuroid_id"):
+        XarrayCorrelation(PearsonR())(one, assembly(one.values, neuroids=["a", "c"]))
+
+
+def test_correlation_gets_the_target_first():
+    _, two = pair()
+    seen = []
+    XarrayCorrelation(lambda x, y: (seen.append((x, y)), (0.0, 1.0))[1])(two, two * 2)
+    np.testing.assert_array_equal(seen[0][0], 2 * two.values[:, 0])
+
+
+def test_pearson_probability_equals_scipy():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=15), rng.normal(size=15)
+    assert PearsonR()(x, y) == pytest.approx(tuple(pearsonr(x, y)))
+    assert np.isnan(PearsonR()(x, np.ones(15))).all()
+
+
+@pytest.mark.parametrize("estimator", [PLS(3), Ridge(0.5)])
+def test_estimators_predict_splits_like_single_fits(estimator):
+    source, target = pair()
+    assert isinstance(estimator, SplitPredictor)
+    with pytest.raises(RuntimeError, match="fitted"):
+        estimator.predict(source.values)
+    train, test = np.arange(25), np.arange(25, 30)
+    (prediction,) = estimator.predict_splits(source.values, target.values, [(train, test)])
+    estimator.fit(source.values[train], target.values[train])
+    np.testing.assert_allclose(estimator.predict(source.values[test]), prediction, atol=1e-10)
+    linear = source.values[test] @ estimator.coef_.T + estimator.intercept_
+    np.testing.assert_allclose(linear, prediction, atol=1e-10)
+
+
+def test_regressions_that_ask_for_it_get_the_neuroids_of_the_source():
+    class Named(LinearRegression):
+        uses_neuroids = True
+
+        def fit(self, x, y, neuroids):
+            self.seen = [neuroids]
+            return super().fit(x, y)
+
+        def predict(self, x, neuroids):
+            self.seen.append(neuroids)
+            return super().predict(x)
+
+    source, target = pair()
+    regression = XarrayRegression(Named())
+    regression.fit(source, target)
+    regression.predict(source.isel(neuroid=[5, 4, 3, 2, 1, 0]))
+    first, second = regression.estimator.seen
+    assert first["neuroid_id"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert second["neuroid_id"].tolist() == [5, 4, 3, 2, 1, 0]
+    assert first["region"].tolist() == ["IT"] * 6
