@@ -17,7 +17,7 @@ from brainscore_core import __version__, command_line
 from brainscore_core.errors import AssemblyError, ConfigurationError, PluginError
 
 if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio._problems import Problem
+    from brainscore_core.validation.problem import Problem
 
 __all__ = ["main"]
 
@@ -145,7 +145,7 @@ def _new_plugin(options: argparse.Namespace) -> int:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from brainscore_core._data_targets import check_target
+    from brainscore_core.validation.targets import check_target
 
     try:
         found = {
@@ -166,7 +166,7 @@ def _counts(problems: Sequence[Problem]) -> tuple[int, int]:
 
 
 def _as_text(found: dict[str, list[Problem]]) -> str:
-    from brainscore_core.supported_data_standards.brainio._problems import format_table
+    from brainscore_core.validation.problem import format_table
 
     width = shutil.get_terminal_size((_WIDTH_IN_A_FILE, 24)).columns
     blocks = []

@@ -13,13 +13,13 @@ import pytest
 from PIL import Image
 
 from brainscore_core.__main__ import main
-from brainscore_core.supported_data_standards.brainio._problems import Problem, format_table, raise_errors
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set_locally,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.validation.problem import Problem, format_table, raise_errors
 
 
 @pytest.fixture

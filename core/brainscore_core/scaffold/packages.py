@@ -13,10 +13,10 @@ from typing import Any
 
 from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import ConfigurationError, CorruptFileError, StimulusError
-from brainscore_core.supported_data_standards.brainio._packaged_files import _guessed_class, check_path
-from brainscore_core.supported_data_standards.brainio._problems import raise_errors
-from brainscore_core.supported_data_standards.brainio._registration import registration_code
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path
+from brainscore_core.supported_data_standards.brainio.packaging import registration_code
+from brainscore_core.validation.files import check_path, guess_class
+from brainscore_core.validation.problem import raise_errors
 
 __all__ = ["Assembly", "Package", "Stimuli", "place_in_data_home", "read_package", "registrations"]
 
@@ -145,7 +145,7 @@ def _assembly(file: Path) -> Assembly:
         identifier=str(identifier) if str(identifier).replace(".", "_") == name else name,
         file=file,
         sha1=file_digest(file),
-        class_name=_guessed_class(loaded),
+        class_name=guess_class(loaded),
         sizes=tuple((str(dim), int(size)) for dim, size in loaded.sizes.items()),
         stimuli=str(stimuli) if stimuli else None,
         regions=tuple(regions),

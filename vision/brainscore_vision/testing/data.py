@@ -11,7 +11,7 @@ from brainscore_core.testing.contracts import Contract, data_available
 from brainscore_vision.loading import load_dataset, load_stimulus_set
 
 if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio._problems import Problem
+    from brainscore_core.validation.problem import Problem
 
 __all__ = ["DataContract", "StimulusSetContract"]
 
@@ -55,7 +55,7 @@ class StimulusSetContract(_ValidatedContract):
 
     def test_validates(self) -> None:
         """Identifiers, columns and files are as the data standard says."""
-        from brainscore_core.supported_data_standards.brainio._validation import check_stimulus_set
+        from brainscore_core.validation.stimuli import check_stimulus_set
 
         self._require(check_stimulus_set(self.loaded, is_packaged=True))
 
@@ -81,13 +81,13 @@ class DataContract(_ValidatedContract):
 
     def test_validates(self) -> None:
         """Dimensions, coordinates and values are as the data standard says for its class."""
-        from brainscore_core.supported_data_standards.brainio._validation import check_assembly
+        from brainscore_core.validation.assemblies import check_assembly
 
         self._require(check_assembly(self._assembly(), nans_expected=self.nans_expected))
 
     def test_stimuli_align(self) -> None:
         """Every stimulus that was shown is in the stimulus set."""
-        from brainscore_core.supported_data_standards.brainio._validation import check_alignment
+        from brainscore_core.validation.assemblies import check_alignment
 
         with data_available():
             stimulus_set = self._assembly().attrs.get("stimulus_set")

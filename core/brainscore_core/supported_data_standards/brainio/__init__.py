@@ -2,14 +2,13 @@
 
 Where to look:
 
-- measurements: ``assemblies``, their vocabulary ``conventions``, functions on them ``transform``; inside, ``_coords``,
-  ``_levels`` (indexes), ``_grouping``, ``_netcdf`` and ``_hdf5`` (files), ``_loaders`` (files with stimuli)
+- measurements: ``assemblies``, their vocabulary ``conventions``, functions on them ``transform``; inside, ``_index``
+  (coordinates, levels, groups)
 - stimuli: ``stimuli``
-- from data to files: ``packaging``; inside, ``_stimulus_files``, ``_upload``, ``_registration`` (code to paste)
-- checks: ``_validation`` gathers ``_stimulus_checks``, ``_assembly_checks``, ``_media`` and ``_packaged_files``; what
-  they find is a ``_problems.Problem``
-- from S3 to data: ``s3``; inside, ``fetch`` (cache, mirror), ``_transfer`` and ``_partial`` (bytes), ``_unzip``,
-  ``access`` (private data)
+- from data to files: ``packaging``; inside, ``_files`` (formats, loaders, code to paste)
+- from S3 to data: ``s3``, ``fetch`` (cache, mirror), ``access`` (private data); inside, ``_transfer`` (bytes)
+
+What is wrong with data says ``brainscore_core.validation``.
 """
 
 from __future__ import annotations

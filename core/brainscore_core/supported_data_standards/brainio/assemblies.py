@@ -15,13 +15,17 @@ import numpy.typing as npt
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio import _coords
-from brainscore_core.supported_data_standards.brainio._grouping import GroupbyBridge, GroupbyError, multi_dim_apply
-from brainscore_core.supported_data_standards.brainio._loaders import (
+from brainscore_core.supported_data_standards.brainio._files.loaders import (
     AssemblyLoader,
     GroupAppendAssemblyLoader,
     StimulusMergeAssemblyLoader,
     StimulusReferenceAssemblyLoader,
+)
+from brainscore_core.supported_data_standards.brainio._index import coordinates
+from brainscore_core.supported_data_standards.brainio._index.grouping import (
+    GroupbyBridge,
+    GroupbyError,
+    multi_dim_apply,
 )
 from brainscore_core.supported_data_standards.brainio.conventions import REPETITION, check_assembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
@@ -107,12 +111,12 @@ class DataAssembly(xr.DataArray):
         if fastpath:
             super().__init__(data, coords, dims, name, attrs, indexes, fastpath)
             return
-        coords = _coords.prepared(coords)
-        rest, aside = _coords.set_aside(data, coords, dims)
+        coords = coordinates.prepared(coords)
+        rest, aside = coordinates.set_aside(data, coords, dims)
         super().__init__(data, rest, dims, name, attrs, indexes)
-        if not _coords.fits(self, aside):
+        if not coordinates.fits(self, aside):
             super().__init__(data, coords, dims, name, attrs, indexes)  # raises what xarray has to say about it
-        folded = _coords.fold(self, aside, coords if aside else ())
+        folded = coordinates.fold(self, aside, coords if aside else ())
         if folded is not None:
             variables, folded_indexes = dict(folded.variables), dict(folded.xindexes)
             super().__init__(self.variable, variables, name=self.name, indexes=folded_indexes, fastpath=True)
@@ -124,12 +128,12 @@ class DataAssembly(xr.DataArray):
         # of one. And the values of a level are quick to read from the index, but slow from xarray's view of it. The
         # hook that all ways to a coordinate go through; should xarray rename it, the tests of it fail.
         coord = super()._getitem_coord(key)
-        level = _coords.only_level(self, key)
-        if level is None and coord.ndim == 1 and key in _coords.level_names(self, coord.dims[0]):
+        level = coordinates.only_level(self, key)
+        if level is None and coord.ndim == 1 and key in coordinates.level_names(self, coord.dims[0]):
             level = key
         if level is None:
             return coord
-        values = xr.Variable(coord.dims, _coords.values_of(self, level))
+        values = xr.Variable(coord.dims, coordinates.values_of(self, level))
         variables, indexes = dict(coord.coords.variables), dict(coord.xindexes)
         return type(self)(values, variables, name=key, indexes=indexes, fastpath=True)
 
@@ -162,12 +166,12 @@ class DataAssembly(xr.DataArray):
         else:
             added = {name: _detached(self, name, value) for name, value in {**(coords or {}), **coords_kwargs}.items()}
             replaced = [name for name in added if name in self.coords and name not in self.dims]
-            result = xr.DataArray.assign_coords(_coords.drop_coordinates(self, replaced), added)
-        folded = _coords.fold(result)
+            result = xr.DataArray.assign_coords(coordinates.drop_coordinates(self, replaced), added)
+        folded = coordinates.fold(result)
         if folded is None:
             return result
-        order = [name for names in _coords.levels_by_dim(self).values() for name in names]
-        return _coords.reorder_levels(_coords.rebuilt(type(self), result, folded), order)
+        order = [name for names in coordinates.levels_by_dim(self).values() for name in names]
+        return coordinates.reorder_levels(coordinates.rebuilt(type(self), result, folded), order)
 
     def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
         """Return an assembly without some coordinates; dimensions and the other levels of an index stay.
@@ -182,11 +186,11 @@ class DataAssembly(xr.DataArray):
         wanted = names(self) if callable(names) else names
         listed = {wanted} if isinstance(wanted, str) else set(wanted)
         levels: set[Hashable] = set()
-        for dim, own in _coords.levels_by_dim(self).items():
+        for dim, own in coordinates.levels_by_dim(self).items():
             levels.update(own if dim in listed else listed.intersection(own))
             listed.discard(dim)
         rest = listed - levels
-        return xr.DataArray.drop_vars(_coords.drop_coordinates(self, levels), rest, errors=errors)
+        return xr.DataArray.drop_vars(coordinates.drop_coordinates(self, levels), rest, errors=errors)
 
     def sel(
         self,
@@ -225,9 +229,9 @@ class DataAssembly(xr.DataArray):
         """
         wanted = {**(indexers or {}), **indexers_kwargs}
         if method is None and tolerance is None:
-            return _coords.select(self, wanted, drop=drop)
-        positions, used, rest = _coords.locate_near(self, wanted, method, tolerance)
-        found = _coords.drop_coordinates(self.isel(positions), used) if positions else self
+            return coordinates.select(self, wanted, drop=drop)
+        positions, used, rest = coordinates.locate_near(self, wanted, method, tolerance)
+        found = coordinates.drop_coordinates(self.isel(positions), used) if positions else self
         return xr.DataArray.sel(found, rest, method=method, tolerance=tolerance, drop=drop) if rest else found
 
     def multisel(
@@ -254,8 +258,10 @@ class DataAssembly(xr.DataArray):
             if name in self.coords and name not in result.coords and name not in self.dims:
                 dim = self.coords[name].dims[0]
                 if method is not None or tolerance is not None:
-                    own = _coords.values_of(self, name)
-                    label = own[_coords.locate_near(self, {name: label}, method, tolerance)[0][dim]]  # what was found
+                    own = coordinates.values_of(self, name)
+                    label = own[
+                        coordinates.locate_near(self, {name: label}, method, tolerance)[0][dim]
+                    ]  # what was found
                 dtype = self.coords[name].dtype
                 kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
         return result.assign_coords(kept) if kept else result
@@ -286,7 +292,7 @@ class DataAssembly(xr.DataArray):
     def _in_class(self, result: xr.DataArray) -> Self:
         if isinstance(result, type(self)):
             return result
-        return _coords.rebuilt(type(self), result, result.coords)
+        return coordinates.rebuilt(type(self), result, result.coords)
 
     def _binary_op(self, other: Any, f: Callable[..., Any], reflexive: bool = False) -> Self:
         # The one place that all operators of two operands go through. Should xarray rename it, the tests of attrs fail.
@@ -506,9 +512,9 @@ def _detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
     for dim in value.dims:
         if dim not in assembly.dims:
             continue
-        shared = set(_coords.coordinates_of(value, dim)) & set(_coords.coordinates_of(assembly, dim)) - {name}
+        shared = set(coordinates.coordinates_of(value, dim)) & set(coordinates.coordinates_of(assembly, dim)) - {name}
         for coord in shared:
-            if not np.array_equal(_coords.codes_of(value, coord)[0], _coords.codes_of(assembly, coord)[0]):
+            if not np.array_equal(coordinates.codes_of(value, coord)[0], coordinates.codes_of(assembly, coord)[0]):
                 raise AssemblyError(
                     f"The values for the coordinate {name!r} come in another order of {coord!r} than the assembly has. "
                     "Sort both alike first, or pass plain values: (dimension, values)."
@@ -533,8 +539,8 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     if not data_arrays:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
     first = data_arrays[0]
-    order = [name for names in _coords.levels_by_dim(first).values() for name in names]
-    ordered = [_coords.reorder_levels(array, order) for array in data_arrays]
+    order = [name for names in coordinates.levels_by_dim(first).values() for name in names]
+    ordered = [coordinates.reorder_levels(array, order) for array in data_arrays]
     named = [xr.DataArray(array).rename("values") for array in ordered]
     merged = xr.merge(named, join="outer", compat="no_conflicts", combine_attrs="override")["values"]
     merged.attrs = dict(first.attrs)
@@ -556,7 +562,7 @@ def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, .
     values : array
         Levels of an index appear under their own names; the index as a whole does not.
     """
-    yield from _coords.walk(assembly)
+    yield from coordinates.walk(assembly)
 
 
 def array_is_element(arr: Sequence[Any], element: Any) -> bool:
@@ -566,12 +572,12 @@ def array_is_element(arr: Sequence[Any], element: Any) -> bool:
 
 def get_levels(assembly: xr.DataArray) -> list[str]:
     """Return the names of all index levels, dimension by dimension."""
-    return [name for names in _coords.levels_by_dim(assembly).values() for name in names]
+    return [name for names in coordinates.levels_by_dim(assembly).values() for name in names]
 
 
 def coords_for_dim(assembly: xr.DataArray, dim: Hashable) -> dict[str, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
     """Return name -> (dims, values) of the coordinates along exactly one dimension."""
-    return {name: (dims, values) for name, dims, values in _coords.walk(assembly) if dims == (dim,)}
+    return {name: (dims, values) for name, dims, values in coordinates.walk(assembly) if dims == (dim,)}
 
 
 def get_metadata(
@@ -597,7 +603,7 @@ def get_metadata(
     """
     asked = None if dims is None else [dims] if all(isinstance(dim, str) for dim in dims) else list(dims)
     levels = set(get_levels(assembly))
-    multi = set(_coords.levels_by_dim(assembly))
+    multi = set(coordinates.levels_by_dim(assembly))
     for name, coord in assembly.coords.items():
         if name in levels:
             wanted = include_levels
@@ -615,7 +621,7 @@ def gather_indexes(xr_data: Any) -> Any:
     """Return an assembly whose coordinates are folded into one index per dimension, leaving its argument alone."""
     if isinstance(xr_data, DataAssembly):
         return type(xr_data)(xr_data)
-    folded = _coords.fold(xr_data)
+    folded = coordinates.fold(xr_data)
     return xr_data if folded is None else xr.DataArray(xr_data.variable, coords=folded, name=xr_data.name)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import nearest
-from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 
 __all__ = [
     "EVENT",
@@ -145,7 +145,7 @@ def _check_coordinate(assembly: xr.DataArray, dim: str, name: str) -> list[str]:
         return [f"The coordinate {name!r} along {dim!r} is absent{hint}."]
     if assembly.coords[name].dims != (dim,):
         return [f"The coordinate {name!r} lies along {assembly.coords[name].dims}; expected ({dim!r},)."]
-    values = _coords.values_of(assembly, name)
+    values = coordinates.values_of(assembly, name)
     missing = int(np.asarray(xr.DataArray(values).isnull()).sum())
     if missing:
         return [f"The coordinate {name!r} has {missing} missing values."]
@@ -160,10 +160,10 @@ def _check_unique(assembly: xr.DataArray, standard: AssemblyStandard) -> list[st
         names = [name for name in standard.unique if name in assembly.coords and assembly.coords[name].dims == (dim,)]
         if not names or not assembly.sizes[dim]:
             continue
-        groups, first = _coords.group_codes(assembly, names)
+        groups, first = coordinates.group_codes(assembly, names)
         if len(first) < len(groups):
             example = tuple(
-                _coords.values_of(assembly, name)[np.bincount(groups).argmax() == groups][0] for name in names
+                coordinates.values_of(assembly, name)[np.bincount(groups).argmax() == groups][0] for name in names
             )
             problems.append(
                 f"{len(groups) - len(first)} entries along {dim!r} repeat the {', '.join(names)} of another, such as "
@@ -176,6 +176,6 @@ def _check_bins(assembly: xr.DataArray) -> list[str]:
     names = ("time_bin_start", "time_bin_end")
     if not all(name in assembly.coords and assembly.coords[name].dims == ("time_bin",) for name in names):
         return []
-    start, end = (_coords.values_of(assembly, name) for name in names)
+    start, end = (coordinates.values_of(assembly, name) for name in names)
     wrong = np.flatnonzero(~(start < end))
     return [f"Time bin {start[at]} to {end[at]} ms does not end after it starts." for at in wrong[:1]]

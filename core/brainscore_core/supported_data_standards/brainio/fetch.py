@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from brainscore_core.caching import atomic_path, file_digest, locked
 from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, BrainScoreError, ChecksumError, DownloadError, nearest
-from brainscore_core.supported_data_standards.brainio._partial import PartialFile
-from brainscore_core.supported_data_standards.brainio._transfer import (
+from brainscore_core.supported_data_standards.brainio._transfer.download import (
     S3Object,
     StoppedError,
     check_free_space,
     download,
     make_s3_clients,
 )
-from brainscore_core.supported_data_standards.brainio._unzip import unzip
+from brainscore_core.supported_data_standards.brainio._transfer.partial import PartialFile
+from brainscore_core.supported_data_standards.brainio._transfer.unzip import check_extracted, unzip
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSetLoader
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "S3Object",
     "StimulusSetLoader",
+    "check_extracted",
     "fetch",
     "fetch_all",
     "get_assembly",

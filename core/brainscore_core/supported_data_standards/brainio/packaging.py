@@ -17,15 +17,19 @@ import xarray as xr
 
 from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import AssemblyError, BrainScoreError, StimulusError
-from brainscore_core.supported_data_standards.brainio import _validation
-from brainscore_core.supported_data_standards.brainio._netcdf import write_netcdf
-from brainscore_core.supported_data_standards.brainio._problems import Problem, raise_errors
-from brainscore_core.supported_data_standards.brainio._registration import registration_code
-from brainscore_core.supported_data_standards.brainio._stimulus_files import create_stimulus_csv, create_stimulus_zip
-from brainscore_core.supported_data_standards.brainio._upload import upload_to_s3
+from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
+from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
+from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import (
+    create_stimulus_csv,
+    create_stimulus_zip,
+)
+from brainscore_core.supported_data_standards.brainio._transfer.upload import upload_to_s3
 from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
+from brainscore_core.validation.assemblies import NANS_EXPECTED, check_alignment, check_assembly
+from brainscore_core.validation.problem import Problem, raise_errors
+from brainscore_core.validation.stimuli import FILENAME, check_identifier, check_stimulus_set
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +104,7 @@ def package_stimulus_set_locally(
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
     stimulus_set = _with_stimulus_id(proto_stimulus_set)
     raise_errors(
-        _validation.check_identifier(identifier) + _validation.check_stimulus_set(stimulus_set),
+        check_identifier(identifier) + check_stimulus_set(stimulus_set),
         StimulusError,
         f"Stimulus set {identifier!r} cannot be packaged",
     )
@@ -109,7 +113,7 @@ def package_stimulus_set_locally(
     # Both are written before either appears: a full disk leaves no table without its archive.
     with _writing(identifier, folder), atomic_path(zip_path) as new_zip, atomic_path(csv_path) as new_csv:
         zip_sha1, filenames = create_stimulus_zip(stimulus_set, new_zip)
-        stimulus_set[_validation.FILENAME] = filenames
+        stimulus_set[FILENAME] = filenames
         csv_sha1 = create_stimulus_csv(stimulus_set, new_csv)
     logger.debug("Packaged stimulus set %s: %s, %s", identifier, csv_path, zip_path)
     return {
@@ -184,15 +188,15 @@ def package_data_assembly_locally(
     shown = shown if shown is None else _with_stimulus_id(StimulusSet(shown))
     raise_errors(
         [
-            *_validation.check_identifier(identifier),
+            *check_identifier(identifier),
             *_check_links(assembly, link, shown),
-            *_validation.check_assembly(assembly, nans_expected=nans_expected),
+            *check_assembly(assembly, nans_expected=nans_expected),
             *_check_extras(extras),
         ],
         AssemblyError,
         f"Assembly {identifier!r} cannot be packaged as {assembly_class_name}",
     )
-    declared = {_validation.NANS_EXPECTED: True} if nans_expected else {}
+    declared = {NANS_EXPECTED: True} if nans_expected else {}
     assembly = _with_attrs(assembly, {**assembly.attrs, "stimulus_set_identifier": link, **declared})
     path = folder / f"assy_{identifier.replace('.', '_')}.nc"
     with _writing(identifier, folder), atomic_path(path) as temporary:
@@ -388,8 +392,8 @@ def _check_links(assembly: xr.DataArray, link: Any, stimulus_set: pd.DataFrame |
     if link is _OMITTED:
         fix = "pass stimulus_set_identifier='<AuthorYear>', or None for an assembly without stimuli"
         return [Problem(where=where, what="nothing says which stimulus set was shown", fix=fix)]
-    problems = [] if link is None else _validation.check_identifier(link, where)
-    return problems if stimulus_set is None else problems + _validation.check_alignment(assembly, stimulus_set)
+    problems = [] if link is None else check_identifier(link, where)
+    return problems if stimulus_set is None else problems + check_alignment(assembly, stimulus_set)
 
 
 def _check_extras(extras: Mapping[str, xr.DataArray] | None) -> list[Problem]:

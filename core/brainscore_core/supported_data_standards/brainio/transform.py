@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.conventions import PRESENTATION, REPETITION, STIMULUS_ID
 
 __all__ = ["Reduction", "average_repetition", "index_efficient", "reduce_groups", "reduce_rows", "subset"]
@@ -54,7 +54,7 @@ def average_repetition(assembly: Array) -> Array:
         raise AssemblyError(
             f"Averaging repetitions needs the dimension {PRESENTATION!r}; this assembly has {assembly.dims}."
         )
-    names = [name for name in _coords.coordinates_of(assembly, PRESENTATION) if name != REPETITION]
+    names = [name for name in coordinates.coordinates_of(assembly, PRESENTATION) if name != REPETITION]
     if not names:
         raise AssemblyError(
             "Averaging repetitions needs a presentation coordinate such as 'stimulus_id' that says which "
@@ -77,10 +77,10 @@ def _differing(assembly: xr.DataArray, names: Sequence[str]) -> list[str]:
     """Return the coordinates that differ between the repetitions of one stimulus, if there are repetitions."""
     if STIMULUS_ID not in names or REPETITION not in assembly.coords:
         return []
-    n_stimuli = len(_coords.group_codes(assembly, [STIMULUS_ID])[1])
+    n_stimuli = len(coordinates.group_codes(assembly, [STIMULUS_ID])[1])
     if n_stimuli == assembly.sizes[PRESENTATION]:
         return []
-    return [name for name in names if len(_coords.group_codes(assembly, [STIMULUS_ID, name])[1]) > n_stimuli]
+    return [name for name in names if len(coordinates.group_codes(assembly, [STIMULUS_ID, name])[1]) > n_stimuli]
 
 
 def reduce_groups(
@@ -107,12 +107,12 @@ def reduce_groups(
     dims = {array.coords[name].dims for name in names}
     dim = next(iter(dims))[0]
     axis = array.get_axis_num(dim)
-    groups, first = _coords.group_codes(array, names)
+    groups, first = coordinates.group_codes(array, names)
     rows = np.moveaxis(array.values, axis, 0)
     reduced = np.moveaxis(reduce_rows(rows, groups, len(first), how, skipna=skipna), 0, axis)
     kept = array.isel({dim: first})
-    doomed = [name for name in _coords.coordinates_of(array, dim) if name not in names]
-    kept = _coords.drop_coordinates(kept, doomed)
+    doomed = [name for name in coordinates.coordinates_of(array, dim) if name not in names]
+    kept = coordinates.drop_coordinates(kept, doomed)
     result = kept.copy(data=reduced)
     result.attrs = {}
     return result
@@ -252,8 +252,8 @@ def subset(
     """
     for name in target_assembly.dims if subset_dims is None else subset_dims:
         dim, coords = _shared_coordinates(source_assembly, target_assembly, name)
-        have = [_coords.values_of(source_assembly, coord) for coord in coords]
-        want = [np.atleast_1d(_coords.values_of(target_assembly, coord)) for coord in coords]
+        have = [coordinates.values_of(source_assembly, coord) for coord in coords]
+        want = [np.atleast_1d(coordinates.values_of(target_assembly, coord)) for coord in coords]
         if repeat:
             positions = index_efficient(*_joint_codes(have, want))
         else:
@@ -267,8 +267,8 @@ def subset(
 
 def _shared_coordinates(source: xr.DataArray, target: xr.DataArray, name: Hashable) -> tuple[Hashable, list[Any]]:
     """Return the source's dimension and the coordinates to match on for the name of a dimension or coordinate."""
-    if (name in target.dims and _coords.multi_index(target, name) is not None) or name not in target.coords:
-        theirs = _coords.coordinates_of(target, name)
+    if (name in target.dims and coordinates.multi_index(target, name) is not None) or name not in target.coords:
+        theirs = coordinates.coordinates_of(target, name)
     else:
         theirs = [str(name)]
     shared = [coord for coord in theirs if coord in source.coords and source.coords[coord].ndim == 1]
@@ -298,7 +298,7 @@ def _take(array: Array, dim: Hashable, positions: npt.NDArray[np.intp]) -> Array
     # xarray cannot index a dimension that occurs twice.
     axes = [positions if own == dim else np.arange(size) for own, size in zip(array.dims, array.shape, strict=True)]
     coords = {}
-    for name, (dims, values) in _coords.plain_coordinates(array).items():
+    for name, (dims, values) in coordinates.plain_coordinates(array).items():
         along = [positions if own == dim else np.arange(size) for own, size in zip(dims, values.shape, strict=True)]
         coords[name] = (dims, values[np.ix_(*along)] if dims else values)
     return type(array)(array.values[np.ix_(*axes)], coords, array.dims, name=array.name, attrs=array.attrs)

@@ -9,7 +9,8 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio import _coords, _levels, assemblies
+from brainscore_core.supported_data_standards.brainio import assemblies
+from brainscore_core.supported_data_standards.brainio._index import coordinates, levels
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -558,7 +559,7 @@ class TestManyCoordinates:
 
     def test_texts_with_equal_sums(self, monkeypatch):
         # With such factors the sum of 'ab' and of 'ba' (padded) is the same: the check has to notice.
-        monkeypatch.setattr(_levels, "_FACTORS", np.zeros(64, dtype=np.uint64))
+        monkeypatch.setattr(levels, "_FACTORS", np.zeros(64, dtype=np.uint64))
         texts = np.array(["abcd", "dcba", "abcd"] * 500)
         assert DataAssembly(np.zeros(1500), {"text": ("x", texts)}, ["x"])["text"].values.tolist() == texts.tolist()
 
@@ -607,7 +608,7 @@ class TestMergeDataArrays:
         first = make().isel(presentation=[0, 1])
         other = DataAssembly(make().isel(presentation=[2, 3]))
         other = NeuroidAssembly(
-            other.values, dict(reversed(list(_coords.plain_coordinates(other).items()))), other.dims
+            other.values, dict(reversed(list(coordinates.plain_coordinates(other).items()))), other.dims
         )
         assert get_levels(other) != get_levels(first)
         merged = merge_data_arrays([first, other])

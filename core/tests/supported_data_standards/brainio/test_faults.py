@@ -19,9 +19,11 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError, CorruptFileError, DownloadError
-from brainscore_core.supported_data_standards.brainio import _transfer, _unzip, s3
-from brainscore_core.supported_data_standards.brainio._hdf5 import check_self_contained
-from brainscore_core.supported_data_standards.brainio._netcdf import read_netcdf, write_netcdf
+from brainscore_core.supported_data_standards.brainio import s3
+from brainscore_core.supported_data_standards.brainio._files.hdf5 import check_self_contained
+from brainscore_core.supported_data_standards.brainio._files.netcdf import read_netcdf, write_netcdf
+from brainscore_core.supported_data_standards.brainio._transfer import download
+from brainscore_core.supported_data_standards.brainio._transfer import unzip as unzip_module
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.supported_data_standards.brainio.fetch import S3Object, fetch, unzip
 
@@ -42,11 +44,12 @@ def zip_of(members):
 
 TRIALS = textwrap.dedent("""
     import json, os, random, signal, sys, time
-    from brainscore_core.supported_data_standards.brainio import _transfer, s3
+    from brainscore_core.supported_data_standards.brainio import s3
+    from brainscore_core.supported_data_standards.brainio._transfer import download
     import boto3, botocore.config  # what a child would import first, so that the kill hits the work itself
 
     reference, trials, seed, home = json.loads(sys.argv[1])
-    _transfer._PART_BYTES = 50_000
+    download._PART_BYTES = 50_000
     random.seed(seed)
     sys.path.insert(0, home)
 
@@ -156,8 +159,8 @@ def small_disk(tmp_path):
 def unaware(request, monkeypatch):
     """Let the disk run full while writing, as when several programs fill it."""
     if request.param == "noticed while writing":
-        monkeypatch.setattr(_transfer, "check_free_space", lambda *_: None)
-        monkeypatch.setattr(_unzip, "_check_file_system", lambda *_: None)
+        monkeypatch.setattr(download, "check_free_space", lambda *_: None)
+        monkeypatch.setattr(unzip_module, "_check_file_system", lambda *_: None)
 
 
 def test_disk_full_during_download(server, small_disk, unaware):
@@ -257,8 +260,10 @@ def test_attributes_are_not_unpickled(tmp_path):
 def test_library_does_not_unpickle():
     """Neither `pickle` nor `allow_pickle=True` stands anywhere in the modules that read files."""
     folder = Path(s3.__file__).parent
-    for module in ("s3", "fetch", "_hdf5", "_transfer", "_partial", "_unzip", "stimuli", "_netcdf", "_loaders"):
-        text = (folder / f"{module}.py").read_text()
+    modules = [*folder.glob("*.py"), *folder.glob("_files/*.py"), *folder.glob("_transfer/*.py")]
+    assert len(modules) > 15
+    for module in modules:
+        text = module.read_text()
         assert "import pickle" not in text
         assert "allow_pickle=True" not in text
         assert "read_pickle" not in text

@@ -14,8 +14,8 @@ import pytest
 
 from brainscore_core.config import settings as current_settings
 from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError
-from brainscore_core.supported_data_standards.brainio import _transfer
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
+from brainscore_core.supported_data_standards.brainio._transfer import download
 from brainscore_core.supported_data_standards.brainio.access import naming_public_variant, public_variant
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
@@ -84,7 +84,7 @@ def test_passing_faults_are_retried(server, tmp_path, fault):
 
 @pytest.mark.parametrize("fault", [500, "cut"])
 def test_lasting_faults_leave_nothing(server, tmp_path, monkeypatch, fault):
-    monkeypatch.setattr(_transfer, "_ATTEMPTS", 2)
+    monkeypatch.setattr(download, "_ATTEMPTS", 2)
     server.faults = [fault] * 50
     with pytest.raises(DownloadError, match=r"s3://bucket/folder/assy\.nc|bucket 'bucket', key 'folder/assy\.nc'"):
         fetch(SOURCE, tmp_path / "assy.nc")
@@ -94,7 +94,7 @@ def test_lasting_faults_leave_nothing(server, tmp_path, monkeypatch, fault):
 
 
 def test_unreachable_server(no_credentials, monkeypatch, tmp_path):
-    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
+    monkeypatch.setattr(download, "_ATTEMPTS", 1)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(DownloadError, match="Check the connection"):
         fetch(SOURCE, tmp_path / "assy.nc")
@@ -248,7 +248,7 @@ def test_unknown_profile_is_explained(server, tmp_path, monkeypatch):
 def test_progress_is_shown_for_large_files_only(server, tmp_path, monkeypatch, capsys):
     fetch(SOURCE, tmp_path / "small.nc")
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(_transfer, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
+    monkeypatch.setattr(download, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
     fetch(SOURCE, tmp_path / "large.nc")
     assert "bucket/folder/assy.nc: 100%" in capsys.readouterr().err
 
@@ -261,7 +261,7 @@ LARGE_SOURCE = S3Object(bucket="b", key="large", sha1=hashlib.sha1(LARGE, usedfo
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(_transfer, "_PART_BYTES", 100_000)
+    monkeypatch.setattr(download, "_PART_BYTES", 100_000)
 
 
 def test_parts_come_at_once(server, tmp_path, small_parts):
@@ -280,8 +280,8 @@ def test_cut_connection_continues_where_it_broke(server, tmp_path):
 
 
 def test_next_process_fetches_only_what_is_missing(server, tmp_path, small_parts, monkeypatch):
-    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
-    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(download, "_ATTEMPTS", 1)
+    monkeypatch.setattr(download, "_PARTS_AT_ONCE", 1)
     server.content, server.faults = LARGE, [None, None, None, "cut"]
     with pytest.raises(DownloadError, match="what has arrived is kept"):
         fetch(LARGE_SOURCE, tmp_path / "large")
@@ -293,8 +293,8 @@ def test_next_process_fetches_only_what_is_missing(server, tmp_path, small_parts
 
 
 def test_damaged_leftover_is_replaced(server, tmp_path, small_parts, monkeypatch):
-    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
-    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(download, "_ATTEMPTS", 1)
+    monkeypatch.setattr(download, "_PARTS_AT_ONCE", 1)
     server.content, server.faults = LARGE, [None, "cut"]
     with pytest.raises(DownloadError):
         fetch(LARGE_SOURCE, tmp_path / "large")
@@ -304,7 +304,7 @@ def test_damaged_leftover_is_replaced(server, tmp_path, small_parts, monkeypatch
 
 
 def test_leftover_of_another_object_is_not_continued(server, tmp_path, small_parts, monkeypatch):
-    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
+    monkeypatch.setattr(download, "_ATTEMPTS", 1)
     server.content, server.faults = LARGE[::-1], [None, "cut", "cut", "cut", "cut", "cut", "cut", "cut", "cut", "cut"]
     other = S3Object(bucket="b", key="large", sha1=hashlib.sha1(LARGE[::-1], usedforsecurity=False).hexdigest())
     with pytest.raises(DownloadError):
@@ -316,8 +316,8 @@ def test_leftover_of_another_object_is_not_continued(server, tmp_path, small_par
 
 
 def test_leftover_without_digest_is_not_continued(server, tmp_path, small_parts, monkeypatch):
-    monkeypatch.setattr(_transfer, "_ATTEMPTS", 1)
-    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(download, "_ATTEMPTS", 1)
+    monkeypatch.setattr(download, "_PARTS_AT_ONCE", 1)
     server.content, server.faults = LARGE, [None, "cut"]
     source = S3Object(bucket="b", key="large")
     with pytest.raises(DownloadError):
@@ -328,7 +328,7 @@ def test_leftover_without_digest_is_not_continued(server, tmp_path, small_parts,
 
 
 def test_object_replaced_during_its_download(server, tmp_path, small_parts, monkeypatch):
-    monkeypatch.setattr(_transfer, "_PARTS_AT_ONCE", 1)
+    monkeypatch.setattr(download, "_PARTS_AT_ONCE", 1)
     server.content = b"old" * 100_000
     answer = server.RequestHandlerClass
     seen = []
@@ -360,7 +360,7 @@ def test_slow_server(server, tmp_path):
 
 
 def test_silent_server(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(_transfer, "_READ_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(download, "_READ_TIMEOUT_S", 0.3)
     server.content, server.faults = LARGE, ["hang"]
     assert fetch(LARGE_SOURCE, tmp_path / "large").read_bytes() == LARGE
     assert len(server.ranges) == 2

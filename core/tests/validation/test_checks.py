@@ -8,20 +8,6 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from brainscore_core.supported_data_standards.brainio._validation import (
-    check_alignment,
-    check_assembly,
-    check_identifier,
-    check_repetitions,
-    check_stimulus_columns,
-    check_stimulus_files,
-    check_stimulus_ids,
-    check_stimulus_set,
-    check_store_paths,
-    check_time_bins,
-    check_units,
-    check_values,
-)
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -29,6 +15,22 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     PropertyAssembly,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.validation.assemblies import (
+    check_alignment,
+    check_assembly,
+    check_repetitions,
+    check_time_bins,
+    check_units,
+    check_values,
+)
+from brainscore_core.validation.stimuli import (
+    check_identifier,
+    check_stimulus_columns,
+    check_stimulus_files,
+    check_stimulus_ids,
+    check_stimulus_set,
+    check_store_paths,
+)
 
 
 def box(kind, content=b""):

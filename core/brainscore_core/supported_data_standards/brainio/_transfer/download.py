@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 from brainscore_core.errors import DownloadError, PrivateDataError
 
 if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio._partial import PartialFile
+    from brainscore_core.supported_data_standards.brainio._transfer.partial import PartialFile
 
 __all__ = ["S3Object", "StoppedError", "check_free_space", "download", "make_s3_clients"]
 

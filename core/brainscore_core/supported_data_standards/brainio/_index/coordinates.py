@@ -18,7 +18,7 @@ import xarray as xr
 from xarray.indexes import Index, PandasMultiIndex
 
 from brainscore_core.errors import nearest
-from brainscore_core.supported_data_standards.brainio._levels import Codes, Level, make_level
+from brainscore_core.supported_data_standards.brainio._index.levels import Codes, Level, make_level
 
 __all__ = [
     "codes_of",

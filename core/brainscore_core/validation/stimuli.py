@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import nearest
-from brainscore_core.supported_data_standards.brainio._media import file_problem
-from brainscore_core.supported_data_standards.brainio._problems import Problem
 from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
+from brainscore_core.validation.media import file_problem
+from brainscore_core.validation.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd

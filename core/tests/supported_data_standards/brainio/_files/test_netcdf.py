@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from brainscore_core.caching import file_digest
 from brainscore_core.errors import AssemblyError, CorruptFileError
-from brainscore_core.supported_data_standards.brainio import _netcdf
-from brainscore_core.supported_data_standards.brainio._netcdf import list_groups, read_netcdf, write_netcdf
+from brainscore_core.supported_data_standards.brainio._files import netcdf
+from brainscore_core.supported_data_standards.brainio._files.netcdf import list_groups, read_netcdf, write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -254,7 +254,7 @@ def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_netcdf.xr.Dataset, "to_netcdf", interrupted)
+    monkeypatch.setattr(netcdf.xr.Dataset, "to_netcdf", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_netcdf(DataAssembly([1], dims=["x"]), path, append=True, group="more")
     assert file_digest(path) == sha1
@@ -264,7 +264,7 @@ def test_interrupted_append_leaves_the_file_whole(tmp_path, monkeypatch):
 @given(st.lists(TEXT, min_size=1, max_size=8), st.integers(1, 3))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_text_of_fixed_length_is_lossless(tmp_path, monkeypatch, texts, n_dims):
-    monkeypatch.setattr(_netcdf, "_COMPRESS_FROM_BYTES", 1)
+    monkeypatch.setattr(netcdf, "_COMPRESS_FROM_BYTES", 1)
     shape = (len(texts),) + (1,) * (n_dims - 1)
     dims = ["x", "y", "z"][:n_dims]
     values = np.array(texts, dtype=str)
@@ -339,7 +339,7 @@ class TestMemoryMap:
         assert [path.name for path in (tmp_path / "maps").iterdir() if path.suffix != ".lock"] == ["values.npy"]
 
     def test_written_in_blocks(self, file, tmp_path, monkeypatch):
-        monkeypatch.setattr(_netcdf, "_BLOCK_BYTES", 1)  # one row at a time
+        monkeypatch.setattr(netcdf, "_BLOCK_BYTES", 1)  # one row at a time
         mapped = read_netcdf(file, NeuroidAssembly, memory_map=tmp_path / "values.npy")
         np.testing.assert_array_equal(mapped.values, read_netcdf(file, NeuroidAssembly).values)
 

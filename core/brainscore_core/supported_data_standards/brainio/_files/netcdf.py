@@ -15,8 +15,8 @@ import xarray as xr
 
 from brainscore_core.caching import atomic_path, file_digest, locked
 from brainscore_core.errors import AssemblyError, CorruptFileError
-from brainscore_core.supported_data_standards.brainio import _coords
-from brainscore_core.supported_data_standards.brainio._hdf5 import check_self_contained
+from brainscore_core.supported_data_standards.brainio._files.hdf5 import check_self_contained
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -206,7 +206,7 @@ def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:
     attrs = {str(key): value for key, value in _storable_attrs(assembly.attrs, problems).items()}
     variables = {
         name: _storable(name, dims, values, problems)
-        for name, (dims, values) in _coords.plain_coordinates(assembly).items()
+        for name, (dims, values) in coordinates.plain_coordinates(assembly).items()
     }
     data = _storable("the values", assembly.dims, assembly.values, problems)
     if problems:
@@ -317,7 +317,7 @@ def _fits_fixed_length(texts: npt.NDArray[Any]) -> bool:
 
 def _to_assembly(array: xr.DataArray, cls: type[Assembly]) -> Assembly:
     coords = {}
-    for name, (dims, values) in _coords.plain_coordinates(array).items():
+    for name, (dims, values) in coordinates.plain_coordinates(array).items():
         restored = _text(values)
         stand_in = array.coords[name].attrs.get(_MISSING_TEXT)
         if stand_in is not None:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from brainscore_core.supported_data_standards.brainio import _coords, conventions
-from brainscore_core.supported_data_standards.brainio._problems import Problem
-from brainscore_core.supported_data_standards.brainio._stimulus_checks import check_texts
+from brainscore_core.supported_data_standards.brainio import conventions
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.conventions import (
     PRESENTATION,
     REPETITION,
@@ -22,6 +21,8 @@ from brainscore_core.supported_data_standards.brainio.conventions import (
     TIME_BIN_END,
     TIME_BIN_START,
 )
+from brainscore_core.validation.problem import Problem
+from brainscore_core.validation.stimuli import check_texts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -135,7 +136,7 @@ def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
     edges = (TIME_BIN_START, TIME_BIN_END)
     if not all(name in assembly.coords and assembly.coords[name].dims == (TIME_BIN,) for name in edges):
         return []  # `_check_standard` says so where they are required
-    start, end = (_coords.values_of(assembly, name) for name in edges)
+    start, end = (coordinates.values_of(assembly, name) for name in edges)
     where = f"dimension '{TIME_BIN}'"
     if start.dtype.kind not in "iuf" or end.dtype.kind not in "iuf":
         what = f"the edges are of type {start.dtype} and {end.dtype}"
@@ -169,8 +170,8 @@ def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
 def check_repetitions(assembly: xr.DataArray) -> list[Problem]:
     """Check that repetitions can be told apart, and (hints) that every stimulus has all of them."""
     along = {
-        str(name): np.asarray(_coords.values_of(assembly, str(name)))
-        for name in _coords.coordinates_of(assembly, PRESENTATION)
+        str(name): np.asarray(coordinates.values_of(assembly, str(name)))
+        for name in coordinates.coordinates_of(assembly, PRESENTATION)
         if PRESENTATION in assembly.dims
     }
     if STIMULUS_ID not in along:

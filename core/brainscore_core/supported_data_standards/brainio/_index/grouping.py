@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError, nearest
-from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.transform import Reduction, reduce_groups
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class GroupbyBridge:
     def __init__(self, assembly: DataAssembly, group_coord_names: Sequence[str]) -> None:
         names = [group_coord_names] if isinstance(group_coord_names, str) else list(group_coord_names)
         # The only coordinate of a dimension may be called by the name of the dimension, too.
-        levels = [_coords.only_level(assembly, name) for name in names]
+        levels = [coordinates.only_level(assembly, name) for name in names]
         self._assembly = assembly
         self._names = [name if level is None else str(level) for name, level in zip(names, levels, strict=True)]
         self._dim = _grouped_dim(assembly, self._names)
@@ -118,15 +118,15 @@ class GroupbyBridge:
             yield key, self._assembly.isel({self._dim: part})
 
     def _parts(self) -> Iterator[tuple[Any, npt.NDArray[np.intp]]]:
-        groups, first = _coords.group_codes(self._assembly, self._names)
-        keys = [_coords.values_of(self._assembly, name)[first].tolist() for name in self._names]
+        groups, first = coordinates.group_codes(self._assembly, self._names)
+        keys = [coordinates.values_of(self._assembly, name)[first].tolist() for name in self._names]
         order = np.argsort(groups, kind="stable")
         parts = np.split(order, np.searchsorted(groups[order], np.arange(1, len(first))))
         for key, part in zip(zip(*keys, strict=True), parts, strict=True):
             yield (key if len(key) > 1 else key[0]), part
 
     def __len__(self) -> int:
-        return len(_coords.group_codes(self._assembly, self._names)[1])
+        return len(coordinates.group_codes(self._assembly, self._names)[1])
 
     def _reduce(self, how: Reduction | Callable[..., Any], dim: Any, *, skipna: bool) -> Any:
         accepted = (None, self._dim, [self._dim], (self._dim,))
@@ -140,10 +140,10 @@ class GroupbyBridge:
             return result
         # Grouped by a single coordinate, the dimension takes its name, as xarray's own groupby does.
         name = self._names[0]
-        values = _coords.values_of(result, name)
+        values = coordinates.values_of(result, name)
         rest = {
             key: (dims, coord)
-            for key, (dims, coord) in _coords.plain_coordinates(result).items()
+            for key, (dims, coord) in coordinates.plain_coordinates(result).items()
             if self._dim not in dims
         }
         dims = [name if dim == self._dim else dim for dim in result.dims]
@@ -160,14 +160,16 @@ def multi_dim_apply(assembly: Any, groups: Sequence[str], apply: Callable[..., A
     dims = list(by_dim)
     parts: list[list[npt.NDArray[np.intp]]] = []
     for dim, name in by_dim.items():
-        if name in assembly.coords and not (name in assembly.dims and _coords.multi_index(assembly, name) is not None):
-            codes = _coords.codes_of(assembly, name)[0]
+        if name in assembly.coords and not (
+            name in assembly.dims and coordinates.multi_index(assembly, name) is not None
+        ):
+            codes = coordinates.codes_of(assembly, name)[0]
         else:
             codes = np.arange(assembly.sizes[dim])
         order = np.argsort(codes, kind="stable")
         parts.append(np.split(order, np.flatnonzero(np.diff(codes[order])) + 1))
     values = assembly.transpose(*dims).values
-    coords = _coords.plain_coordinates(assembly)
+    coords = coordinates.plain_coordinates(assembly)
     result = np.empty(values.shape)
     for combination in itertools.product(*parts):
         cells = values[np.ix_(*combination)]

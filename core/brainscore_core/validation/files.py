@@ -12,10 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from brainscore_core.errors import BrainScoreError, ConfigurationError
-from brainscore_core.supported_data_standards.brainio import _validation
-from brainscore_core.supported_data_standards.brainio._media import stream_problem
-from brainscore_core.supported_data_standards.brainio._problems import Problem
-from brainscore_core.supported_data_standards.brainio._stimulus_checks import is_safe_name
 from brainscore_core.supported_data_standards.brainio.conventions import (
     EVENT,
     LEGACY_STIMULUS_ID,
@@ -23,13 +19,24 @@ from brainscore_core.supported_data_standards.brainio.conventions import (
     PRESENTATION,
     STIMULUS_ID,
 )
+from brainscore_core.validation.assemblies import check_alignment, check_assembly
+from brainscore_core.validation.media import stream_problem
+from brainscore_core.validation.problem import Problem
+from brainscore_core.validation.stimuli import (
+    FILENAME,
+    check_identifier,
+    check_stimulus_columns,
+    check_stimulus_ids,
+    check_stimulus_set,
+    is_safe_name,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
-__all__ = ["DATA_SUFFIXES", "check_path"]
+__all__ = ["DATA_SUFFIXES", "check_path", "guess_class"]
 
 DATA_SUFFIXES = (".csv", ".nc", ".zip")
 """Endings of the files that can be checked."""
@@ -108,20 +115,20 @@ def _check_table(path: Path) -> list[Problem]:
     if STIMULUS_ID in stimulus_set.columns:
         stimulus_set[STIMULUS_ID] = _texts(stimulus_set[STIMULUS_ID])
     if archive.is_file():
-        problems += _validation.check_stimulus_ids(stimulus_set)
-        problems += _validation.check_stimulus_columns(stimulus_set, is_packaged=True)
+        problems += check_stimulus_ids(stimulus_set)
+        problems += check_stimulus_columns(stimulus_set, is_packaged=True)
         return problems + _check_archive(archive, stimulus_set)
     column = next((name for name in _FILE_COLUMNS if name in stimulus_set.columns), None)
     if column is None or STIMULUS_ID not in stimulus_set.columns:
         fix = f"add a column '{_FILE_COLUMNS[0]}', or put the archive {archive.name} beside the table"
         missing = [] if column else [_error("table", "no column says which file belongs to which stimulus", fix)]
-        return problems + missing + _validation.check_stimulus_ids(stimulus_set)
+        return problems + missing + check_stimulus_ids(stimulus_set)
     folder = path.with_suffix("") if path.with_suffix("").is_dir() else path.parent
     stimulus_set.stimulus_paths = {
         identifier: folder / str(name)
         for identifier, name in zip(stimulus_set[STIMULUS_ID], stimulus_set[column], strict=True)
     }
-    return problems + _validation.check_stimulus_set(stimulus_set, is_packaged=is_packaged)
+    return problems + check_stimulus_set(stimulus_set, is_packaged=is_packaged)
 
 
 def _texts(column: pd.Series) -> list[str]:
@@ -246,10 +253,10 @@ def _member_problem(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str | No
 
 
 def _check_listing(archive: str, names: set[str], table: pd.DataFrame) -> list[Problem]:
-    if _validation.FILENAME not in table.columns:
-        what = f"the table has no column '{_validation.FILENAME}' that names the members of {archive}"
-        return [_error(f"column '{_validation.FILENAME}'", what, _PACKAGE_AGAIN)]
-    listed = dict.fromkeys(map(str, table[_validation.FILENAME].tolist()))
+    if FILENAME not in table.columns:
+        what = f"the table has no column '{FILENAME}' that names the members of {archive}"
+        return [_error(f"column '{FILENAME}'", what, _PACKAGE_AGAIN)]
+    listed = dict.fromkeys(map(str, table[FILENAME].tolist()))
     problems = [
         _error(f"file {name!r}", f"is listed in the table but not in {archive}", _PACKAGE_AGAIN)
         for name in listed
@@ -274,12 +281,12 @@ def _check_assembly_file(path: Path, class_name: str | None, *, nans_expected: b
         assembly = AssemblyLoader(DataAssembly, path).load()
     except (BrainScoreError, OSError, ValueError) as error:
         return [_error("file", f"cannot be read: {error}", "package the assembly again")]
-    assembly = resolve_assembly_class(class_name or _guessed_class(assembly))(assembly)
-    problems = _validation.check_assembly(assembly, nans_expected=nans_expected)
+    assembly = resolve_assembly_class(class_name or guess_class(assembly))(assembly)
+    problems = check_assembly(assembly, nans_expected=nans_expected)
     identifier = assembly.attrs.get("stimulus_set_identifier")
     if identifier is None:
         return problems
-    problems += _validation.check_identifier(identifier, "stimulus_set_identifier")
+    problems += check_identifier(identifier, "stimulus_set_identifier")
     table = path.with_name(f"stimulus_{str(identifier).replace('.', '_')}.csv")
     if not table.is_file():
         what = f"the stimuli were not compared: there is no {table.name} beside the file"
@@ -296,10 +303,10 @@ def _check_stimuli_of(assembly: DataAssembly, table: Path) -> list[Problem]:
         stimulus_set = stimulus_set.rename(columns={LEGACY_STIMULUS_ID: STIMULUS_ID})
     if STIMULUS_ID in stimulus_set.columns:
         stimulus_set[STIMULUS_ID] = _texts(stimulus_set[STIMULUS_ID])
-    return _validation.check_alignment(assembly, stimulus_set)
+    return check_alignment(assembly, stimulus_set)
 
 
-def _guessed_class(assembly: DataAssembly) -> str:
+def guess_class(assembly: DataAssembly) -> str:
     """Return the most demanding class that the dims allow; a file does not say which class it holds."""
     if {PRESENTATION, NEUROID} <= set(assembly.dims):
         return "NeuroidAssembly"

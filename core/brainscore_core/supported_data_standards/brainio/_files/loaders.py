@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio import _coords
-from brainscore_core.supported_data_standards.brainio._netcdf import list_groups, read_netcdf
+from brainscore_core.supported_data_standards.brainio._files.netcdf import list_groups, read_netcdf
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.conventions import LEGACY_STIMULUS_ID, PRESENTATION, STIMULUS_ID
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class AssemblyLoader:
             return assembly
         coords = {
             STIMULUS_ID if name == LEGACY_STIMULUS_ID else name: coord
-            for name, coord in _coords.plain_coordinates(assembly).items()
+            for name, coord in coordinates.plain_coordinates(assembly).items()
         }
         return type(assembly)(
             assembly.values, coords=coords, dims=assembly.dims, name=assembly.name, attrs=assembly.attrs
@@ -162,7 +162,7 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         if not keys.is_unique:
             repeated = keys[keys.duplicated()].unique()[:5].tolist()
             raise AssemblyError(f"The stimulus set lists a {STIMULUS_ID} more than once: {repeated}.")
-        wanted = _coords.values_of(assembly, STIMULUS_ID)
+        wanted = coordinates.values_of(assembly, STIMULUS_ID)
         if wanted.dtype.kind in "OUS" and keys.dtype.kind not in "OUS" and not isinstance(keys.dtype, pd.StringDtype):
             keys = keys.astype(str)  # a table read from text has numbers where the assembly has text
         return np.asarray(keys.get_indexer(pd.Index(wanted)), dtype=np.intp)

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from brainscore_core.errors import AssemblyError, CorruptFileError
-from brainscore_core.supported_data_standards.brainio import _loaders
-from brainscore_core.supported_data_standards.brainio._netcdf import write_netcdf
+from brainscore_core.supported_data_standards.brainio._files import loaders
+from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -127,7 +127,7 @@ def test_classes_and_their_loaders():
     assert BehavioralAssembly.get_loader_class() is StimulusMergeAssemblyLoader
     assert NeuronRecordingAssembly.get_loader_class() is StimulusMergeAssemblyLoader
     assert PropertyAssembly.get_loader_class() is StimulusReferenceAssemblyLoader
-    assert SpikeTimesAssembly.get_loader_class() is _loaders.GroupAppendAssemblyLoader
+    assert SpikeTimesAssembly.get_loader_class() is loaders.GroupAppendAssemblyLoader
 
 
 def test_group(tmp_path):

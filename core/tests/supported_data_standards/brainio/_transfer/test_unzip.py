@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.supported_data_standards.brainio import _unzip
-from brainscore_core.supported_data_standards.brainio._unzip import check_extracted, unzip
+from brainscore_core.supported_data_standards.brainio._transfer import unzip as unzip_module
+from brainscore_core.supported_data_standards.brainio._transfer.unzip import check_extracted, unzip
 
 FILES = {"a.png": b"first", "b.png": b"second" * 1000, "sub/c.png": b"third", "empty.png": b""}
 
@@ -66,9 +66,9 @@ def test_killed_extraction_cannot_be_mistaken_for_a_folder(tmp_path):
     path = make_zip(tmp_path / "set.zip", FILES)
     script = textwrap.dedent("""
         import os, shutil, sys
-        from brainscore_core.supported_data_standards.brainio import _unzip
+        from brainscore_core.supported_data_standards.brainio._transfer import unzip
         shutil.copyfileobj = lambda *_: os._exit(9)
-        _unzip.unzip(sys.argv[1])
+        unzip.unzip(sys.argv[1])
     """)
     assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == 9
     assert not (tmp_path / "set").exists()
@@ -145,7 +145,7 @@ def test_too_large_unzip_are_refused(tmp_path, monkeypatch):
     path = make_zip(tmp_path / "set.zip", {"a.png": b"0" * 10_000_000})
     with pytest.raises(CorruptFileError, match="most_bytes"):
         unzip(path, most_bytes=9_999_999)
-    monkeypatch.setattr(_unzip, "_RATIO_FROM_BYTES", 1_000_000)
+    monkeypatch.setattr(unzip_module, "_RATIO_FROM_BYTES", 1_000_000)
     with pytest.raises(CorruptFileError, match="most_ratio"):
         unzip(path)
     assert not (tmp_path / "set").exists()
@@ -194,10 +194,10 @@ def test_damaged_unzip_give_one_error_and_no_folder(tmp_path_factory, changes, c
 
 def test_names_that_differ_only_by_case(tmp_path, monkeypatch):
     path = make_zip(tmp_path / "set.zip", {"a.png": b"lower", "A.png": b"upper", "x/b.png": b"1", "X/c.png": b"2"})
-    if not _unzip._folds_case(tmp_path):
+    if not unzip_module._folds_case(tmp_path):
         assert contents(unzip(path)) == {"a.png": b"lower", "A.png": b"upper", "x/b.png": b"1", "X/c.png": b"2"}
     other = make_zip(tmp_path / "other.zip", {"a.png": b"lower", "A.png": b"upper", "x/b.png": b"1", "X/c.png": b"2"})
-    monkeypatch.setattr(_unzip, "_folds_case", lambda directory: True)
+    monkeypatch.setattr(unzip_module, "_folds_case", lambda directory: True)
     with pytest.raises(CorruptFileError, match=r"(?s)'A\.png' and 'a\.png' are one file.*'X' and 'x' are one"):
         unzip(other)
     assert not (tmp_path / "other").exists()

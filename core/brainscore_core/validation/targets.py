@@ -9,14 +9,10 @@ from brainscore_core.errors import BrainScoreError, DownloadError, UnknownIdenti
 from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.import_plugin import import_plugin, known_identifiers_of
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.supported_data_standards.brainio._packaged_files import DATA_SUFFIXES, check_path
-from brainscore_core.supported_data_standards.brainio._problems import Problem
-from brainscore_core.supported_data_standards.brainio._validation import (
-    check_alignment,
-    check_assembly,
-    check_identifier,
-    check_stimulus_set,
-)
+from brainscore_core.validation.assemblies import check_alignment, check_assembly
+from brainscore_core.validation.files import DATA_SUFFIXES, check_path
+from brainscore_core.validation.problem import Problem
+from brainscore_core.validation.stimuli import check_identifier, check_stimulus_set
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.discovery import Plugin

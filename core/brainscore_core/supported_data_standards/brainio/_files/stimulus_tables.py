@@ -14,8 +14,8 @@ import pandas as pd
 
 from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import StimulusError
-from brainscore_core.supported_data_standards.brainio._stimulus_checks import FILENAME, PATH_WITHIN_STORE
 from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
+from brainscore_core.validation.stimuli import FILENAME, PATH_WITHIN_STORE
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet

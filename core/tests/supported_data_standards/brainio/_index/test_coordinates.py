@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from brainscore_core.supported_data_standards.brainio import _coords
+from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
 
@@ -17,20 +17,20 @@ def make(**coords):
 
 def test_fold_leaves_its_argument_alone():
     plain = xr.DataArray([1, 2], coords={"a": ("x", [3, 4]), "b": ("x", [5, 6])}, dims=["x"])
-    folded = _coords.fold(plain)
+    folded = coordinates.fold(plain)
     assert list(folded.xindexes["x"].index.names) == ["a", "b"]
     assert not plain.xindexes
 
 
 def test_fold_returns_none_when_there_is_nothing_to_do():
-    assert _coords.fold(make(a=[1, 2])) is None
-    assert _coords.fold(xr.DataArray([1], dims=["x"])) is None
-    assert _coords.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
+    assert coordinates.fold(make(a=[1, 2])) is None
+    assert coordinates.fold(xr.DataArray([1], dims=["x"])) is None
+    assert coordinates.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
 
 
 def test_fold_appends_to_an_index_without_changing_it():
     plain = xr.DataArray.assign_coords(make(a=[2, 1], b=[1, 1]), c=("x", ["p", "q"]))
-    index = _coords.fold(plain).xindexes["x"].index
+    index = coordinates.fold(plain).xindexes["x"].index
     assert index.to_list() == [(2, 1, "p"), (1, 1, "q")]
 
 
@@ -38,7 +38,7 @@ def test_fold_appends_to_an_index_without_changing_it():
 @given(st.lists(st.one_of(st.none(), st.text("aBcü中 ", max_size=3)), min_size=1, max_size=20))
 def test_codes_give_back_the_values(values):
     array = np.array(values, dtype=object)
-    codes, uniques = _coords.codes_of(make(a=array), "a")
+    codes, uniques = coordinates.codes_of(make(a=array), "a")
     assert list(uniques) == sorted(set(values) - {None})
     assert [None if code == len(uniques) else uniques[code] for code in codes] == values
 
@@ -46,21 +46,21 @@ def test_codes_give_back_the_values(values):
 @settings(deadline=None)  # the machine may be busy
 @given(st_numpy.arrays(np.int8, 12), st.permutations(range(12)))
 def test_codes_are_sorted_after_any_reordering(values, order):
-    codes, uniques = _coords.codes_of(make(a=values, b=values).isel(x=list(order)), "a")
+    codes, uniques = coordinates.codes_of(make(a=values, b=values).isel(x=list(order)), "a")
     assert (uniques[codes] == values[list(order)]).all()
     assert (uniques[1:] > uniques[:-1]).all()
 
 
 def test_codes_after_concat_are_sorted():
     joined = xr.concat([make(a=["c", "d"], b=[0, 0]), make(a=["a", "d"], b=[0, 0])], "x")
-    codes, uniques = _coords.codes_of(joined, "a")
+    codes, uniques = coordinates.codes_of(joined, "a")
     assert uniques[codes].tolist() == ["c", "d", "a", "d"]
     assert codes.argmin() == 2
 
 
 def test_codes_of_values_without_order():
     mixed = np.array([1, "b", 1], dtype=object)
-    codes, uniques = _coords.codes_of(make(a=mixed, b=[0, 0, 0]), "a")
+    codes, uniques = coordinates.codes_of(make(a=mixed, b=[0, 0, 0]), "a")
     assert [uniques[code] for code in codes] == [1, "b", 1]
 
 
@@ -70,7 +70,7 @@ def test_codes_of_values_without_order():
 )
 def test_groups_are_those_of_pandas(rows):
     table = pd.DataFrame(rows, columns=["a", "b", "c"])
-    groups, first = _coords.group_codes(make(**{name: table[name].to_numpy() for name in table}), ["a", "b", "c"])
+    groups, first = coordinates.group_codes(make(**{name: table[name].to_numpy() for name in table}), ["a", "b", "c"])
     expected = table.groupby(["a", "b", "c"]).ngroup()
     assert groups.tolist() == expected.tolist()
     assert first.tolist() == [expected.tolist().index(group) for group in range(expected.max() + 1)]
@@ -80,28 +80,28 @@ def test_groups_of_more_combinations_than_an_integer_can_count():
     generator = np.random.default_rng(0)
     keys = {f"c{number}": np.append(generator.permutation(2000), [0, 0]) for number in range(8)}  # 2000 ** 8 > 2 ** 63
     table = pd.DataFrame(keys)
-    groups, _ = _coords.group_codes(make(**keys), list(keys))
+    groups, _ = coordinates.group_codes(make(**keys), list(keys))
     assert groups.tolist() == table.groupby(list(keys)).ngroup().tolist()
     assert groups[-1] == groups[-2]
 
 
 def test_drop_coordinates():
-    dropped = _coords.drop_coordinates(make(a=[1, 2], b=[3, 4]), ["a"])
-    assert _coords.level_names(dropped, "x") == ["b"]
-    bare = _coords.drop_coordinates(dropped, ["b"])
+    dropped = coordinates.drop_coordinates(make(a=[1, 2], b=[3, 4]), ["a"])
+    assert coordinates.level_names(dropped, "x") == ["b"]
+    bare = coordinates.drop_coordinates(dropped, ["b"])
     assert not bare.coords
     assert bare.dims == ("x",)
 
 
 def test_reorder_levels():
-    ordered = _coords.reorder_levels(make(a=[1, 2], b=[3, 4], c=[5, 6]), ["c", "a"])
-    assert _coords.level_names(ordered, "x") == ["c", "a", "b"]
+    ordered = coordinates.reorder_levels(make(a=[1, 2], b=[3, 4], c=[5, 6]), ["c", "a"])
+    assert coordinates.level_names(ordered, "x") == ["c", "a", "b"]
     assert ordered["a"].values.tolist() == [1, 2]
 
 
 def test_values_of_an_entry_picked_many_times():
     picked = make(a=["p", "q"], b=[1, 2]).isel(x=[1, 1, 0])
-    assert _coords.values_of(picked, "a").tolist() == ["q", "q", "p"]
+    assert coordinates.values_of(picked, "a").tolist() == ["q", "q", "p"]
 
 
 def test_half_precision_is_widened():
@@ -110,7 +110,7 @@ def test_half_precision_is_widened():
 
 def test_group_codes_needs_a_name():
     with pytest.raises(ValueError, match="at least one"):
-        _coords.group_codes(make(a=[1]), [])
+        coordinates.group_codes(make(a=[1]), [])
 
 
 def test_slice_with_step_is_refused():
