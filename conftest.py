@@ -1,6 +1,26 @@
-"""Give every test its own empty homes, so that no test sees a person's caches or another test's."""
+"""Give every test its own empty homes, and those that ask a small library whose contract is that numbers are even."""
+
+import sys
+from textwrap import dedent
 
 import pytest
+
+LIBRARY = "tinylibrary"
+CONTRACTS = """
+from brainscore_core.testing.contracts import Contract
+import tinylibrary
+
+class ModelContract(Contract):
+    kind, base = "model", "ModelContract"
+    def load(self):
+        import tinylibrary, brainscore_core.plugin_management.import_plugin as plugins
+        return plugins.import_plugin("tinylibrary", "model", self.identifier)()
+    def test_is_even(self):
+        if self.loaded % 2:
+            self.broken("is odd", "double it")
+
+CONTRACTS = {"model": ModelContract}
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -14,3 +34,44 @@ def own_homes(tmp_path_factory, monkeypatch):
     for name in ("BRAINSCORE_OFFLINE", "BRAINSCORE_MIRROR", "BRAINSCORE_MEMORY_MAP"):
         monkeypatch.delenv(name, raising=False)
     return base
+
+
+def write_plugin(library, folder, init, test=None, **files):
+    """Write a plugin; in its sources, the registries are those of the small library."""
+    path = library / folder
+    path.mkdir(parents=True)
+    (path / "__init__.py").write_text(f"from {LIBRARY} import *\n{dedent(init)}\n")
+    for name, content in {"test.py": test, **files}.items():
+        if content is not None:
+            (path / name).write_text(dedent(content))
+    return path
+
+
+@pytest.fixture(scope="session")
+def plugin_writer():
+    """Return the function that writes a plugin."""
+    return write_plugin
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """Make a library with a model `same`, a benchmark `same`, a failing model and others that go wrong."""
+    library = tmp_path / LIBRARY
+    good = "def test_good():\n    assert 1 + 1 == 2\n"
+    write_plugin(library, "models/same", "model_registry['same-model'] = lambda: 4", good)
+    write_plugin(library, "benchmarks/same", "benchmark_registry['Same-test'] = object", good)
+    write_plugin(library, "models/bad-1", "model_registry['bad'] = lambda: 3", good.replace("2", "3"))
+    write_plugin(library, "models/empty", "", "")
+    write_plugin(library, "models/untested", "model_registry['untested'] = lambda: 2")
+    (library / "__init__.py").write_text(
+        "__all__ = ['model_registry', 'benchmark_registry']\nmodel_registry, benchmark_registry = {}, {}\n"
+    )
+    for folder in ("models", "benchmarks"):
+        (library / folder / "__init__.py").write_text("")
+    (library / "testing.py").write_text(CONTRACTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    yield library
+    for name in [name for name in sys.modules if name.partition(".")[0] == LIBRARY]:
+        del sys.modules[name]

@@ -54,19 +54,19 @@ def test_plugin(session: nox.Session) -> None:
     # Paths are meant as seen from where nox was started; the session runs in the repository.
     there = Path(session.invoked_from)
     arguments = [str(there / each) if (there / each / "__init__.py").is_file() else each for each in session.posargs]
-    session.run(python, "-m", "brainscore_vision", "test_plugin", *arguments, external=True)
+    session.run(python, "-m", "brainscore_ci", "test_plugin", *arguments, external=True)
 
 
 @nox.session(python=False)
 def check(session: nox.Session) -> None:
     """Check plugins without importing them: `nox -s check -- myexperiment2024` or `-- --changed`."""
-    session.run(workspace(session), "-m", "brainscore_core", "check", *session.posargs, external=True)
+    session.run(workspace(session), "-m", "brainscore_ci", "check", *session.posargs, external=True)
 
 
 @nox.session(python=False)
 def new_plugin(session: nox.Session) -> None:
     """Start a plugin: `nox -s new_plugin -- benchmark myexperiment2024`."""
-    session.run(workspace(session), "-m", "brainscore_core", "new_plugin", *session.posargs, external=True)
+    session.run(workspace(session), "-m", "brainscore_ci", "new_plugin", *session.posargs, external=True)
 
 
 @nox.session(python=False)
@@ -78,7 +78,7 @@ def validate(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def tests(session: nox.Session) -> None:
-    """Run the tests of both packages and of the plugins: `nox -s tests [-- pytest arguments]`."""
+    """Run the tests of all packages and of the plugins: `nox -s tests [-- pytest arguments]`."""
     python = workspace(session, "test")
     # One numerical thread for each of the two test processes: more would only compete for the cores.
     session.run(
@@ -104,7 +104,7 @@ def plan(session: nox.Session) -> None:
 def score_shard(session: nox.Session) -> None:
     """Score the pairs of one job of a plan: `nox -s score_shard -- --shard 0 --plan plan.json --records records`."""
     python = workspace(session, "test")
-    session.run(python, "-m", "brainscore_vision", "score_pairs", *session.posargs, external=True)
+    session.run(python, "-m", "brainscore_ci", "score_pairs", *session.posargs, external=True)
 
 
 # -- house rules -------------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def types(session: nox.Session) -> None:
 def imports(session: nox.Session) -> None:
     """Check the direction of imports (contracts in `.importlinter`)."""
     session.install(*extra("imports"))
-    session.env["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("core", "vision"))
+    session.env["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("core", "vision", "scripts"))
     session.run("lint-imports", *session.posargs)
 
 
@@ -142,12 +142,12 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Build both distributions into dist/; with a tag, only if it is that of the version."""
+    """Build all distributions into dist/; with a tag, only if it is that of the version."""
     version = nox.project.load_toml(ROOT / "pyproject.toml")["project"]["version"]
     if session.posargs and session.posargs != [f"v{version}"]:
         session.error(f"The tag is {session.posargs[0]!r}, the version is {version}: tag v{version}.")
     session.install(*extra("build"))
-    for folder in ("core", "vision"):
+    for folder in ("core", "vision", "scripts"):
         session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", folder, silent=True)
     session.log(f"built: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
 
@@ -173,7 +173,7 @@ def workflows(session: nox.Session) -> None:
     tools = {name.upper(): str(Path(session.bin) / name) for name in ("act", "nox")}
     arguments = session.posargs or ["-n", "auto"]
     environment = {**tools, "OMP_NUM_THREADS": "1"}
-    session.run(python, "-m", "pytest", "core/tests/workflows", *arguments, external=True, env=environment)
+    session.run(python, "-m", "pytest", "scripts/tests/workflows", *arguments, external=True, env=environment)
 
 
 @nox.session(python=False)

@@ -8,10 +8,10 @@ import os
 import sys
 from pathlib import Path
 
-from brainscore_core.ci import planning
-from brainscore_core.ci.collect import collect, summary
-from brainscore_core.ci.report import SUMMARY_BYTES, for_log
-from brainscore_core.ci.results import read_plan
+from brainscore_ci.jobs.collect import collect, summary
+from brainscore_ci.planning import planner as planning
+from brainscore_ci.reporting.report import SUMMARY_BYTES, for_log
+from brainscore_ci.reporting.results import read_plan
 from brainscore_core.errors import BrainScoreError
 
 

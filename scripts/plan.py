@@ -9,10 +9,10 @@ import os
 import sys
 from pathlib import Path
 
+from brainscore_ci.planning import planner as planning
+from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
+from brainscore_ci.reporting.listing import format_plan
 from brainscore_core.caching import atomic_path
-from brainscore_core.ci import planning
-from brainscore_core.ci.listing import format_plan
-from brainscore_core.ci.outputs import outputs_of, write_outputs
 from brainscore_core.errors import BrainScoreError
 
 

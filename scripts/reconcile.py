@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from brainscore_core.ci.github import API, HttpGitHub
-from brainscore_core.ci.policy import read_policy
-from brainscore_core.ci.reconcile import Settings, apply, describe, reconcile
+from brainscore_ci.github.client import API, HttpGitHub
+from brainscore_ci.planning.policy import read_policy
+from brainscore_ci.reporting.reconcile import Settings, apply, describe, reconcile
 from brainscore_core.errors import BrainScoreError
 
 

@@ -5,11 +5,11 @@ import os
 import sys
 from pathlib import Path
 
+from brainscore_ci.reporting.gate import Verdict
+from brainscore_ci.reporting.report import annotate, for_log, judge, render
+from brainscore_ci.reporting.results import read_folder, read_plan
+from brainscore_ci.reporting.schema import MOST_BYTES
 from brainscore_core.caching import atomic_path
-from brainscore_core.ci.gate import Verdict
-from brainscore_core.ci.report import annotate, for_log, judge, render
-from brainscore_core.ci.results import read_folder, read_plan
-from brainscore_core.ci.schema import MOST_BYTES
 from brainscore_core.errors import BrainScoreError
 
 

@@ -9,13 +9,13 @@ import os
 import sys
 from pathlib import Path
 
-from brainscore_core.ci.checks.runner import check_named, workplace
-from brainscore_core.ci.github import API
-from brainscore_core.ci.policy import read_policy
-from brainscore_core.ci.submission.archive import ArchivePolicy
-from brainscore_core.ci.submission.forge import HttpForge
-from brainscore_core.ci.submission.publish import Remote, submit
-from brainscore_core.ci.submission.request import answer
+from brainscore_ci.checks.runner import check_named, workplace
+from brainscore_ci.github.client import API
+from brainscore_ci.planning.policy import read_policy
+from brainscore_ci.submission.archive import ArchivePolicy
+from brainscore_ci.submission.forge import HttpForge
+from brainscore_ci.submission.publish import Remote, submit
+from brainscore_ci.submission.request import answer
 from brainscore_core.command_line import EXIT_CODES, FAILED, add_traceback, run
 
 

@@ -1,6 +1,6 @@
 """Offer the command line ``python -m brainscore_core``; exit codes: see `brainscore_core.command_line`.
 
-``validate`` and ``check`` exit with 1 if they found errors; hints alone give 0.
+``validate`` exits with 1 if it found errors; hints alone give 0.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core import __version__, command_line
@@ -61,87 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     validate.add_argument("--class", dest="class_name", metavar="NAME", help="class of the assemblies in .nc files")
     command_line.add_traceback(validate)
     validate.set_defaults(command=_validate)
-    _add_check(commands)
-    _add_new_plugin(commands)
     return parser
-
-
-def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    check = commands.add_parser(
-        "check",
-        help="check plugins without importing them",
-        description="Apply the static rules to plugins; prints every problem as path:line: rule: message: fix.",
-    )
-    check.add_argument("names", nargs="*", metavar="NAME", help="a plugin's folder (name or path) or an identifier")
-    check.add_argument("--changed", action="store_true", help="all plugins that differ from --base")
-    check.add_argument(
-        "--base", metavar="BRANCH", help="what to compare with, also the versions of benchmarks (for --changed: main)"
-    )
-    check.add_argument("--library", default="brainscore_vision", help="whose plugins (default: %(default)s)")
-    output = check.add_mutually_exclusive_group()
-    output.add_argument("--github", action="store_true", help="also print annotations for a workflow of GitHub")
-    output.add_argument("--json", action="store_true", help="print JSON")
-    command_line.add_traceback(check)
-    check.set_defaults(command=_check)
-
-
-def _check(options: argparse.Namespace) -> int:
-    from brainscore_core.ci.checks import findings, runner
-
-    if bool(options.names) == options.changed:
-        raise ConfigurationError(
-            "Say which plugins to check: their names, such as nox -s check -- pixels, or --changed for all that differ "
-            "from main."
-        )
-    place = runner.workplace(Path.cwd(), options.library)
-    if options.changed:
-        checked = runner.check_changed(place, options.base or "main")
-    else:
-        checked = runner.check_named(place, options.names, options.base)
-    form = findings.as_json if options.json else findings.as_text
-    lines = [form(checked.findings, checked.plugins)]
-    if options.github:
-        lines += findings.github_annotations(checked.findings)
-    print("\n".join(lines))  # noqa: T201 - the result
-    return command_line.FAILED if checked.has_errors else 0
-
-
-def _add_new_plugin(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from brainscore_core.scaffold.names import KIND_NAMES
-
-    parser = commands.add_parser(
-        "new_plugin",
-        help="start a plugin",
-        description="Write the folder of a new plugin, or of several kinds of one name, with tests that pass.",
-        epilog="Example: new_plugin data benchmark MyExperiment2024 --region IT",
-    )
-    parser.add_argument("kinds", nargs="+", metavar="KIND", help=f"one or more of {', '.join(KIND_NAMES)}")
-    parser.add_argument("name", help="as in a paper, MyExperiment2024, or as a folder, myexperiment2024")
-    parser.add_argument("--identifier", help="what it is registered as (default: from the name)")
-    parser.add_argument("--from-package", type=Path, metavar="DIR", help="packaged files to register (kind data)")
-    parser.add_argument("--region", help="that a benchmark records from (default: the only one of the data, or IT)")
-    parser.add_argument("--metric", help="of a benchmark (default: pls)")
-    parser.add_argument("--data", help="of a benchmark (default: those of the same name, or simulated ones)")
-    parser.add_argument("--library", default="brainscore_vision", help="where it belongs (default: %(default)s)")
-    command_line.add_traceback(parser)
-    parser.set_defaults(command=_new_plugin)
-
-
-def _new_plugin(options: argparse.Namespace) -> int:
-    from brainscore_core.scaffold import make
-
-    wish = make.Wish(
-        kinds=tuple(options.kinds),
-        name=options.name,
-        identifier=options.identifier,
-        package=options.from_package,
-        region=options.region,
-        metric=options.metric,
-        data=options.data,
-    )
-    made = make.new_plugin(wish, Path.cwd(), options.library)
-    print(made.as_text())  # noqa: T201 - the result
-    return 0
 
 
 def _validate(options: argparse.Namespace) -> int:

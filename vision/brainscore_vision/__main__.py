@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core import command_line
-from brainscore_core.ci.score_shard import add_options as add_score_pairs_options
-from brainscore_core.testing import arguments as test_arguments
 from brainscore_vision import __version__, catalogue
 
 __all__ = ["main"]
@@ -63,27 +61,12 @@ def _parser() -> argparse.ArgumentParser:
     score.add_argument("--conda_active", nargs="?", const="True", default="False", help=argparse.SUPPRESS)
     score.set_defaults(command=_score)
 
-    pairs = commands.add_parser(
-        "score_pairs",
-        help="score the pairs of one job of a plan",
-        description="Score the pairs of one job of a plan, each in a process of its own, and write a record of each.",
-    )
-    add_score_pairs_options(pairs)
-
     listing = commands.add_parser("list", help="list the registered identifiers of one kind")
     listing.add_argument("kind", choices=_KINDS)
     listing.set_defaults(command=_list)
 
-    testing = commands.add_parser(
-        "test_plugin",
-        help="test plugins: their contract and their own tests",
-        description="Test plugins by folder, identifier or path; what follows the names goes to pytest.",
-    )
-    test_arguments.add_arguments(testing)
-    testing.set_defaults(command=_test_plugin)
-
     catalogue.add_commands(commands)
-    command_line.add_traceback(score, pairs, listing, testing)
+    command_line.add_traceback(score, listing)
     return parser
 
 
@@ -109,12 +92,6 @@ def _list(options: argparse.Namespace) -> int:
     for identifier in known_identifiers(options.kind):
         print(identifier)  # noqa: T201 - the result
     return 0
-
-
-def _test_plugin(options: argparse.Namespace) -> int:
-    from brainscore_core.ci.run_tests import run_request
-
-    return run_request("brainscore_vision", test_arguments.request_of(options))
 
 
 if __name__ == "__main__":

@@ -51,35 +51,6 @@ def test_a_score_that_fails_leaves_the_record_of_the_failure_where_it_was_asked_
     assert not record.exists()
 
 
-def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path):
-    pair = {"reasons": [], "minutes": 1, "memory_gb": 4, "private": False}
-    benchmarks = ["SimulatedCortex2026.V1-pls"]
-    groups = [
-        {"models": ["pixels"], "benchmarks": benchmarks, **pair},
-        {"models": ["no_such_model"], "benchmarks": benchmarks, **pair},
-    ]
-    plan = {"base": None, "head": None, "event": "push", "changed": [], "tests": [], "skipped": [], "refused": []}
-    (tmp_path / "plan.json").write_text(json.dumps({**plan, "pairs": groups, "previews": groups, "notes": []}))
-    options = ["--plan", str(tmp_path / "plan.json"), "--records", str(tmp_path / "records"), "--previews"]
-    done = run("score_pairs", *options, "--results", str(tmp_path / "results"), cwd=ROOT)
-    assert done.returncode == 1, done.stderr  # one of them failed
-    folder = tmp_path / "records/SimulatedCortex2026.V1-pls"
-    scored, failed = (json.loads((folder / f"{model}.json").read_text()) for model in ("pixels", "no_such_model"))
-    assert scored["status"] == "scored"
-    assert 0 < scored["score"] < 1
-    assert len(scored["model_revision"]) == len(scored["benchmark_revision"]) == 16
-    assert failed["status"] == "failed:UnknownIdentifierError"
-    (results,) = (tmp_path / "results").iterdir()
-    pairs = json.loads(results.read_text())["pairs"]
-    assert {(each["model"], each["status"]) for each in pairs} == {
-        ("pixels", "scored"),
-        ("no_such_model", "failed:UnknownIdentifierError"),
-    }
-    done = run("score_pairs", *options, "--shard", "7", cwd=ROOT)
-    assert done.returncode == 2
-    assert "there is no job 7" in done.stderr
-
-
 def test_a_new_environment_writes_the_record_where_it_was_asked_for(tmp_path):
     record = tmp_path / "record.json"
     pair = ["--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-pls"]

@@ -29,7 +29,7 @@ _LEAST_S = 5.0  # a pair is not started with less time than that
 
 
 class PairTask(Protocol):
-    """A model to score on a benchmark, and what that takes; `brainscore_core.ci.plan.Pair` is one."""
+    """A model to score on a benchmark, and what that takes; `brainscore_ci.planning.plan.Pair` is one."""
 
     @property
     def model(self) -> str:

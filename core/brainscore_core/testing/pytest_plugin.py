@@ -42,7 +42,7 @@ CONTRACT_FILE = "__init__.py"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options that ``test_plugin`` passes."""
-    group = parser.getgroup("brainscore", "tests of Brain-Score plugins (python -m brainscore_vision test_plugin)")
+    group = parser.getgroup("brainscore", "tests of Brain-Score plugins (nox -s test_plugin)")
     group.addoption(
         "--brainscore-plugin", metavar="PACKAGE=FOLDER", help="the plugin, such as brainscore_vision.models=/x/pixels"
     )
@@ -80,7 +80,7 @@ def pytest_pycollect_makeitem(
 
 
 def _plugin_named(text: str) -> Plugin:
-    from brainscore_core.testing.plugin_tests import make_importable, plugin_at
+    from brainscore_core.plugin_management.named import make_importable, plugin_at
 
     package, _, folder = text.partition("=")
     plugin = plugin_at(Path(folder), package.rpartition(".")[0])

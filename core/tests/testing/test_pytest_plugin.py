@@ -1,7 +1,7 @@
 from importlib.metadata import entry_points
 
 from brainscore_core.plugin_management.import_plugin import load_plugin
-from brainscore_core.testing.plugin_tests import plugin_at
+from brainscore_core.plugin_management.named import plugin_at
 from brainscore_core.testing.pytest_plugin import MARKERS, contract_classes
 
 pytest_plugins = ["pytester"]

@@ -1,0 +1,136 @@
+"""Find the plugins that a person means: by folder, identifier or path, inside of a library or elsewhere."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, nearest
+from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.registry import KINDS
+
+__all__ = ["find_plugins", "label_of", "make_importable", "plugin_at", "plugins_named"]
+
+_FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
+
+
+def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
+    """Return the plugins that a name means.
+
+    Parameters
+    ----------
+    index : PluginIndex
+        Where to look.
+    name : str
+        The name of a plugin folder, of any kind (data and benchmark of one name: both); folder and name, such as
+        ``'models/pixels'``; or an identifier.
+
+    Returns
+    -------
+    list of Plugin
+        At least one.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        If nothing has that name; names the nearest ones.
+    """
+    plugins = [plugin for folder in _FOLDERS for plugin in index.plugins(folder)]
+    found = [plugin for plugin in plugins if name in (plugin.name, label_of(plugin)) or _registers(plugin, name)]
+    if found:
+        return found
+    known = {plugin.name for plugin in plugins}
+    known.update(registration.identifier for plugin in plugins for registration in plugin.registrations)
+    close = nearest(name, sorted(known))
+    hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    raise UnknownIdentifierError(
+        f"No plugin folder or identifier is called {name!r} ({len(plugins)} plugins known).{hint} "
+        f"Plugins live in {', '.join(str(root.path) for root in index.roots)}; one from elsewhere is named by its path."
+    )
+
+
+def plugin_at(folder: Path, library: str) -> Plugin:
+    """Return the plugin in a folder, be it in a library or not.
+
+    Parameters
+    ----------
+    folder : Path
+        Stands in a folder that is named like the kind, such as ``/anywhere/benchmarks/mine``.
+    library : str
+        Whose plugins these are, such as ``'brainscore_vision'``.
+
+    Raises
+    ------
+    PluginError
+        If there is no ``__init__.py``.
+    ConfigurationError
+        If the folder stands in one that says nothing about its kind.
+    """
+    folder = folder.resolve()
+    kind = folder.parent.name
+    if not (folder / "__init__.py").is_file():
+        raise PluginError(f"{folder} is no plugin: it has no __init__.py, in which a plugin registers its identifiers.")
+    if kind not in _FOLDERS:
+        raise ConfigurationError(
+            f"{folder} stands in a folder called {kind!r}; expected one of {', '.join(map(repr, _FOLDERS))}, which "
+            f"says what kind of plugin it is. Move it, for instance to {folder.parent / _FOLDERS[-2] / folder.name}."
+        )
+    root = PluginRoot(folder=kind, path=folder.parent, package=f"{library}.{kind}")
+    found = next((plugin for plugin in PluginIndex([root]).plugins(kind) if plugin.name == folder.name), None)
+    if found is None:
+        raise PluginError(f"{folder} is no plugin: names of plugin folders do not start with '.' or '_'.")
+    return found
+
+
+def make_importable(plugin: Plugin) -> None:
+    """Let a library find a plugin that is elsewhere, and those beside it, in this process.
+
+    Parameters
+    ----------
+    plugin : Plugin
+        The folders ``data``, ``metrics``, ``benchmarks`` and ``models`` beside that of the plugin join those of the
+        library.
+    """
+    library = plugin.root.package.rpartition(".")[0]
+    if any(root.path.resolve() == plugin.root.path for root in library_roots(library)):
+        return
+    importlib.import_module(library)
+    specification = importlib.util.find_spec(library)
+    if specification is not None and specification.submodule_search_locations is not None:
+        specification.submodule_search_locations.append(str(plugin.root.path.parent))
+    for folder in _FOLDERS:
+        path = plugin.root.path.parent / folder
+        if path.is_dir() and importlib.util.find_spec(f"{library}.{folder}") is not None:
+            importlib.import_module(f"{library}.{folder}").__path__.append(str(path))
+
+
+def _registers(plugin: Plugin, identifier: str) -> bool:
+    return any(registration.identifier == identifier for registration in plugin.registrations)
+
+
+def label_of(plugin: Plugin) -> str:
+    """Return folder and name of a plugin, such as ``'models/pixels'``."""
+    return f"{plugin.root.folder}/{plugin.name}"
+
+
+def find_plugins(library: str, names: Sequence[str]) -> list[Plugin]:
+    """Return what several names mean, each plugin once.
+
+    Parameters
+    ----------
+    library : str
+        Package whose plugins are meant.
+    names : sequence of str
+        See `plugins_named`; a path stands for the plugin folder there, which may be outside of the library.
+    """
+    roots = library_roots(library)
+    index = PluginIndex(roots)
+    found: dict[Path, Plugin] = {}
+    for name in names:
+        path = Path(name).expanduser()
+        is_path = path.is_absolute() or (path.is_dir() and (path / "__init__.py").is_file())
+        plugins = [plugin_at(path, library)] if is_path else plugins_named(index, name)
+        found.update((plugin.directory.resolve(), plugin) for plugin in plugins)
+    return list(found.values())

@@ -1,0 +1,89 @@
+"""Check that citations can be read and are complete."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from brainscore_ci.checks.bibtex import Entry, MalformedBibtexError, missing_fields, read_bibtex
+from brainscore_ci.checks.findings import Finding
+from brainscore_core.plugin_management._literals import evaluate
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.source import PluginSource, SourceFile, Surroundings
+
+__all__ = ["RULES"]
+
+_CITING = frozenset({"data", "metrics", "benchmarks"})
+_EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year={2024}}"
+
+
+def check_citations(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require complete citations in ``BIBTEX`` and ``bibtex=``; data, metrics and benchmarks have one."""
+    del surroundings
+    cited = False
+    for path, file in source.python.items():
+        if b"bibtex" not in (file.content or b"").lower():
+            continue
+        cited = True
+        for line, text in _citations(file):
+            yield from _check(source.where(path), line, text)
+    if not cited and source.folder in _CITING and not any(path.endswith(".bib") for path in source.files):
+        yield Finding(
+            path=source.where("__init__.py"),
+            line=1,
+            rule="citation",
+            message="there is no citation",
+            fix=f'add BIBTEX = """{_EXAMPLE}"""',
+            severity="hint",
+        )
+
+
+def _citations(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """Yield line and text of every literal citation."""
+    for node in ast.walk(file.tree) if file.tree else ():
+        values: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            values = [node.value] if any("bibtex" in name.lower() for name in names) else []
+        elif isinstance(node, ast.Call):
+            values = [keyword.value for keyword in node.keywords if keyword.arg == "bibtex"]
+        elif isinstance(node, ast.FunctionDef) and node.name == "get_bibtex":
+            values = [one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
+        for value in values:
+            text = None if isinstance(value, ast.Name) else evaluate(value, file.values)
+            if isinstance(text, str) and text.strip():
+                yield value.lineno, text
+
+
+def _check(where: str, line: int, text: str) -> Iterator[Finding]:
+    try:
+        entries = read_bibtex(text)
+    except MalformedBibtexError as error:
+        yield Finding(
+            path=where,
+            line=line + error.line,
+            rule="citation",
+            message=f"the citation is no BibTeX: {error}",
+            fix=f"write something like {_EXAMPLE}, or leave the text empty where there is nothing to cite",
+        )
+        return
+    for entry in entries:
+        yield from _check_fields(where, line + entry.line, entry)
+
+
+def _check_fields(where: str, line: int, entry: Entry) -> Iterator[Finding]:
+    missing = missing_fields(entry)
+    if missing is None:
+        message = f"@{entry.type} is no type of BibTeX"
+        fix = "use @article, @inproceedings, @book or @misc"
+        yield Finding(path=where, line=line, rule="citation", message=message, fix=fix, severity="hint")
+    elif missing:
+        message = f"the citation {entry.key!r} lacks {', '.join(missing)}, which @{entry.type} demands"
+        yield Finding(
+            path=where, line=line, rule="citation", message=message, fix="add what is missing", severity="hint"
+        )
+
+
+RULES = (check_citations,)

@@ -1,0 +1,131 @@
+"""Check the files of a plugin: small, plain, text, and Python that parses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from brainscore_ci.checks.findings import Finding
+from brainscore_ci.checks.source import LARGEST_FILE, PluginSource, SourceFile, Surroundings
+from brainscore_ci.planning.areas import is_plugin_folder_name
+from brainscore_ci.planning.metadata import check_metadata
+
+__all__ = ["RULES"]
+
+_BINARIES = frozenset(
+    {
+        ".7z", ".bin", ".bz2", ".caffemodel", ".ckpt", ".dll", ".dylib", ".egg", ".exe", ".feather", ".gz", ".h5",
+        ".hdf5", ".jar", ".mat", ".msgpack", ".nc", ".npz", ".onnx", ".parquet", ".pb", ".pickle", ".pkl", ".pt",
+        ".pth", ".pyc", ".rar", ".safetensors", ".so", ".tar", ".tflite", ".tgz", ".whl", ".xz", ".zip",
+    }
+)  # fmt: skip
+_UPLOAD = "upload it, and load it with load_weight_file, load_assembly_from_s3 or load_stimulus_set_from_s3"
+
+
+def check_files(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Accept no link, nothing large, no weights or data, no names that a system or a shell stumbles over."""
+    del surroundings
+    folded: dict[str, str] = {}
+    for path, file in source.files.items():
+        problem = _problem(file)
+        if problem is not None:
+            rule, message, fix = problem
+            yield Finding(path=source.where(path), line=1, rule=rule, message=message, fix=fix)
+        twin = folded.setdefault(path.casefold(), path)
+        if twin != path:
+            message = f"its name differs from {twin!r} only in case, which macOS and Windows do not tell apart"
+            yield Finding(path=source.where(path), line=1, rule="file-name", message=message, fix="rename one of them")
+
+
+def _problem(file: SourceFile) -> tuple[str, str, str] | None:
+    if file.form == "symlink":
+        return "symlink", "is a symbolic link, which may lead anywhere", "replace it by what it points to"
+    if file.form == "special":
+        return "symlink", "is neither a file nor a folder", "remove it"
+    path = PurePosixPath(file.path)
+    if any(part != part.strip() or not part.isprintable() or part.endswith(".") for part in path.parts):
+        return "file-name", f"the name {file.path!r} has characters that not every system knows", "rename it"
+    if path.suffix.lower() in _BINARIES:
+        return (
+            "binary-file",
+            f"{path.suffix} files are weights, data or archives, which do not belong into git",
+            _UPLOAD,
+        )
+    if file.size_bytes > LARGEST_FILE:
+        return "file-size", f"has {file.size_bytes / 1e6:.1f} MB; at most 1 MB is accepted", _UPLOAD
+    return None
+
+
+def check_syntax(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that every Python file parses."""
+    del surroundings
+    for path, file in source.files.items():
+        if file.problem is None:
+            continue
+        line, message = file.problem
+        yield Finding(
+            path=source.where(path),
+            line=line,
+            rule="syntax",
+            message=f"cannot be read: {message}",
+            fix="correct it; Python 3.11 has to understand it",
+            severity="error" if path in _RUN or path in source.imported else "hint",
+        )
+
+
+_RUN = frozenset({"__init__.py", "benchmark.py", "ceiling.py", "metric.py", "model.py", "test.py"})
+
+
+def check_setup(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that requirements stand in ``requirements.txt``."""
+    del surroundings
+    for name in ("setup.py", "environment.yml", "environment.yaml"):
+        if name in source.files:
+            message = f"{name} is not used to install anything"
+            if name == "setup.py":
+                message = "setup.py is never run; only its literal install_requires counts"
+            fix = "move its requirements to requirements.txt and remove it"
+            yield Finding(path=source.where(name), line=1, rule="setup", message=message, fix=fix, severity="hint")
+
+
+def check_metadata_file(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that ``metadata.yml`` follows its schema; new plugins have one."""
+    del surroundings
+    present = [name for name in ("metadata.yml", "metadata.yaml") if name in source.files]
+    if len(present) == 2:
+        message = "there is a metadata.yml and a metadata.yaml"
+        yield Finding(path=source.where(present[1]), line=1, rule="metadata", message=message, fix="keep metadata.yml")
+    if not present and source.earlier == {}:
+        message = "a new plugin without metadata.yml, which says who may see it, its licence, and whom to ask"
+        fix = "add one with access, licence, contact, and citation or doi"
+        yield Finding(path=source.where(), line=1, rule="metadata", message=message, fix=fix, severity="hint")
+    for name in present:
+        content = source.files[name].content
+        for problem in check_metadata(content) if content is not None else ():
+            yield Finding(
+                path=source.where(name),
+                line=problem.line,
+                rule="metadata",
+                message=problem.message,
+                fix=problem.fix,
+            )
+
+
+def check_folders(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require plain names of folders within a plugin."""
+    del surroundings
+    folders = {part for path in source.files for part in PurePosixPath(path).parts[:-1]}
+    for folder in sorted(folders):
+        if not is_plugin_folder_name(folder):
+            message = f"the folder {folder!r} has characters other than letters, digits and _ . -"
+            yield Finding(
+                path=source.where(),
+                line=1,
+                rule="file-name",
+                message=message,
+                fix="rename it",
+                severity="hint" if folder.isprintable() else "error",
+            )
+
+
+RULES = (check_files, check_folders, check_syntax, check_setup, check_metadata_file)

@@ -1,0 +1,259 @@
+"""Check what importing a plugin does: nothing but define things and register them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from brainscore_ci.checks.findings import Finding
+from brainscore_ci.checks.source import PluginSource, Surroundings, dotted, run_at_import
+from brainscore_ci.planning.dependencies import is_test_file
+from brainscore_core.plugin_management.registry import KINDS
+
+__all__ = ["RULES"]
+
+# Calls that fetch something, by their last name wherever they come from.
+_FETCHING = frozenset(
+    {
+        "download_file_if_not_exists", "download_folder", "download_url_to_file", "download_weights", "from_pretrained",
+        "hf_hub_download", "load_assembly_from_s3", "load_dataset", "load_file_from_s3", "load_folder_from_s3",
+        "load_state_dict_from_url", "load_stimulus_set", "load_stimulus_set_from_s3", "load_weight_file",
+        "snapshot_download", "urlopen", "urlretrieve",
+    }
+)  # fmt: skip
+# The same by their full names; a name that ends in a dot stands for all that starts with it.
+_FETCHING_FROM = (
+    "torch.load", "torch.hub.", "torch.jit.load", "requests.get", "requests.post", "requests.request", "httpx.get",
+    "httpx.post", "gdown.", "wget.", "numpy.load", "pickle.load", "joblib.load", "pandas.read_pickle", "h5py.File",
+    "brainscore_core.supported_data_standards.brainio.s3.load_file", "tensorflow.keras.models.load_model",
+)  # fmt: skip
+_STARTING = ("os.system", "os.popen", "os.exec", "subprocess.", "pip.main", "pip._internal.")
+_NOT_FETCHING = frozenset({"torch.hub.set_dir", "torch.hub.get_dir", "subprocess.PIPE"})
+_WEIGHTS = frozenset({"pretrained", "weights"})  # keywords of functions that then load weights
+
+_CHANGING = (
+    "sys.path.append", "sys.path.insert", "sys.path.extend", "sys.path.remove", "sys.path.pop", "sys.setrecursionlimit",
+    "site.addsitedir", "os.environ.update", "os.environ.setdefault", "os.environ.pop", "os.environ.clear", "os.putenv",
+    "os.unsetenv", "os.chdir", "os.umask", "logging.basicConfig", "logging.disable", "logging.captureWarnings",
+    "warnings.simplefilter", "warnings.filterwarnings", "warnings.resetwarnings", "random.seed", "numpy.random.seed",
+    "torch.manual_seed", "torch.set_default_dtype", "torch.set_default_device", "torch.set_num_threads",
+    "torch.use_deterministic_algorithms", "torch.hub.set_dir", "matplotlib.use", "locale.setlocale", "signal.signal",
+)  # fmt: skip
+_STATES = ("sys.path", "sys.modules", "sys.stdout", "sys.stderr", "os.environ", "ssl._create_default_https_context",
+           "torch.backends.", "socket.")  # fmt: skip
+
+_UNPICKLING = ("pickle.load", "pickle.loads", "dill.load", "dill.loads", "cloudpickle.load", "joblib.load",
+               "pandas.read_pickle")  # fmt: skip
+
+
+def _is_one_of(name: str, names: tuple[str, ...]) -> bool:
+    return any(name.startswith(one) if one.endswith(".") else name == one for one in names)
+
+
+def check_network(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that importing a plugin neither downloads nor loads weights or data, nor starts programs."""
+    del surroundings
+    for path, file in source.imported.items():
+        names = source.names_in(path)
+        for node in run_at_import(file.tree.body if file.tree else ()):
+            if not isinstance(node, ast.Call):
+                continue
+            what = _fetches(node, names)
+            if what is None:
+                what = _fetches_within(source, path, node)
+            if what is not None:
+                yield Finding(
+                    path=source.where(path),
+                    line=node.lineno,
+                    rule="no-network-at-import",
+                    message=f"importing the plugin calls {what}, which downloads, loads or starts something",
+                    fix="move it into the function that makes the model, metric or benchmark",
+                )
+
+
+def _fetches(call: ast.Call, names: Mapping[str, str]) -> str | None:
+    """Return the name of what a call does if that fetches or starts something."""
+    name = dotted(call.func, names)
+    name = name.replace("np.", "numpy.", 1) if name.startswith("np.") else name
+    last = name.rpartition(".")[2]
+    if name in _NOT_FETCHING or "._" in name:  # helpers of the packages themselves load nothing
+        return None
+    if last in _FETCHING or _is_one_of(name, _FETCHING_FROM) or _is_one_of(name, _STARTING):
+        return name
+    for keyword in call.keywords:
+        if keyword.arg in _WEIGHTS and not _is_nothing(keyword.value) and name.split(".")[0] in _MODEL_SOURCES:
+            return f"{name}({keyword.arg}=...)"
+    return None
+
+
+_MODEL_SOURCES = frozenset({"timm", "torchvision", "create_model", "cornet", "vonenet", "transformers", "open_clip"})
+
+
+def _is_nothing(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value in (None, False)
+
+
+def _fetches_within(source: PluginSource, path: str, call: ast.Call) -> str | None:
+    """Return what a function of the plugin fetches that a call runs, one level deep."""
+    if not isinstance(call.func, ast.Name):
+        return None
+    found = source.definition(path, call.func.id)
+    if found is None:
+        return None
+    file, statement = found
+    body: list[ast.stmt] = []
+    if isinstance(statement, ast.FunctionDef):
+        body = statement.body
+    elif isinstance(statement, ast.ClassDef):
+        makers = [one for one in statement.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+        body = makers[0].body if makers else []
+    names = source.names_in(file)
+    for node in run_at_import(body):
+        if isinstance(node, ast.Import):
+            names = {**names, **{alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}}
+        elif isinstance(node, ast.Call):
+            what = _fetches(node, names)
+            if what is not None:
+                return f"{call.func.id}(), which calls {what} in {file}:{node.lineno}"
+    return None
+
+
+def check_process(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that importing a plugin changes nothing that the whole process shares."""
+    del surroundings
+    for path, file in source.imported.items():
+        names = source.names_in(path)
+        guarded = _within_catch_warnings(file.tree, names)
+        for node in run_at_import(file.tree.body if file.tree else ()):
+            what = _changes(node, names)
+            if what is None or (what.startswith("warnings.") and id(node) in guarded):
+                continue
+            yield Finding(
+                path=source.where(path),
+                line=getattr(node, "lineno", 1),
+                rule="no-side-effects-at-import",
+                message=f"importing the plugin changes {what} for everything else in the process",
+                fix="remove it, or do it in the function that needs it, and undo it there",
+            )
+
+
+def _changes(node: ast.AST, names: Mapping[str, str]) -> str | None:
+    if isinstance(node, ast.Call):
+        name = dotted(node.func, names)
+        name = name.replace("np.", "numpy.", 1) if name.startswith("np.") else name
+        return name if _is_one_of(name, _CHANGING) else None
+    targets: list[ast.expr] = []
+    if isinstance(node, (ast.Assign, ast.Delete)):
+        targets = list(node.targets)
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        targets = [node.target]
+    for target in targets:
+        changed = target.value if isinstance(target, ast.Subscript) else target
+        if isinstance(changed, ast.Name) and changed is target:
+            continue  # a variable of the plugin's own
+        name = dotted(changed, names)
+        if _is_one_of(name, _STATES):
+            return name
+    return None
+
+
+def _within_catch_warnings(tree: ast.Module | None, names: Mapping[str, str]) -> set[int]:
+    return {
+        id(inner)
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.With)
+        and any(
+            isinstance(item.context_expr, ast.Call)
+            and dotted(item.context_expr.func, names) == "warnings.catch_warnings"
+            for item in node.items
+        )
+        for inner in ast.walk(node)
+    }
+
+
+def check_plugin_imports(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that plugins name each other as texts; metric plugins keep a few names for others to import."""
+    library = source.plugin.root.package.rpartition(".")[0]
+    roots = tuple(f"{library}.{folder}." for folder in dict.fromkeys(kind.folder for kind in KINDS.values()))
+    own = f"{source.folder}/{source.plugin.name}"
+    for path, file in source.files.items():
+        if file.tree is None or "data_packaging" in path.split("/")[:-1]:
+            continue
+        for node in ast.walk(file.tree):
+            for module, is_star in _imported(source, path, node):
+                if not module.startswith(roots):
+                    continue
+                other = "/".join(module.removeprefix(f"{library}.").split(".")[:2])
+                if other == own or f"{module}.".startswith(f"{source.plugin.module}."):
+                    continue
+                if other not in surroundings.plugins:  # from brainscore_vision.metrics import Score
+                    continue
+                may_be = other.startswith("metrics/") or is_test_file(path)
+                yield Finding(
+                    path=source.where(path),
+                    line=getattr(node, "lineno", 1),
+                    rule="no-plugin-imports",
+                    message=f"imports {'everything' if is_star else 'something'} of the plugin {other}",
+                    fix=f"use {_LOADER[other.split('/')[0]]}, or move what both need to the helpers",
+                    severity="hint" if may_be and not is_star else "error",
+                )
+
+
+_LOADER = {
+    "data": "load_dataset or load_stimulus_set",
+    "metrics": "load_metric",
+    "benchmarks": "load_benchmark",
+    "models": "load_model",
+}
+
+
+def _imported(source: PluginSource, path: str, node: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Yield (module, whether everything of it) for what a statement imports."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.name, False
+    elif isinstance(node, ast.ImportFrom):
+        module = source.absolute(path, node)
+        if any(alias.name == "*" for alias in node.names):
+            yield module, True
+        elif module.count(".") == 1:  # from package.metrics import rdm
+            yield from ((f"{module}.{alias.name}", False) for alias in node.names)
+        else:
+            yield module, False
+
+
+def check_pickles(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Advise against unpickling files, since a pickle runs code."""
+    del surroundings
+    for path, file in source.python.items():
+        if b"load" not in (file.content or b"") and b"pickle" not in (file.content or b""):
+            continue
+        names = source.names_in(path)
+        for node in ast.walk(file.tree) if file.tree else ():
+            if isinstance(node, ast.Call) and _unpickles(node, names):
+                yield Finding(
+                    path=source.where(path),
+                    line=node.lineno,
+                    rule="pickle",
+                    message=f"{dotted(node.func, names)} runs whatever code the file holds",
+                    fix="use torch.load(..., weights_only=True), safetensors, netCDF, NPZ or JSON",
+                    severity="hint",
+                )
+
+
+def _unpickles(call: ast.Call, names: Mapping[str, str]) -> bool:
+    name = dotted(call.func, names)
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+
+    def is_given(keyword: str, value: object) -> bool:
+        node = given.get(keyword)
+        return isinstance(node, ast.Constant) and node.value is value
+
+    if name == "torch.load":
+        return is_given("weights_only", False)
+    if name in {"numpy.load", "np.load"}:
+        return is_given("allow_pickle", True)
+    return _is_one_of(name, _UNPICKLING)
+
+
+RULES = (check_network, check_process, check_plugin_imports, check_pickles)

@@ -1,0 +1,244 @@
+"""Check what a plugin registers: literal and unique identifiers that are also what the object is called."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+
+from brainscore_ci.checks.findings import Finding
+from brainscore_ci.checks.source import PluginSource, SourceFile, Surroundings, dotted, kinds_of
+from brainscore_ci.planning.areas import is_plugin_folder_name
+from brainscore_ci.planning.sources import LOADERS
+from brainscore_core.errors import nearest
+from brainscore_core.plugin_management._literals import evaluate
+from brainscore_core.plugin_management.registry import KINDS
+
+__all__ = ["CATEGORIES", "RULES"]
+
+CATEGORIES = (
+    "V1", "V2", "V4", "IT", "behavior", "engineering", "neural",
+    "average_vision", "neural_vision", "behavior_vision", "engineering_vision",
+)  # fmt: skip
+"""Parents of benchmarks that are no benchmarks themselves: regions and groups of the published tree."""
+
+_CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "benchmark": (
+        re.compile(r"[A-Z][\w-]*?\d{4}[\w.+-]*-[\w.+-]+", re.ASCII),
+        "<AuthorYear>[public].<region>-<metric>, such as MajajHong2015public.IT-pls",
+    ),
+    "data": (re.compile(r"[A-Z][\w-]*?\d{4}[\w.+-]*", re.ASCII), "<AuthorYear>[.<part>], such as MajajHong2015.IT"),
+    "stimulus_set": (re.compile(r"[A-Z][\w-]*?\d{4}[\w.+-]*", re.ASCII), "<AuthorYear>[.<part>]"),
+    "metric": (re.compile(r"[\w.+-]+", re.ASCII), "letters, digits and _ . + -"),
+    "model": (re.compile(r"[\w.+-]+", re.ASCII), "letters, digits and _ . + -"),
+}
+_AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
+
+
+def check_init(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require an ``__init__.py`` that registers something, all of it literally, in the registries of its folder."""
+    del surroundings
+    plugin, where = source.plugin, source.where("__init__.py")
+    kinds = [KINDS[name] for name in kinds_of(source.folder)]
+    wanted = " or ".join(kind.registry for kind in kinds)
+    if "__init__.py" not in source.files:
+        fix = f"add one that assigns {wanted}['<identifier>'] = ..."
+        yield Finding(path=where, line=1, rule="registration", message="there is no __init__.py", fix=fix)
+        return
+    for computed in plugin.computed:
+        yield Finding(
+            path=where,
+            line=computed.line,
+            rule="literal-registration",
+            message=f"the identifier given to {computed.registry} is only known when the plugin runs",
+            fix=f"write it as {computed.registry}['<identifier>'] = ...; plugins are found without running them",
+        )
+    for found in plugin.registrations:
+        if found.registry not in {kind.registry for kind in kinds}:
+            yield Finding(
+                path=where,
+                line=found.line,
+                rule="registry",
+                message=f"{found.registry} is not looked for in {source.folder}/",
+                fix=f"use {wanted}, or move the plugin",
+            )
+        elif found.conditional:
+            yield Finding(
+                path=where,
+                line=found.line,
+                rule="conditional-registration",
+                message=f"whether {found.identifier!r} is registered depends on a condition",
+                fix="register it always",
+                severity="hint",
+            )
+    if not plugin.registrations and not plugin.computed and plugin.problem is None:
+        message = f"registers nothing; expected {wanted}['<identifier>'] = ..."
+        yield Finding(path=where, line=1, rule="registration", message=message, fix="add the registration")
+
+
+def check_names(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require names that follow the conventions and that no other plugin has."""
+    name = source.plugin.name
+    if not is_plugin_folder_name(name):
+        message = f"the folder name {name!r} has characters other than letters, digits and _ . -"
+        yield Finding(path=source.where(), line=1, rule="folder-name", message=message, fix="rename the folder")
+    elif name != name.lower():
+        message = f"the folder name {name!r} has capital letters"
+        fix = f"call it {name.lower()!r}"
+        yield Finding(path=source.where(), line=1, rule="folder-name", message=message, fix=fix, severity="hint")
+    by_registry = {KINDS[kind].registry: kind for kind in kinds_of(source.folder)}
+    for found in source.plugin.registrations:
+        kind = by_registry.get(found.registry)
+        if kind is None:
+            continue
+        here = f"{source.folder}/{source.plugin.name}/"
+        others = [place for place in surroundings.known(kind).get(found.identifier, ()) if not place.startswith(here)]
+        if others:
+            yield Finding(
+                path=source.where("__init__.py"),
+                line=found.line,
+                rule="unique-identifier",
+                message=f"{found.identifier!r} is registered elsewhere too: {', '.join(others)}",
+                fix="choose another identifier; one identifier means one thing",
+            )
+        pattern, convention = _CONVENTIONS[kind]
+        if not pattern.fullmatch(found.identifier):
+            yield Finding(
+                path=source.where("__init__.py"),
+                line=found.line,
+                rule="identifier-name",
+                message=f"{found.identifier!r} does not follow the convention for a {KINDS[kind].label}",
+                fix=f"the convention is {convention}",
+                severity="hint",
+            )
+
+
+def check_identifiers(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that what is registered under an identifier gets the same, where the source says so."""
+    del surroundings
+    file = source.files.get("__init__.py")
+    registries = {KINDS[kind].registry for kind in kinds_of(source.folder)}
+    for statement in file.tree.body if file and file.tree else ():
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Subscript):
+            continue
+        target = statement.targets[0]
+        key = evaluate(target.slice, file.values) if file else None
+        if dotted(target.value, {}).rpartition(".")[2] not in registries or not isinstance(key, str):
+            continue
+        for place, line, identifier in _given_identifiers(source, statement.value):
+            if identifier != key:
+                # Files that were packaged long ago carry the name of a laboratory, which registrations leave out.
+                is_older_name = source.folder == "data" and identifier.endswith(f".{key}")
+                yield Finding(
+                    path=source.where(place),
+                    line=line,
+                    rule="identifier-equals-key",
+                    message=f"what is registered as {key!r} gets the identifier {identifier!r}",
+                    fix=f"give it identifier={key!r}; caches and records go by the identifier",
+                    severity="hint" if is_older_name else "error",
+                )
+
+
+def _given_identifiers(source: PluginSource, value: ast.expr) -> Iterator[tuple[str, int, str]]:
+    """Yield (file, line, text) for the one literal ``identifier=`` that the value of a registration hands over."""
+    found = list(_identifier_arguments("__init__.py", value, source))
+    if not found:
+        called = value.body if isinstance(value, ast.Lambda) else value
+        if isinstance(called, ast.Call):
+            if called.args or called.keywords:
+                return  # what it is told may decide
+            called = called.func
+        if isinstance(called, ast.Name):
+            definition = source.definition("__init__.py", called.id)
+            if definition is not None:
+                found = list(_identifier_arguments(definition[0], definition[1], source))
+    if len({identifier for _, _, identifier in found}) == 1:
+        yield found[0]
+
+
+def _identifier_arguments(path: str, node: ast.AST, source: PluginSource) -> Iterator[tuple[str, int, str]]:
+    nodes = ast.walk(node)
+    values = source.files[path].values
+    for call in nodes:
+        if isinstance(call, ast.Call) and _takes_the_identifier(call):
+            for keyword in call.keywords:
+                text = evaluate(keyword.value, values) if keyword.arg == "identifier" else None
+                if isinstance(text, str):
+                    yield path, keyword.value.lineno, text
+
+
+def _takes_the_identifier(call: ast.Call) -> bool:
+    """Tell whether a call makes what is registered: no wrapper of activations within a model, for instance."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3"))
+
+
+def check_parents(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that the parent of a benchmark is a region, a group or a benchmark."""
+    if source.folder != "benchmarks":
+        return
+    known = surroundings.known("benchmark")
+    for path, file in source.python.items():
+        for node in ast.walk(file.tree) if file.tree else ():
+            if not isinstance(node, ast.Call):
+                continue
+            for keyword in node.keywords:
+                parent = evaluate(keyword.value, file.values) if keyword.arg == "parent" else None
+                if isinstance(parent, str) and not _is_parent(
+                    parent, [*known, *source.plugin.identifiers(KINDS["benchmark"])]
+                ):
+                    close = nearest(parent, [*CATEGORIES, *known], 1)
+                    meant = f"did you mean {close[0]!r}? " if close else ""
+                    yield Finding(
+                        path=source.where(path),
+                        line=keyword.value.lineno,
+                        rule="parent",
+                        message=f"there is no parent {parent!r}",
+                        fix=f"{meant}take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}",
+                    )
+
+
+def _is_parent(parent: str, identifiers: list[str]) -> bool:
+    """Tell whether a benchmark may have a parent; ``Geirhos2021-top1`` groups those that start with Geirhos2021."""
+    if parent in CATEGORIES or parent in identifiers:
+        return True
+    match = _AUTHOR_YEAR.match(parent)
+    return match is not None and any(identifier.startswith(match[0]) for identifier in identifiers)
+
+
+def check_loaded(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that every identifier that is written in a call of a loader is registered."""
+    for path, file in source.python.items():
+        if b"load_" not in (file.content or b""):
+            continue
+        for line, kind, identifier in _loads(source, path, file):
+            known = surroundings.known(kind)
+            is_known = identifier in known or identifier in source.plugin.identifiers(KINDS[kind])
+            if is_known or kind in surroundings.computing or not known:
+                continue
+            close = nearest(identifier, known, 1)
+            yield Finding(
+                path=source.where(path),
+                line=line,
+                rule="unknown-identifier",
+                message=f"no {KINDS[kind].label} is registered as {identifier!r}",
+                fix=f"did you mean {close[0]!r}?" if close else "correct it, or add the plugin to the same change",
+            )
+
+
+def _loads(source: PluginSource, path: str, file: SourceFile) -> Iterator[tuple[int, str, str]]:
+    """Yield line, kind and identifier of each call of a loader of the library whose identifier is literal."""
+    library = source.plugin.root.package.partition(".")[0]
+    for node in ast.walk(file.tree) if file.tree else ():
+        if not isinstance(node, ast.Call):
+            continue
+        package, _, function = dotted(node.func, source.names_in(path)).rpartition(".")
+        if function not in LOADERS or package.partition(".")[0] != library:
+            continue
+        given = [keyword.value for keyword in node.keywords if keyword.arg == "identifier"] or node.args[:1]
+        identifier = evaluate(given[0], file.values) if given else None
+        if isinstance(identifier, str):
+            yield node.lineno, LOADERS[function], identifier
+
+
+RULES = (check_init, check_names, check_identifiers, check_parents, check_loaded)

@@ -1,0 +1,291 @@
+"""Find the plugins that a person or a change means, and apply every rule to them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from brainscore_ci.checks import citations, files, imports, registrations, requirements, tests, versions
+from brainscore_ci.checks.findings import Finding, in_order
+from brainscore_ci.checks.source import PluginSource, Surroundings, plugin_source
+from brainscore_ci.planning import checkout as surveying
+from brainscore_ci.planning.areas import Area, PluginName, area_of
+from brainscore_ci.planning.changes import ChangeSet, changes_since, run_git
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.named import plugins_named
+from brainscore_core.plugin_management.registry import KINDS
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+__all__ = ["RULES", "Checked", "Workplace", "check_changed", "check_named", "check_source", "look_around", "workplace"]
+
+Rule = Callable[[PluginSource, Surroundings], Iterable[Finding]]
+RULES: tuple[Rule, ...] = tuple(
+    rule
+    for module in (registrations, files, imports, requirements, tests, citations, versions)
+    for rule in module.RULES
+)
+_DISTRIBUTIONS = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was checked, and what was found.
+
+    Attributes
+    ----------
+    plugins : tuple of str
+        Such as ``'models/pixels'``.
+    findings : tuple of Finding
+        Sorted by place.
+    """
+
+    plugins: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether something has to be mended."""
+        return any(finding.is_error for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where plugins are looked for.
+
+    Attributes
+    ----------
+    repository : Path or None
+        Top of the checkout; None: the installed library alone.
+    libraries : tuple of str
+        Folders of the packages that hold plugins, relative to the repository.
+    index : PluginIndex
+    """
+
+    repository: Path | None
+    libraries: tuple[str, ...]
+    index: PluginIndex
+
+    def location(self, directory: Path) -> str:
+        """Return a folder as people see it."""
+        if self.repository is not None and directory.is_relative_to(self.repository):
+            return directory.relative_to(self.repository).as_posix()
+        return directory.as_posix()
+
+
+def check_source(source: PluginSource, surroundings: Surroundings) -> list[Finding]:
+    """Apply every rule to one plugin and return what they find, sorted by place."""
+    findings: list[Finding] = []
+    for rule in RULES:
+        try:
+            findings += rule(source, surroundings)
+        except RecursionError:
+            message = f"is nested so deeply that the rule {rule.__name__!r} cannot follow it"
+            findings.append(
+                Finding(path=source.where(), line=1, rule="syntax", message=message, fix="write it in smaller parts")
+            )
+    return in_order(findings)
+
+
+def workplace(start: Path, library: str = "brainscore_vision") -> Workplace:
+    """Return where plugins are looked for from a folder: in the checkout around it, else in the installed library."""
+    for folder in (start.resolve(), *start.resolve().parents):
+        if (folder / "pyproject.toml").is_file():
+            found = surveying.survey(folder)
+            if any(root.path.is_dir() for root in found.index.roots):
+                return Workplace(folder, found.policy.libraries, found.index)
+    return Workplace(None, (), PluginIndex(library_roots(library)))
+
+
+def look_around(place: Workplace) -> Surroundings:
+    """Collect what the rules have to know about all plugins and the library."""
+    identifiers: dict[str, dict[str, tuple[str, ...]]] = {}
+    for kind in KINDS.values():
+        known = identifiers.setdefault(kind.name, {})
+        for plugin in place.index.plugins(kind.folder):
+            for found in plugin.registrations:
+                if found.registry == kind.registry:
+                    here = f"{kind.folder}/{plugin.name}/__init__.py:{found.line}"
+                    known[found.identifier] = (*known.get(found.identifier, ()), here)
+    computing = frozenset(kind.name for kind in KINDS.values() if place.index.computing(kind))
+    folders = dict.fromkeys(kind.folder for kind in KINDS.values())
+    plugins = frozenset(f"{folder}/{plugin.name}" for folder in folders for plugin in place.index.plugins(folder))
+    return Surroundings(
+        identifiers=identifiers, computing=computing, dependencies=_dependencies(place), plugins=plugins
+    )
+
+
+def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
+    """Return what the libraries require, from the checkout or from what is installed."""
+    texts: list[str] = []
+    repository = place.repository
+    files_of = [repository / Path(name).parts[0] / "pyproject.toml" for name in place.libraries] if repository else []
+    for file in [*files_of, repository / "core/pyproject.toml"] if repository else []:
+        try:
+            texts += tomllib.loads(file.read_text(encoding="utf-8"))["project"]["dependencies"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    if not texts:
+        for name in _DISTRIBUTIONS:
+            try:
+                texts += importlib.metadata.requires(name) or []
+            except importlib.metadata.PackageNotFoundError:
+                continue
+    found: dict[str, SpecifierSet] = {}
+    for text in texts:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if "extra" not in str(requirement.marker or ""):
+            found[canonicalize_name(requirement.name)] = requirement.specifier
+    return found
+
+
+def check_named(place: Workplace, names: Sequence[str], base: str | None = None) -> Checked:
+    """Check plugins by folder name, identifier or path.
+
+    Parameters
+    ----------
+    place : Workplace
+        Where to look.
+    names : sequence of str
+        A plugin folder's name, in any kind; an identifier; or the path of a plugin folder, which may lie elsewhere.
+    base : str, optional
+        Branch or commit that versions of benchmarks are compared with.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        For names that mean nothing, with the nearest ones.
+    """
+    plugins: dict[Path, Plugin] = {}
+    unknown = []
+    for name in names:
+        try:
+            for plugin in _at_path(name, place) or plugins_named(place.index, name):
+                plugins.setdefault(plugin.directory, plugin)
+        except UnknownIdentifierError as error:
+            unknown.append(str(error))
+    if unknown:
+        raise UnknownIdentifierError("\n".join(unknown))
+    changes = None if base is None else _changes(place, base)
+    return _check(place, list(plugins.values()), changes)
+
+
+def check_changed(place: Workplace, base: str) -> Checked:
+    """Check every plugin that differs from the last commit in common with a branch.
+
+    Raises
+    ------
+    ConfigurationError
+        If this is no repository, or there is no such branch.
+    """
+    changes = _changes(place, base)
+    areas = [area_of(path, place.libraries) for change in changes.changes for path in change.paths]
+    names = {area.plugin for area in areas if area.plugin is not None}
+    plugins = [
+        plugin
+        for kind in dict.fromkeys(kind.folder for kind in KINDS.values())
+        for plugin in place.index.plugins(kind)
+        if PluginName(kind, plugin.name) in names
+    ]
+    checked = _check(place, plugins, changes)
+    found = {PluginName(plugin.root.folder, plugin.name) for plugin in plugins}
+    more = [*_refused(areas), *_without_init(place, sorted(names - found))]
+    return Checked(checked.plugins, tuple(in_order([*checked.findings, *more])))
+
+
+def _refused(areas: Iterable[Area]) -> list[Finding]:
+    return [
+        Finding(
+            path=area.within.partition("/")[0],
+            line=1,
+            rule="folder-name",
+            message="this name of a plugin folder is refused",
+            fix="use ASCII letters, digits and _ . - only, and start with a letter, a digit or _",
+        )
+        for area in dict.fromkeys(areas)
+        if area.kind == "refused"
+    ]
+
+
+def _without_init(place: Workplace, names: Iterable[PluginName]) -> list[Finding]:
+    findings: list[Finding] = []
+    for name in names:
+        for root in place.index.roots:
+            directory = root.path / name.name
+            if root.folder == name.folder and directory.is_dir() and any(directory.iterdir()):
+                plugin = Plugin(name=name.name, root=root)
+                source = plugin_source(plugin, place.location(directory))
+                findings += registrations.check_init(source, Surroundings())
+    return findings
+
+
+def _at_path(name: str, place: Workplace) -> list[Plugin]:
+    """Return the plugin in a folder given by its path, if it is one; its kind is told by what it registers."""
+    directory = Path(name).expanduser()
+    if "/" not in name.replace("\\", "/") and name not in {".", ".."}:
+        return []
+    directory = directory.absolute() if not name.endswith("..") and name != "." else directory.resolve()
+    if not (directory / "__init__.py").is_file():
+        return []
+    folders = list(dict.fromkeys(kind.folder for kind in KINDS.values()))
+    library = place.index.roots[0].package.rpartition(".")[0]
+    plugin = _plugin_in(directory, directory.parent.name if directory.parent.name in folders else folders[0], library)
+    registries = {found.registry for found in plugin.registrations} | {found.registry for found in plugin.computed}
+    if directory.parent.name not in folders:
+        meant = [kind.folder for kind in KINDS.values() if kind.registry in registries]
+        plugin = _plugin_in(directory, meant[0], library) if meant else plugin
+    return [plugin]
+
+
+def _plugin_in(directory: Path, folder: str, library: str) -> Plugin:
+    root = PluginRoot(folder=folder, path=directory.parent, package=f"{library}.{folder}")
+    found = [plugin for plugin in PluginIndex([root]).plugins(folder) if plugin.name == directory.name]
+    return found[0] if found else Plugin(name=directory.name, root=root)
+
+
+def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | None) -> Checked:
+    surroundings = look_around(place)
+    names, findings = [], []
+    for plugin in sorted(plugins, key=lambda one: (one.root.folder, one.name)):
+        location = place.location(plugin.directory)
+        earlier = None
+        if changes is not None and changes.base is not None and place.repository is not None:
+            earlier = _earlier(place.repository, changes.base, location)
+        names.append(f"{plugin.root.folder}/{plugin.name}")
+        findings += check_source(plugin_source(plugin, location, earlier), surroundings)
+    return Checked(tuple(names), tuple(in_order(findings)))
+
+
+def _changes(place: Workplace, base: str) -> ChangeSet:
+    if place.repository is None:
+        raise ConfigurationError("Changes are found with git, and this is no checkout; run it in one.")
+    try:
+        return changes_since(place.repository, base)
+    except ConfigurationError:
+        if "/" in base:
+            raise
+        return changes_since(place.repository, f"origin/{base}")
+
+
+def _earlier(repository: Path, commit: str, location: str) -> dict[str, bytes]:
+    """Return the Python files of a folder as they were at a commit; empty if it was not there."""
+    listing = run_git(repository, "ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", location)
+    paths = [path for path in listing.stdout.decode("utf-8", "surrogateescape").split("\0") if path.endswith(".py")]
+    found = {}
+    for path in paths:
+        shown = run_git(repository, "show", f"{commit}:{path}")
+        if shown.returncode == 0:
+            found[path.removeprefix(f"{location}/")] = shown.stdout
+    return found

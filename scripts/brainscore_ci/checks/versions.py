@@ -1,0 +1,141 @@
+"""Check that the version of a benchmark rises when its code changes, so that its scores are computed anew."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from brainscore_ci.checks.findings import Finding
+from brainscore_ci.planning.areas import area_of
+from brainscore_ci.planning.dependencies import is_test_file
+from brainscore_core.plugin_management._literals import evaluate
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.source import PluginSource, Surroundings
+
+__all__ = ["RULES", "code_changed", "versions"]
+
+_SAME = re.compile(r"#\s*same scores:\s*(\S.*)$", re.MULTILINE)
+
+
+def check_version(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that a version rises where the code of a benchmark changed."""
+    del surroundings
+    earlier = source.earlier
+    if source.folder != "benchmarks" or not earlier:
+        return
+    before = {path: content for path, content in earlier.items() if _makes_scores(path)}
+    now = {path: file.content or b"" for path, file in source.files.items() if _makes_scores(path)}
+    changed = sorted(path for path in before if code_changed(before[path], now.get(path, b"")))
+    if not changed:
+        return
+    if _risen(versions(before), versions(now)) or _reasons(now) - _reasons(before):
+        return
+    path, line = _first_version(source)
+    yield Finding(
+        path=source.where(path),
+        line=line,
+        rule="version",
+        message=f"the code changed ({', '.join(changed)}), but the version did not",
+        fix="raise version= by 1; if no score can change, say why beside it: # same scores: <reason>",
+    )
+
+
+def _makes_scores(path: str) -> bool:
+    area = area_of(f"library/benchmarks/plugin/{path}", ["library"])
+    return path.endswith(".py") and path != "setup.py" and area.changes_scores and not is_test_file(path)
+
+
+def code_changed(before: bytes, now: bytes) -> bool:
+    """Tell whether anything that was there runs otherwise: comments, docstrings, citations and additions do not count.
+
+    Parameters
+    ----------
+    before, now : bytes
+        Source of one file. One that cannot be parsed counts as changed if a byte differs.
+    """
+    try:
+        return bool(_statements(before) - _statements(now))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return before != now
+
+
+def _statements(source: bytes) -> Counter[str]:
+    """Return the statements at the top of a file; what is imported counts name by name."""
+    found: Counter[str] = Counter()
+    for statement in _parse(source).body:
+        if isinstance(statement, ast.ImportFrom):
+            found.update(
+                f"from {'.' * statement.level}{statement.module} import {alias.name} as {alias.asname}"
+                for alias in statement.names
+            )
+        elif isinstance(statement, ast.Import):
+            found.update(f"import {alias.name} as {alias.asname}" for alias in statement.names)
+        elif not _is_description(statement):
+            nodes: list[ast.AST] = list(ast.walk(statement))
+            for node in nodes:
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                    node.body = [ast.Pass() if _is_description(part) else part for part in node.body]
+            found[ast.dump(statement)] += 1
+    return found
+
+
+def _is_description(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assign):
+        return all(isinstance(target, ast.Name) and "bibtex" in target.id.lower() for target in statement.targets)
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _parse(source: bytes) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        return ast.parse(source)
+
+
+def versions(files: Mapping[str, bytes]) -> Counter[int]:
+    """Return the literal numbers given as ``version=``, and how often each is."""
+    found: Counter[int] = Counter()
+    for content in files.values():
+        try:
+            tree = _parse(content)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for _, number in _version_arguments(tree):
+            found[number] += 1
+    return found
+
+
+def _version_arguments(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    names: dict[str, object] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            names[statement.targets[0].id] = evaluate(statement.value, names)
+    for node in ast.walk(tree):
+        for keyword in node.keywords if isinstance(node, ast.Call) else ():
+            number = evaluate(keyword.value, names) if keyword.arg == "version" else None
+            if isinstance(number, int):
+                yield keyword.value.lineno, number
+
+
+def _risen(before: Counter[int], now: Counter[int]) -> bool:
+    """Tell whether some version is higher than any that was, or there are none to compare."""
+    fewer, more = before - now, now - before
+    return not before or (bool(fewer) and bool(more) and max(more) > min(fewer))
+
+
+def _reasons(files: Mapping[str, bytes]) -> set[str]:
+    return {reason for content in files.values() for reason in _SAME.findall(content.decode("utf-8", "replace"))}
+
+
+def _first_version(source: PluginSource) -> tuple[str, int]:
+    for path, file in source.python.items():
+        for line, _ in _version_arguments(file.tree) if file.tree else ():
+            return path, line
+    return next(iter(source.python), "__init__.py"), 1
+
+
+RULES = (check_version,)

@@ -1,0 +1,1 @@
+"""Talk to GitHub over its REST interface."""

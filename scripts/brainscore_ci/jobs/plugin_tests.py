@@ -1,0 +1,260 @@
+"""Test plugins: their contract and their own tests, in an environment that has what they require."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_ci.jobs._processes import Ended, run_tests
+from brainscore_ci.jobs.arguments import TestOptions
+from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
+from brainscore_core.config import settings
+from brainscore_core.errors import (
+    BrainScoreError,
+    CorruptFileError,
+)
+from brainscore_core.plugin_management.named import find_plugins, label_of
+from brainscore_core.testing.credentials import credentials_aside, without_credentials
+from brainscore_core.testing.machine import has_network
+from brainscore_core.testing.outcomes import TestOutcome, format_table, read_outcomes
+
+if TYPE_CHECKING:
+    from brainscore_core.plugin_management.discovery import Plugin
+
+__all__ = [
+    "PluginRun",
+    "environment_of_tests",
+    "files_with_tests",
+    "run_plugin",
+    "run_plugin_tests",
+]
+
+_TESTS_PER_IDENTIFIER = 5
+_PYTEST_OK, _NO_TESTS_COLLECTED = 0, 5  # exit statuses of pytest
+
+
+def files_with_tests(plugin: Plugin) -> list[Path]:
+    """Return the files with the tests of a plugin: ``test.py``, and ``test_*.py`` beside it."""
+    files = (plugin.directory / "test.py", *sorted(plugin.directory.glob("test_*.py")))
+    return [file for file in files if file.is_file()]
+
+
+# -- one plugin --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginRun:
+    """How testing a plugin went.
+
+    Attributes
+    ----------
+    plugin : Plugin
+    ended : Ended
+        The process.
+    outcomes : tuple of TestOutcome or None
+        What it says about each test; None if it ended before it could.
+    seconds : float
+    python : Path
+        The interpreter of the environment.
+    """
+
+    plugin: Plugin
+    ended: Ended
+    outcomes: tuple[TestOutcome, ...] | None
+    seconds: float
+    python: Path
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong beside tests that failed, None if nothing is."""
+        if self.ended.problem is not None:
+            return self.ended.problem
+        if self.ended.status == _NO_TESTS_COLLECTED:
+            return "no test was collected: write tests into test.py, or correct -k and -m"
+        if self.outcomes is None:
+            return f"pytest ended with status {self.ended.status} before it could say what the tests gave"
+        if not files_with_tests(self.plugin):
+            return "there is no test.py: every plugin has its tests in a file of this name"
+        return None
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether all that ran has passed."""
+        return self.ended.status == _PYTEST_OK and self.problem is None
+
+
+def run_plugin(
+    plugin: Plugin,
+    options: TestOptions,
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    junit: Path | None = None,
+    timeout_s: float | None = None,
+    show: Callable[[str], object] | None = None,
+) -> PluginRun:
+    """Test one plugin in a process of its own.
+
+    Parameters
+    ----------
+    plugin : Plugin
+    options : TestOptions
+    folder : Path
+        Where to start the process; paths are shown relative to it.
+    environment : mapping of str to str
+        All of its environment variables, see `environment_of_tests`.
+    junit : Path, optional
+        Where pytest shall write its JUnit file.
+    timeout_s : float, optional
+        After which the process is ended.
+    show : callable, optional
+        Takes each line of output; None: it goes where that of this process goes.
+
+    Raises
+    ------
+    RequirementsError
+        If what the plugin requires cannot be installed.
+    """
+    from brainscore_core.plugin_management.environment import python_for
+
+    started = time.monotonic()
+    with nullcontext() if options.private else credentials_aside():
+        installs = settings().install_dependencies != "no"
+        python = python_for([plugin.directory]) if installs else Path(sys.executable)
+    kept = settings().cache_home / "plugin-tests" / _key(plugin)
+    with tempfile.TemporaryDirectory(prefix="brainscore-tests-") as temporary:
+        file = Path(temporary, "outcomes.json")
+        workers = _workers(plugin, options, kept / file.name)
+        command = [
+            *(str(python), "-m", "pytest", "-c", str(Path(__file__).with_suffix(".ini"))),
+            *(f"--rootdir={folder}", f"--confcutdir={plugin.directory}", "-o", f"cache_dir={kept / 'pytest'}"),
+            f"--basetemp={Path(temporary, 'tmp')}",  # that of all users is cleared by whoever comes next
+            f"--brainscore-plugin={plugin.root.package}={plugin.directory}",
+            f"--brainscore-outcomes={file}",
+            *([] if options.private else ["--brainscore-no-private"]),
+            *(["--brainscore-slow"] if options.slow else []),
+            *([f"--junit-xml={junit}", "-o", "junit_family=xunit1"] if junit else []),
+            *(["-n", str(workers), "--dist", "loadgroup"] if workers else []),
+            *options.pytest_arguments,
+            *map(str, [*files_with_tests(plugin), plugin.init_file]),
+        ]
+        threads = {"OMP_NUM_THREADS": str(max(1, usable_cores() // workers))} if workers else {}
+        ended = run_tests(command, {**threads, **environment}, folder=folder, timeout_s=timeout_s, show=show)
+        outcomes = None
+        with suppress(CorruptFileError):
+            outcomes = read_outcomes(file)
+        if outcomes is not None and not options.pytest_arguments:
+            kept.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, kept / file.name)  # only read to choose the number of workers
+    return PluginRun(plugin=plugin, ended=ended, outcomes=outcomes, seconds=time.monotonic() - started, python=python)
+
+
+def environment_of_tests(options: TestOptions, *, network: bool = True) -> dict[str, str]:
+    """Return the environment variables that tests run with.
+
+    Their home is a folder of its own below the cache, so that tests neither see nor change anybody's scores; it is
+    kept, because what tests download there may be large. Without network, that is said once instead of tried by each.
+    """
+    environment = dict(os.environ) if options.private else without_credentials(os.environ)
+    environment.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)  # the library's own plugin is loaded that way
+    environment["BRAINSCORE_HOME"] = str(settings().cache_home / "plugin-tests" / "home")
+    if not network:
+        environment["BRAINSCORE_OFFLINE"] = "1"
+    return environment
+
+
+def _key(plugin: Plugin) -> str:
+    digest = hashlib.sha256(str(plugin.directory).encode(errors="surrogateescape")).hexdigest()[:12]
+    return f"{plugin.root.folder}-{plugin.name}-{digest}"
+
+
+def _workers(plugin: Plugin, options: TestOptions, last: Path) -> int:
+    """Return how many processes to start, unless a person says something about it."""
+    own = re.compile(r"-n\d*|-n=.*|--numprocesses.*|--dist.*|--pdb|--trace|-s|--capture=no|--collect-only|--co|-p")
+    if any(own.fullmatch(argument) for argument in options.pytest_arguments) or find_spec("xdist") is None:
+        return 0
+    seconds = None
+    with suppress(CorruptFileError):
+        seconds = sum(outcome.seconds for outcome in read_outcomes(last))
+    n_tests = sum(count_tests(file) for file in files_with_tests(plugin)) + _TESTS_PER_IDENTIFIER * len(
+        plugin.registrations
+    )
+    return choose_workers(n_tests, usable_cores(), seconds)
+
+
+# -- several plugins, for a person -------------------------------------------------------------------------------------
+
+
+def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | None = None) -> int:
+    """Test plugins and print what came out.
+
+    Parameters
+    ----------
+    library : str
+        Package whose plugins are meant, such as ``'brainscore_vision'``.
+    names : sequence of str
+        See `plugins_named`; a path stands for the plugin folder there, which may be outside of the library.
+    options : TestOptions, optional
+        None: all tests that a person's machine can run, but for the slow ones.
+
+    Returns
+    -------
+    int
+        0 if all tests that ran have passed, else 1.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        If nothing has that name.
+    """
+    options = options or TestOptions()
+    with _network_known() as network:
+        plugins = find_plugins(library, names)
+        environment = environment_of_tests(options, network=network())
+    runs: list[PluginRun] = []
+    problems: dict[str, str] = {}
+    for plugin in plugins:
+        folder = Path.cwd() if plugin.directory.is_relative_to(Path.cwd()) else plugin.root.path.parent
+        try:
+            run = run_plugin(plugin, options, folder=folder, environment=environment)
+        except BrainScoreError as error:
+            if len(plugins) == 1:
+                raise
+            problems[label_of(plugin)] = str(error)
+            continue
+        runs.append(run)
+        if run.problem is not None:
+            problems[label_of(plugin)] = run.problem
+    print(_report(runs, problems, names, options))
+    return 0 if not problems and all(run.is_fine for run in runs) else 1
+
+
+def _report(runs: Sequence[PluginRun], problems: Mapping[str, str], names: Sequence[str], options: TestOptions) -> str:
+    lines = ["", format_table({label_of(run.plugin): run.outcomes or () for run in runs})] if runs else []
+    lines += [f"{label}: {problem}" for label, problem in problems.items()]
+    for run in runs:
+        if run.python != Path(sys.executable):
+            lines.append(f"{label_of(run.plugin)}: in the environment {run.python.parents[1]}")
+    return "\n".join(
+        [*lines, f"reproduce: {shlex.join(['nox', '-s', 'test_plugin', '--', *names, *options.command_line])}"]
+    )
+
+
+@contextmanager
+def _network_known() -> Iterator[Callable[[], bool]]:
+    """Find out in the background whether there is network."""
+    with ThreadPoolExecutor(1) as executor:
+        yield executor.submit(lambda: not settings().offline and has_network()).result

@@ -1,0 +1,247 @@
+"""Run the tests of one job of a plan, and write down what each plugin gave."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_ci.jobs.plugin_tests import (
+    PluginRun,
+    environment_of_tests,
+    run_plugin,
+    run_plugin_tests,
+)
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.plan import Plan, TestTask
+from brainscore_ci.planning.policy import read_policy
+from brainscore_ci.planning.shards import test_shards
+from brainscore_ci.reporting.junit import from_junit
+from brainscore_ci.reporting.report import annotate, for_log, judge
+from brainscore_ci.reporting.results import MOST_LINE, MOST_MESSAGE, Failure, PluginResult, Results
+from brainscore_ci.reporting.schema import MOST_BYTES
+from brainscore_core.caching import atomic_path
+from brainscore_core.command_line import FAILED
+from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError, RequirementsError
+from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.testing.credentials import forget_credentials
+from brainscore_core.testing.machine import SkipKind, has_network, kind_of_reason
+
+if TYPE_CHECKING:
+    from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
+    from brainscore_core.plugin_management.discovery import Plugin
+
+__all__ = ["result_of", "run_request", "run_shard", "timeout_of"]
+
+_LEAST_MINUTES, _FACTOR = 15.0, 4.0  # what is planned is a guess
+
+
+def run_request(library: str, request: TestRequest) -> int:
+    """Do what the command line of ``test_plugin`` asks for, and return the exit code.
+
+    Parameters
+    ----------
+    library : str
+        Package whose plugins are meant, such as ``'brainscore_vision'``.
+    request : TestRequest
+    """
+    if request.shard is None:
+        return run_plugin_tests(library, request.names, request.options)
+    return run_shard(library, request.shard, request.options, repository=Path.cwd())
+
+
+def run_shard(
+    library: str,
+    request: ShardRequest,
+    options: TestOptions,
+    *,
+    repository: Path,
+    say: Callable[[str], object] = print,
+) -> int:
+    """Test all plugins of one job of a plan, one after the other; none stops the others.
+
+    Parameters
+    ----------
+    library : str
+        Package whose plugins are meant.
+    request : ShardRequest
+        Which plan and job, and where results go: a JSON file for each plugin, see `Results`.
+    options : TestOptions
+        Whether tests with private data run is up to the plan.
+    repository : Path
+        Top folder of the checkout.
+    say : callable
+        Takes lines for the log.
+
+    Returns
+    -------
+    int
+        0 if all is fine, else 1.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such plan or job, or the plan refuses something.
+    """
+    plan, tasks = _tasks(request, repository)
+    # What is installed and tested here is somebody's code; it gets no more than what private data are read with.
+    forget_credentials(keep_aws=any(task.with_private for task in tasks))
+    plugins = _plugins(library)
+    network = has_network()
+    results = []
+    for task in tasks:
+        say(f"== {task.plugin}: about {task.minutes:.0f} min; {' <- '.join(map(for_log, task.reasons))}")
+        result = _test(task, plugins.get(task.plugin), options, repository, network=network, say=say)
+        results.append(result)
+        _write(request.results, result)
+        counts = f"{result.n_passed} passed, {result.n_failed + result.n_errors} failed, {result.n_skipped} skipped"
+        say(f"== {task.plugin}: {result.status}: {counts} in {result.duration_s:.0f} s")
+    found = Results(plugins=tuple(results))
+    part = replace(plan, tests=tasks, pairs=(), previews=(), refused=())
+    verdict = judge(part, found)
+    for line in annotate(part, found, verdict):
+        say(line)
+    return 0 if verdict.passed else FAILED
+
+
+def _tasks(request: ShardRequest, repository: Path) -> tuple[Plan, tuple[TestTask, ...]]:
+    try:
+        plan = Plan.from_json(request.plan.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(
+            f"{request.plan} cannot be read: {error}. Make it with nox -s plan -- --json."
+        ) from error
+    if plan.refused:
+        raise ConfigurationError(f"The plan refuses {plan.refused[0].path!a}: nothing may be run.")
+    shards = test_shards(plan, read_policy(repository))
+    if request.shard >= len(shards):
+        raise ConfigurationError(
+            f"There is no job {request.shard} in {request.plan}: it has {len(shards)}, counted from 0. The policy in "
+            "pyproject.toml has to be the one the plan was made with."
+        )
+    return plan, shards[request.shard].tasks
+
+
+def _plugins(library: str) -> Mapping[PluginName, Plugin]:
+    index = PluginIndex(library_roots(library))
+    folders = dict.fromkeys(kind.folder for kind in KINDS.values())
+    return {PluginName(folder, plugin.name): plugin for folder in folders for plugin in index.plugins(folder)}
+
+
+def timeout_of(task: TestTask) -> float:
+    """Return after how many seconds the tests of a plugin are stopped."""
+    return 60 * max(_LEAST_MINUTES, _FACTOR * task.minutes)
+
+
+def _test(
+    task: TestTask,
+    plugin: Plugin | None,
+    options: TestOptions,
+    repository: Path,
+    *,
+    network: bool,
+    say: Callable[[str], object],
+) -> PluginResult:
+    options = replace(options, private=task.with_private)
+    if plugin is None:
+        return _error(task, "plugin", "The plan names this plugin, and it is not there.", "make the plan again")
+    with tempfile.TemporaryDirectory(prefix="brainscore-junit-", ignore_cleanup_errors=True) as temporary:
+        junit = Path(temporary, "junit.xml")
+        try:
+            run = run_plugin(
+                plugin,
+                options,
+                folder=repository,
+                environment=environment_of_tests(options, network=network),
+                junit=junit,
+                timeout_s=timeout_of(task),
+                show=lambda line: say(for_log(line)),
+            )
+        except RequirementsError as error:
+            file = plugin.directory / "requirements.txt"
+            shown = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else None
+            return _error(task, "requirements", str(error), "correct requirements.txt", file=shown)
+        except (BrainScoreError, OSError) as error:
+            return _error(task, "test_plugin", f"{type(error).__name__}: {error}", "")
+        return result_of(task, run, _content(junit))
+
+
+def result_of(task: TestTask, run: PluginRun, xml: bytes | None) -> PluginResult:
+    """Return what the tests of a plugin gave.
+
+    What a process says of itself is believed only as far as it ended well: the tests are somebody's code, and run in
+    the process that writes the file.
+
+    Parameters
+    ----------
+    task : TestTask
+    run : PluginRun
+        How the process ended.
+    xml : bytes or None
+        Its JUnit file; None: there is none.
+    """
+    try:
+        result = from_junit(xml or b"", task.plugin, reproduce=_reproduce(task), duration_s=run.seconds)
+    except CorruptFileError as error:
+        said = run.problem or f"pytest ended with status {run.ended.status} and left no report: {error}"
+        return _error(task, "pytest", said, _fix(run), seconds=run.seconds)
+    skipped = tuple(replace(skip, kind=_kind(skip.reason, skip.kind)) for skip in result.skipped)
+    result = replace(result, skipped=skipped)
+    problem = run.problem
+    if problem is None and run.ended.status != 0 and result.is_fine:
+        problem = f"pytest ended with status {run.ended.status} although no test failed"
+    if problem is None:
+        return result
+    failure = Failure(test="pytest", message=problem[:MOST_MESSAGE], fix=_fix(run))
+    return replace(
+        result, status="error", n_errors=result.n_errors + 1, failures=(failure, *result.failures[: 100 - 1])
+    )
+
+
+def _kind(reason: str, guessed: SkipKind) -> SkipKind:
+    """Return what a reason says its kind is, else what was guessed from its words."""
+    kind = kind_of_reason(reason)
+    return kind if kind != "other" or reason.startswith("other: ") else guessed
+
+
+def _fix(run: PluginRun) -> str:
+    if run.ended.timed_out is not None:
+        return "make the tests shorter, mark long ones with @pytest.mark.slow, or say minutes in metadata.yml"
+    if run.ended.status < 0:
+        return "run it with python -X faulthandler; mark what needs much memory with @pytest.mark.memory_intense"
+    return ""
+
+
+def _error(
+    task: TestTask, test: str, message: str, fix: str, *, file: str | None = None, seconds: float = 0.0
+) -> PluginResult:
+    failure = Failure(test=test, message=message[:MOST_MESSAGE], file=file, fix=fix)
+    return PluginResult(
+        plugin=task.plugin,
+        status="error",
+        n_errors=1,
+        duration_s=seconds,
+        failures=(failure,),
+        reproduce=_reproduce(task),
+    )
+
+
+def _reproduce(task: TestTask) -> str:
+    return f"nox -s test_plugin -- {'' if task.with_private else '--ci '}{task.plugin}"[:MOST_LINE]
+
+
+def _content(file: Path) -> bytes | None:
+    """Return the content of a file that anybody may have put in its place."""
+    if not file.is_file():
+        return None
+    with file.open("rb") as stream:
+        return stream.read(MOST_BYTES + 1)
+
+
+def _write(folder: Path, result: PluginResult) -> None:
+    name = f"{result.plugin.folder}--{result.plugin.name}.json"
+    with atomic_path(folder / name) as temporary:
+        temporary.write_text(Results(plugins=(result,)).to_json(), encoding="utf-8")

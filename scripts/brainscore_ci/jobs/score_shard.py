@@ -1,0 +1,131 @@
+"""Score the pairs of one job of a plan, and keep a record of each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brainscore_ci.planning.plan import Pair
+    from brainscore_ci.planning.policy import Policy
+    from brainscore_core.scoring.pairs import PairTask, Ran
+    from brainscore_core.scoring.store import FolderStore, Store
+
+__all__ = ["add_options", "run"]
+
+_MINUTES = 330.0  # a job may take 6 hours, and the records have to be kept before
+_LOG_LINES = 30
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Give a parser the options of the command."""
+    parser.add_argument("--plan", type=Path, required=True, metavar="FILE", help="plan as JSON (nox -s plan -- --json)")
+    parser.add_argument("--shard", type=int, default=None, metavar="I", help="number of the job, from 0 (default: all)")
+    parser.add_argument("--records", type=Path, required=True, metavar="DIR", help="where to write the records")
+    parser.add_argument("--previews", action="store_true", help="score the previews of a pull request")
+    parser.add_argument("--results", type=Path, metavar="DIR", help="where to write results for the report")
+    parser.add_argument(
+        "--minutes", type=float, default=_MINUTES, help=f"after which nothing more is started (default: {_MINUTES:g})"
+    )
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Score; exit code 0 if every pair has a score or was left out on purpose, 1 if one failed or was not reached.
+
+    Raises
+    ------
+    ConfigurationError
+        If the plan cannot be read or has no such job.
+    """
+    from brainscore_ci.planning import planner as planning
+    from brainscore_ci.planning.plan import Plan
+    from brainscore_core.command_line import say
+    from brainscore_core.scoring.pairs import run_pairs
+    from brainscore_core.scoring.store import BranchStore, FolderStore, reuse
+
+    plan = Plan.from_json(options.plan.read_bytes())
+    found = planning.look_at(Path.cwd())
+    pairs = _chosen(plan.previews if options.previews else plan.pairs, options.shard, found.policy)
+    if not options.previews:
+        _fetch_records(found.repository)
+    # Previews are shown whole, so each has to be scored by this run.
+    with BranchStore(found.repository, planning.RECORDS) as branch:
+        stores: list[Store] = [FolderStore(options.records)]
+        if not options.previews:
+            stores.append(branch)
+        made, left = run_pairs(
+            pairs,
+            options.records,
+            library_of=lambda pair: found.library_of("model", pair.model),
+            revision_of=found.revision_of,
+            is_scored=reuse(stores, found.revision_of, with_private=True),
+            minutes=options.minutes,
+            tell=_tell,
+        )
+    for each in left:
+        say(f"{each.pair.model} on {each.pair.benchmark}: no new record, {each.reason}")
+    if options.results is not None:
+        _write_results(options.results, options.shard, pairs, FolderStore(options.records))
+    failed = [record for record in made if record.status.startswith("failed:")]
+    unreached = [each for each in left if not each.is_fine]
+    say(f"{len(made)} new records, {len(failed)} of them of failures; {len(unreached)} pairs not reached.")
+    return 1 if failed or unreached else 0
+
+
+def _chosen(pairs: tuple[Pair, ...], shard: int | None, policy: Policy) -> tuple[Pair, ...]:
+    from brainscore_ci.planning.shards import pair_shards
+    from brainscore_core.errors import ConfigurationError
+
+    if shard is None:
+        return pairs
+    shards = pair_shards(pairs, policy)
+    if not 0 <= shard < len(shards):
+        raise ConfigurationError(f"The plan has {len(shards)} jobs, numbered from 0; there is no job {shard}.")
+    return shards[shard].tasks
+
+
+def _fetch_records(repository: Path) -> None:
+    """Bring the records that an earlier attempt has published; without them everything is scored again.
+
+    Only on GitHub, where a job has just the commit that it works on.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    command = ["git", "-C", str(repository), "fetch", "--quiet", "--no-tags", "--depth=1", "origin"]
+    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        subprocess.run(  # noqa: S603 - no shell
+            [*command, "+refs/heads/scores:refs/remotes/origin/scores"],
+            env=quiet,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+
+
+def _tell(pair: PairTask, ran: Ran) -> None:
+    from brainscore_ci.reporting.report import for_log
+    from brainscore_core.command_line import say
+
+    record = ran.record
+    shown = "not defined" if record.score is None else f"{record.score:.4f}"
+    say(for_log(f"{pair.model} on {pair.benchmark}: {shown if record.is_scored else record.status}"))
+    if record.status.startswith("failed:"):
+        lines = [record.message, *ran.output.splitlines()[-_LOG_LINES:]]
+        say(for_log("\n".join(f"    {line}" for line in lines)))
+
+
+def _write_results(folder: Path, shard: int | None, pairs: tuple[Pair, ...], store: FolderStore) -> None:
+    from brainscore_ci.reporting.results import PairResult, Results
+    from brainscore_core.caching import atomic_path
+
+    records = [store.get(pair.model, pair.benchmark) for pair in pairs]
+    results = Results(pairs=tuple(PairResult.of_record(record) for record in records if record is not None))
+    with atomic_path(folder / f"pairs-{0 if shard is None else shard}.json") as temporary:
+        temporary.write_text(results.to_json(), encoding="utf-8")

@@ -1,0 +1,17 @@
+"""Decide what a change has to be tested and scored on.
+
+============== ===========================================================================
+`changes`      git history -> the files that differ
+`areas`        a path of the repository -> the plugin it belongs to, the library, ...
+`sources`      Python source -> what it loads and imports
+`dependencies` sources of all plugins -> which plugin uses which
+`readings`     files of all plugins -> what they say, read again only where they changed
+`policy`       ``pyproject.toml`` -> what the project has decided
+`metadata`     ``metadata.yml`` of a plugin -> checked values
+`checkout`     a checkout -> its plugins, what they cost, their revisions
+`plan`         all of these -> tests to run and pairs to score, each with its reasons
+`shards`       tasks -> the jobs of a matrix
+`planner`      a checkout, git and the records there are -> a plan
+`step_outputs` a plan -> what the jobs of a workflow are told
+============== ===========================================================================
+"""

@@ -1,0 +1,131 @@
+"""Tell what part of the project a path belongs to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from brainscore_core.plugin_management.registry import KINDS
+
+__all__ = ["Area", "PluginName", "area_of", "is_plugin_folder_name"]
+
+_FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
+_TEXTS = (".md", ".rst", ".txt", ".cff")
+_TOOLING = ("noxfile.py", "pyproject.toml", "constraints.txt", "conftest.py")
+
+Kind = Literal["plugin", "refused", "documentation", "library tests", "measurements", "tooling", "library", "unknown"]
+
+
+@dataclass(frozen=True, order=True)
+class PluginName:
+    """Folder and name of a plugin, such as ``benchmarks/majajhong2015``."""
+
+    folder: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.folder}/{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> PluginName:
+        """Read what `str` gives.
+
+        Raises
+        ------
+        ValueError
+            If it is not of the form folder/name with a folder that holds plugins.
+        """
+        folder, _, name = text.partition("/")
+        if folder not in _FOLDERS or not is_plugin_folder_name(name):
+            raise ValueError(f"{text!r} is no plugin; expected one of {', '.join(_FOLDERS)}, a slash and a name.")
+        return cls(folder, name)
+
+
+@dataclass(frozen=True)
+class Area:
+    """What a path belongs to.
+
+    Attributes
+    ----------
+    kind : str
+        'plugin'; 'refused' (a plugin folder whose name is not allowed); 'documentation'; 'library tests';
+        'measurements' (of speed); 'tooling' (workflows, configuration); 'library'; or 'unknown'.
+    plugin : PluginName or None
+        Set for the kind 'plugin'.
+    within : str
+        For plugins, the path inside the folder.
+    """
+
+    kind: Kind
+    plugin: PluginName | None = None
+    within: str = ""
+
+    @property
+    def concerns_all_plugins(self) -> bool:
+        """Whether a change here may change what any plugin does."""
+        return self.kind in {"library", "tooling", "unknown"}
+
+    @property
+    def changes_scores(self) -> bool:
+        """Whether a change here may change a score: not tests, descriptions, or how data were packaged."""
+        if self.kind != "plugin":
+            return self.kind in {"library", "unknown"}
+        path = PurePosixPath(self.within)
+        described = path.suffix in {".md", ".rst", ".bib"} or self.within in {"metadata.yml", "metadata.yaml"}
+        tests = re.match(r"test.*\.py$", path.parts[0]) or path.parts[0] in {"test", "tests", "test_resources"}
+        return not (described or tests or path.parts[0] == "data_packaging")
+
+
+def is_plugin_folder_name(name: str) -> bool:
+    """Tell whether a plugin folder may have a name: ASCII letters, digits, and ``_.-``.
+
+    A leading dot or dash is not allowed either. Anything else would have to be quoted in shells, paths and job names.
+    """
+    return _NAME.fullmatch(name) is not None
+
+
+def area_of(path: str, libraries: Sequence[str] = ("vision/brainscore_vision",)) -> Area:
+    """Return what a path belongs to.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the repository, with ``/``.
+    libraries : sequence of str
+        Folders of the packages that hold plugins.
+    """
+    for library in libraries:
+        if path.startswith(f"{library}/"):
+            return _area_in_library(path.removeprefix(f"{library}/"))
+    pure = PurePosixPath(path)
+    packages = {"core", *(library.split("/")[0] for library in libraries)}
+    top = pure.parts[0] if pure.parts else ""
+    in_package = top in packages
+    is_text = pure.suffix in _TEXTS or pure.name == "LICENSE"
+    rules: tuple[tuple[bool, Kind], ...] = (
+        (top == "scripts" and pure.parts[1:2] == ("tests",), "library tests"),
+        (pure.name in _TOOLING or top in {".ci", "scripts"}, "tooling"),
+        (top == ".github" and not is_text and "ISSUE_TEMPLATE" not in path, "tooling"),
+        (top in {"docs", ".github"}, "documentation"),
+        (is_text and len(pure.parts) == (2 if in_package else 1), "documentation"),
+        (top == "perf", "measurements"),
+        (in_package and pure.parts[1:2] == ("tests",), "library tests"),
+        (path.startswith("core/brainscore_core/"), "library"),
+    )
+    return Area(next((kind for holds, kind in rules if holds), "unknown"))
+
+
+def _area_in_library(within: str) -> Area:
+    folder, _, rest = within.partition("/")
+    if folder not in _FOLDERS or "/" not in rest:
+        return Area("library")
+    name, _, inner = rest.partition("/")
+    if name == "__pycache__":
+        return Area("documentation")
+    if not is_plugin_folder_name(name):
+        return Area("refused", within=rest)
+    return Area("plugin", PluginName(folder, name), inner)

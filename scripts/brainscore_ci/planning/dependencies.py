@@ -1,0 +1,305 @@
+"""Know which plugin uses which, from their source alone.
+
+A plugin uses another if it loads one of its identifiers, imports it, or gets at it through a helper of the library that
+does. Where the source does not tell the identifier, every text of the plugin that is an identifier counts; where there
+is none, every plugin of that kind. So more may be found than is used, but nothing that is used is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.sources import Load, SourceFacts, fits, pieces
+from brainscore_core.plugin_management.registry import KINDS
+
+if TYPE_CHECKING:
+    from brainscore_ci.planning.readings import Tree
+    from brainscore_core.plugin_management.discovery import PluginIndex
+
+__all__ = ["Dependencies", "PluginFacts", "Use", "find_dependencies", "is_test_file", "resolve"]
+
+
+@dataclass(frozen=True)
+class Use:
+    """That one plugin uses another.
+
+    Attributes
+    ----------
+    user, used : PluginName
+    how : str
+        For people, such as ``"load_metric('rdm') in benchmark.py:12"``.
+    tests_only : bool
+        Only the tests of the user do, so that its scores do not depend on it.
+    """
+
+    user: PluginName
+    used: PluginName
+    how: str
+    tests_only: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginFacts:
+    """What is known about one plugin.
+
+    Attributes
+    ----------
+    name : PluginName
+    identifiers : mapping of str to tuple of str
+        Name of the kind -> identifiers that it registers.
+    computed : tuple of str
+        Kinds of which it computes identifiers that only running it tells.
+    files : mapping of str to SourceFacts
+        Path inside the folder -> what that file says. Files that say nothing are left out.
+    """
+
+    name: PluginName
+    identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    computed: tuple[str, ...] = ()
+    files: Mapping[str, SourceFacts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """Which plugin uses which.
+
+    Attributes
+    ----------
+    plugins : frozenset of PluginName
+    uses : tuple of Use
+    unresolved : tuple of (PluginName, Load)
+        Loads of identifiers that no plugin registers. They may be what a change removes.
+    """
+
+    plugins: frozenset[PluginName]
+    uses: tuple[Use, ...]
+    unresolved: tuple[tuple[PluginName, str, Load], ...] = ()
+
+    def affected_by(
+        self, changed: Mapping[PluginName, str], *, tests: bool = True
+    ) -> dict[PluginName, tuple[str, ...]]:
+        """Return every plugin that a change can affect, with the chain of reasons, shortest first.
+
+        Parameters
+        ----------
+        changed : mapping of PluginName to str
+            What was changed, and how, such as ``'changed: metric.py'``; also plugins that were deleted.
+        tests : bool
+            Whether plugins count of which only the tests use what was changed. What uses those in turn does not.
+
+        Returns
+        -------
+        dict of PluginName to tuple of str
+            The changed plugins that exist and all that use them, however indirectly. The last reason of a chain is the
+            change.
+        """
+        users: dict[PluginName, list[Use]] = {}
+        for use in self.uses:
+            users.setdefault(use.used, []).append(use)
+        for user, file, load in self.unresolved:
+            for name in changed:
+                if KINDS[load.kind].folder == name.folder and user != name:
+                    how = f"{_call(load)} in {file}:{load.line}, which no plugin registers"
+                    users.setdefault(name, []).append(Use(user, name, how, is_test_file(file)))
+        chains: dict[PluginName, tuple[str, ...]] = {name: (reason,) for name, reason in sorted(changed.items())}
+        waiting = deque(chains)
+        by_tests: dict[PluginName, tuple[str, ...]] = {}
+        while waiting:
+            used = waiting.popleft()
+            for use in users.get(used, ()):
+                chain = (f"uses {used}: {use.how}", *chains[used])
+                if use.tests_only:
+                    by_tests.setdefault(use.user, chain)
+                elif use.user not in chains:
+                    chains[use.user] = chain
+                    waiting.append(use.user)
+        if tests:
+            chains = {**by_tests, **chains}
+        return {name: chain for name, chain in sorted(chains.items()) if name in self.plugins}
+
+
+def is_test_file(path: str) -> bool:
+    """Tell whether a file of a plugin belongs to its tests."""
+    pure = PurePosixPath(path)
+    return re.match(r"test.*\.py$|conftest\.py$", pure.name) is not None or pure.parts[0] in {"test", "tests"}
+
+
+def find_dependencies(index: PluginIndex, tree: Tree) -> Dependencies:
+    """Resolve who uses whom among the plugins of an index, from what they say."""
+    facts = [
+        PluginFacts(
+            name=PluginName(folder, plugin.name),
+            identifiers={
+                kind.name: identifiers for kind in KINDS.values() if (identifiers := tuple(plugin.identifiers(kind)))
+            },
+            computed=tuple(
+                kind.name for kind in KINDS.values() if any(each.registry == kind.registry for each in plugin.computed)
+            ),
+            files=tree.plugins[PluginName(folder, plugin.name)].files,
+        )
+        for folder in dict.fromkeys(kind.folder for kind in KINDS.values())
+        for plugin in index.plugins(folder)
+        if PluginName(folder, plugin.name) in tree.plugins
+    ]
+    return resolve(facts, tree.helpers, tree.packages)
+
+
+def resolve(
+    plugins: Sequence[PluginFacts], helpers: Mapping[str, SourceFacts], packages: Sequence[str]
+) -> Dependencies:
+    """Resolve loads and imports to plugins.
+
+    Parameters
+    ----------
+    plugins : sequence of PluginFacts
+    helpers : mapping of str to SourceFacts
+        Modules of the library beside the plugins.
+    packages : sequence of str
+        Names of the libraries, such as ``'brainscore_vision'``.
+    """
+    resolver = _Resolver(plugins, helpers, packages)
+    uses: dict[tuple[PluginName, PluginName, bool], Use] = {}
+    unresolved = []
+    for plugin in plugins:
+        for file, load, own in resolver.loads(plugin):
+            matches = resolver.registering(plugin, load, own=own)
+            if not matches and not load.says_nothing:
+                unresolved.append((plugin.name, file, load))
+            for used in matches:
+                _note(uses, Use(plugin.name, used, f"{_call(load)} in {file}:{load.line}", is_test_file(file)))
+        for file, used, line in resolver.imported_plugins(plugin):
+            _note(uses, Use(plugin.name, used, f"import in {file}:{line}", is_test_file(file)))
+    return Dependencies(frozenset(plugin.name for plugin in plugins), tuple(uses.values()), tuple(unresolved))
+
+
+def _note(uses: dict[tuple[PluginName, PluginName, bool], Use], use: Use) -> None:
+    if use.user != use.used:
+        uses.setdefault((use.user, use.used, use.tests_only), use)
+
+
+def _call(load: Load) -> str:
+    return f"{load.function}({load.literal!r})" if load.literal is not None else f"{load.function}(...)"
+
+
+class _Resolver:
+    """Looks up identifiers and modules in the facts about all plugins."""
+
+    def __init__(
+        self, plugins: Sequence[PluginFacts], helpers: Mapping[str, SourceFacts], packages: Sequence[str]
+    ) -> None:
+        self.by_name = {plugin.name: plugin for plugin in plugins}
+        self.helpers = helpers
+        self.packages = packages
+        self.registers: dict[str, dict[str, list[PluginName]]] = {kind: {} for kind in KINDS}
+        self.computing: dict[str, list[PluginName]] = {kind: [] for kind in KINDS}
+        for plugin in plugins:
+            for kind, identifiers in plugin.identifiers.items():
+                for identifier in identifiers:
+                    self.registers[kind].setdefault(identifier, []).append(plugin.name)
+            for kind in plugin.computed:
+                self.computing[kind].append(plugin.name)
+        self._all_of = {kind: "\n".join(registered) for kind, registered in self.registers.items()}
+        self._fitting: dict[tuple[str, str], frozenset[str]] = {}
+        self._plugins_of: dict[str, PluginName | None] = {}
+
+    def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, bool]]:
+        """Yield (file, load, own) for what a plugin loads itself, and through helpers and plugins that it imports."""
+        for file, facts in plugin.files.items():
+            for load in facts.loads:
+                yield file, load, True
+            for module in self._helper_modules(file, plugin, facts):
+                for load in self.helpers[module].loads:
+                    yield file, load, False
+        for file, other, line in self.imported_plugins(plugin):
+            for facts in self.by_name[other].files.values():
+                for load in facts.loads:
+                    if load.says_nothing:  # it loads what it is told to, and the plugin that imports it may tell
+                        yield file, Load(load.function, load.kind, load.pattern, None, line), False
+
+    def registering(self, plugin: PluginFacts, load: Load, *, own: bool) -> list[PluginName]:
+        """Return the plugins that register what a load may mean."""
+        registered = self.registers[load.kind]
+        if load.literal is not None:
+            return registered.get(load.literal, []) or self.computing[load.kind]
+        if load.says_nothing:
+            identifiers = self._named(plugin, load.kind)
+            if not identifiers and own:
+                identifiers = set(registered)
+        else:
+            identifiers = set(self._of_pattern(load.kind, load.pattern))
+        names = {name for identifier in identifiers for name in registered[identifier]}
+        return sorted(names | set(self.computing[load.kind] if own else ()))
+
+    def imported_plugins(self, plugin: PluginFacts) -> Iterable[tuple[str, PluginName, int]]:
+        """Yield (file, plugin, line) for every other plugin that one imports."""
+        for file, facts in plugin.files.items():
+            for module, line in self._modules(file, plugin, facts):
+                other = self._plugin_of(module)
+                if other is not None and other != plugin.name:
+                    yield file, other, line
+
+    def _named(self, plugin: PluginFacts, kind: str) -> set[str]:
+        """Return the identifiers of a kind that stand somewhere in a plugin's source, whole or as a pattern."""
+        registered = self.registers[kind]
+        named: set[str] = set()
+        for facts in plugin.files.values():
+            named |= facts.texts & registered.keys()
+            for pattern in facts.patterns:
+                named |= self._of_pattern(kind, pattern)
+        return named
+
+    def _of_pattern(self, kind: str, pattern: str) -> frozenset[str]:
+        """Return the identifiers of a kind that a pattern may mean."""
+        key = kind, pattern
+        if key not in self._fitting:
+            # Most patterns are of messages and paths: some piece of them is in no identifier at all.
+            possible = all(piece in self._all_of[kind] for piece in pieces(pattern))
+            self._fitting[key] = frozenset(each for each in self.registers[kind] if possible and fits(pattern, each))
+        return self._fitting[key]
+
+    def _modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> Iterable[tuple[str, int]]:
+        """Yield the absolute dotted names of what a file imports."""
+        folders = file.split("/")[:-1]
+        for found in facts.imports:
+            if found.level == 0:
+                yield found.module, found.line
+                continue
+            for package in self.packages:
+                parents = [*package.split("."), plugin.name.folder, plugin.name.name, *folders]
+                kept = parents[: len(parents) - found.level + 1]
+                yield ".".join([*kept, found.module] if found.module else kept), found.line
+
+    def _plugin_of(self, module: str) -> PluginName | None:
+        if module not in self._plugins_of:
+            self._plugins_of[module] = self._find_plugin(module)
+        return self._plugins_of[module]
+
+    def _find_plugin(self, module: str) -> PluginName | None:
+        for package in self.packages:
+            if module.startswith(f"{package}."):
+                folder, _, rest = module.removeprefix(f"{package}.").partition(".")
+                # Folder names may hold dots; the longest that exists is meant.
+                parts = rest.split(".")
+                for length in range(len(parts), 0, -1):
+                    name = PluginName(folder, ".".join(parts[:length]))
+                    if name in self.by_name:
+                        return name
+        return None
+
+    def _helper_modules(self, file: str, plugin: PluginFacts, facts: SourceFacts) -> set[str]:
+        """Return the modules of the library that a file imports, and those that they import."""
+        reached: set[str] = set()
+        waiting = [module for module, _ in self._modules(file, plugin, facts) if module in self.helpers]
+        while waiting:
+            module = waiting.pop()
+            if module in reached:
+                continue
+            reached.add(module)
+            waiting += [found.module for found in self.helpers[module].imports if found.module in self.helpers]
+        return reached

@@ -1,0 +1,91 @@
+"""Hand what was planned to the jobs of a workflow, as outputs of a step of GitHub Actions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brainscore_ci.planning.shards import Shard, pair_shards, test_shards
+
+if TYPE_CHECKING:
+    from brainscore_ci.planning.plan import Plan
+    from brainscore_ci.planning.policy import Policy
+
+__all__ = ["outputs_of", "write_outputs"]
+
+
+def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False) -> dict[str, str]:
+    """Return the outputs of planning; where something is refused there is nothing to do.
+
+    Parameters
+    ----------
+    plan : Plan
+    policy : Policy
+    with_private : bool
+        Whether there are jobs with credentials for private data. Without, all pairs are tried without credentials:
+        what a plugin says about its data may be out of date.
+
+    Returns
+    -------
+    dict of str to str
+        ``tests``, ``pairs``, ``previews``, ``refused``: how many. ``test_shards``, ``pair_shards``,
+        ``preview_shards``: a JSON list of objects with ``index`` and ``name``, of pairs also with ``private``.
+        ``public_shards`` and ``private_shards`` are the two parts of ``pair_shards``, for jobs without and with
+        credentials; ``public_pairs`` and ``private_pairs`` say how many pairs these are.
+        Names of plugins are safe in names of jobs; identifiers of models and benchmarks are not, so jobs that score
+        have numbers.
+    """
+    tests = [] if plan.refused else test_shards(plan, policy)
+    pairs = [] if plan.refused else pair_shards(plan.pairs, policy)
+    previews = [] if plan.refused else pair_shards(plan.previews, policy)
+    numbered = _numbered(pairs)
+    names = [_name_of([str(task.plugin) for task in shard.tasks]) for shard in tests]
+    return {
+        "tests": str(sum(len(shard.tasks) for shard in tests)),
+        "test_shards": json.dumps([{"index": index, "name": name} for index, name in enumerate(names)]),
+        "pairs": str(sum(len(shard.tasks) for shard in pairs)),
+        "pair_shards": json.dumps(numbered),
+        **_apart(pairs, numbered, with_private=with_private),
+        "previews": str(sum(len(shard.tasks) for shard in previews)),
+        "preview_shards": json.dumps(_numbered(previews)),
+        "refused": str(len(plan.refused)),
+    }
+
+
+def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, with_private: bool) -> dict[str, str]:
+    """Tell the jobs that have credentials for private data from those that have none."""
+    outputs = {}
+    for name, wanted in (("public", False), ("private", True)):
+        chosen = [index for index, row in enumerate(numbered) if (row["private"] and with_private) is wanted]
+        outputs[f"{name}_pairs"] = str(sum(len(shards[index].tasks) for index in chosen))
+        outputs[f"{name}_shards"] = json.dumps([numbered[index] for index in chosen])
+    return outputs
+
+
+def _name_of(plugins: Sequence[str]) -> str:
+    return plugins[0] if len(plugins) == 1 else f"{plugins[0]} and {len(plugins) - 1} more"
+
+
+def _numbered(shards: Sequence[Shard[Any]]) -> list[dict[str, Any]]:
+    return [
+        {"index": index, "name": f"{index + 1} of {len(shards)}", "private": shard.tasks[0].private}
+        for index, shard in enumerate(shards)
+    ]
+
+
+def write_outputs(values: Mapping[str, str], file: Path) -> None:
+    """Append outputs to the file that ``GITHUB_OUTPUT`` names.
+
+    Raises
+    ------
+    ValueError
+        If a name or a value could be read as more than one output.
+    """
+    for name, value in values.items():
+        if not re.fullmatch(r"[a-z_]+", name) or re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", value):
+            raise ValueError(f"The output {name!r} holds line breaks or other control characters: {value[:100]!r}.")
+    with file.open("a", encoding="utf-8") as stream:
+        stream.writelines(f"{name}={value}\n" for name, value in values.items())

@@ -1,0 +1,112 @@
+"""Show a plan to the person at the terminal."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+from brainscore_ci.planning.plan import PairGroup, Plan, Skip, TestTask, fold
+from brainscore_ci.reporting.markdown import plain
+from brainscore_ci.reporting.report import cost
+
+__all__ = ["describe_pairs", "duration", "format_plan"]
+
+_FEW = 3  # names of models or benchmarks
+
+
+def format_plan(plan: Plan, *, most: int = 50) -> str:
+    """Return a plan as lines of text: what is tested and scored and why, what it takes, what is left out and refused.
+
+    Parameters
+    ----------
+    plan : Plan
+    most : int
+        Plugins and groups of pairs to show of each kind; the JSON form has all.
+    """
+    sections: list[tuple[str, Iterable[str]]] = [(_title(plan), [plain(note) for note in plan.notes])]
+    if plan.refused:
+        sections.append((f"REFUSED, so that nothing is run: {_count(plan.refused, 'path')}", _refusals(plan)))
+    if plan.tests:
+        sections.append((_tests_title(plan.tests), _tests(plan.tests)))
+    if plan.pairs:
+        when = "This" if plan.event in {"push", "workflow_dispatch"} else "Merging this"
+        sections.append((f"{when} {cost(plan.pairs)}", _groups(fold(plan.pairs))))
+    if plan.previews:
+        sections.append((f"A pull request shows {_count(plan.previews, 'score')} before", _groups(fold(plan.previews))))
+    if plan.skipped:
+        sections.append(("Left out", _skips(plan.skipped)))
+    lines: list[str] = []
+    for title, entries in sections:
+        shown = list(itertools.islice(entries, most + 1))
+        if len(shown) > most:
+            shown[most:] = ["... (--json shows all)"]
+        lines += [f"{title}{':' if shown else ''}", *(f"  {line}" for each in shown for line in each.splitlines()), ""]
+    if not (plan.tests or plan.pairs or plan.previews or plan.refused):
+        lines.append("Nothing has to be tested or scored.")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def duration(minutes: float) -> str:
+    """Return minutes for people, such as '41 min' or '3.5 h'."""
+    if minutes < 1:
+        return f"{60 * minutes:.0f} s"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+
+
+def describe_pairs(group: PairGroup) -> str:
+    """Return pairs for people: 'a, b x C', or '12 models x 3 benchmarks' where they are many."""
+    return f"{_names(group.models, 'models')} x {_names(group.benchmarks, 'benchmarks')}"
+
+
+def _names(names: Sequence[str], kind: str) -> str:
+    return f"{len(names)} {kind}" if len(names) > _FEW else ", ".join(plain(name, 80) for name in names)
+
+
+def _count(things: Sequence[object], name: str) -> str:
+    return f"1 {name}" if len(things) == 1 else f"{len(things)} {name}s"
+
+
+def _title(plan: Plan) -> str:
+    return f"{_count(plan.changed, 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
+
+
+def _refusals(plan: Plan) -> Iterator[str]:
+    return (f"{refusal.path[:200]!a}: {plain(refusal.reason)}" for refusal in plan.refused)
+
+
+def _tests_title(tests: Sequence[TestTask]) -> str:
+    memory = max(task.memory_gb for task in tests)
+    minutes = sum(task.minutes for task in tests)
+    return f"Tests of {_count(tests, 'plugin')}, about {duration(minutes)}, {memory:g} GB of memory"
+
+
+def _tests(tests: Iterable[TestTask]) -> Iterator[str]:
+    for task in tests:
+        private = f", {task.private_tests} private" if task.private_tests else ""
+        not_run = "" if task.with_private or not task.private_tests else " (left out)"
+        head = f"{task.plugin}  {duration(task.minutes)}, {task.memory_gb:g} GB{private}{not_run}"
+        yield "\n".join([head, *_chain(task.reasons)])
+
+
+def _groups(groups: Iterable[PairGroup]) -> Iterator[str]:
+    for group in groups:
+        number = len(group.models) * len(group.benchmarks)
+        each = f"{duration(group.minutes)}{' each' if number > 1 else ''}, {group.memory_gb:g} GB"
+        head = f"{describe_pairs(group)}  {each}{', private data' if group.private else ''}"
+        yield "\n".join([head, *_chain(group.reasons)])
+
+
+def _chain(reasons: Iterable[str]) -> list[str]:
+    return [
+        f"{'  ' * depth}{'<- ' if depth > 1 else 'because: '}{plain(each)}" for depth, each in enumerate(reasons, 1)
+    ]
+
+
+def _skips(skipped: Sequence[Skip]) -> Iterator[str]:
+    """Yield what is left out, many with the same reason together."""
+    by_reason: dict[str, list[str]] = {}
+    for skip in skipped:
+        by_reason.setdefault(skip.reason, []).append(skip.what)
+    for reason, what in by_reason.items():
+        more = f" and {len(what) - _FEW} more" if len(what) > _FEW else ""
+        yield f"{', '.join(plain(each, 100) for each in what[:_FEW])}{more}: {plain(reason)}"

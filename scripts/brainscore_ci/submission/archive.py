@@ -1,0 +1,417 @@
+"""Look into a zip file that may come from anybody, and take one plugin out of it as names and bytes.
+
+Nothing is written, imported or run here. What is not plainly the files of one plugin is refused, and everything that is
+wrong is said at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from brainscore_ci.planning.areas import PluginName, is_plugin_folder_name
+from brainscore_ci.reporting.markdown import code, escape, plain
+from brainscore_ci.submission.rules import (
+    content_problem,
+    is_left_over,
+    kind_problem,
+    name_problem,
+    path_problem,
+    suffix_problem,
+)
+from brainscore_core.plugin_management.registry import KINDS
+
+__all__ = ["Archive", "ArchivePolicy", "Problem", "Refusal", "inspect_archive"]
+
+_FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
+_CENTRAL_ENTRY, _LOCAL_ENTRY = b"PK\x01\x02", b"PK\x03\x04"
+_UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, struct.error)
+_RATIO_FROM_BYTES = 2 * 2**20  # a small file of equal bytes packs well and harms nobody
+_EXAMPLES = 5
+_MOST_TEXT = 400  # characters of what checks say; they may quote the plugin
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchivePolicy:
+    """What an archive may hold.
+
+    Attributes
+    ----------
+    libraries : tuple of str
+        Folders of the packages that hold plugins, relative to the repository. A path in the archive that names none of
+        them belongs to the first.
+    most_archive_bytes, most_total_bytes, most_file_bytes : int
+        Size of the zip file, of everything in it unpacked, and of one file unpacked.
+    most_members : int
+        Files and folders in the archive.
+    most_ratio : float
+        How many times its own size something of more than 2 MiB may unpack to.
+    most_path : int
+        Characters of a path in the repository; more do not fit everywhere.
+    """
+
+    libraries: tuple[str, ...] = ("vision/brainscore_vision",)
+    most_archive_bytes: int = 25 * 2**20  # GitHub attaches no larger ones
+    most_total_bytes: int = 20 * 2**20
+    most_file_bytes: int = 2**20
+    most_members: int = 500
+    most_ratio: float = 100.0
+    most_path: int = 180
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing that is wrong, and the files it is wrong with.
+
+    Attributes
+    ----------
+    what : str
+        A sentence, or what follows the names of files: 'is a link'. It may quote text from anybody.
+    fix : str
+        What to do.
+    names : tuple of str
+        Files it concerns, as the archive names them: text from anybody. Empty: it concerns the whole.
+    count : int
+        How many files it concerns, of which `names` are the first.
+    """
+
+    what: str
+    fix: str = ""
+    names: tuple[str, ...] = ()
+    count: int = 0
+
+    def __str__(self) -> str:
+        return self._phrase([ascii(name[:120])[1:-1] for name in self.names], lambda text: plain(text, _MOST_TEXT))
+
+    def to_markdown(self) -> str:
+        """Return the same for a page of GitHub, where nothing of it links or formats."""
+        return self._phrase([code(name, 120) for name in self.names], lambda text: escape(text, _MOST_TEXT))
+
+    def _phrase(self, names: Sequence[str], write: Callable[[str], str]) -> str:
+        more = f" and {self.count - len(names)} more" if self.count > len(names) else ""
+        subject = f"{', '.join(names)}{more}: " if names else ""
+        return f"{subject}{write(self.what)}. {write(self.fix)}".rstrip()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why something is not accepted: all problems at once."""
+
+    problems: tuple[Problem, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(f"- {problem}" for problem in self.problems)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Archive:
+    """The files of one plugin.
+
+    Attributes
+    ----------
+    library : str
+        Folder of the package it belongs to, such as 'vision/brainscore_vision'.
+    plugin : PluginName
+    files : mapping of str to bytes
+        Path inside the folder of the plugin -> content; sorted by path.
+    notes : tuple of str
+        What was left out, for people.
+    """
+
+    library: str
+    plugin: PluginName
+    files: Mapping[str, bytes]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Folder of the plugin, relative to the repository."""
+        return f"{self.library}/{self.plugin}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of place, names and contents; how and when the zip was packed does not count."""
+        digest = hashlib.sha256(f"{self.path}\0".encode())
+        for name, content in sorted(self.files.items()):
+            digest.update(f"{name}\0{len(content)}\0".encode())
+            digest.update(content)
+        return digest.hexdigest()
+
+
+def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy | None = None) -> Archive | Refusal:
+    """Take the plugin out of a zip file, in the memory.
+
+    Parameters
+    ----------
+    source : bytes or Path
+        The zip file, with ``<folder>/<name>/...`` in it, where folder is data, metrics, benchmarks or models. In front
+        of it may stand the path of the library, or the end of that, and one folder of any name.
+    policy : ArchivePolicy, optional
+        None means the defaults.
+
+    Returns
+    -------
+    Archive or Refusal
+    """
+    policy = policy or ArchivePolicy()
+    try:
+        content = _content(source, policy.most_archive_bytes)
+    except OSError as error:
+        return Refusal((Problem(what=f"the zip file cannot be read ({error.strerror})"),))
+    if problem := _as_a_whole(content, policy):
+        return Refusal((problem,))
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _Inspection(archive, len(content), policy).run()
+    except _UNREADABLE:
+        return Refusal((_DAMAGED,))
+
+
+_DAMAGED = Problem(
+    what="the zip file is damaged or is none",
+    fix="Pack the folder again with the usual program of your computer and attach it again",
+)
+
+
+def _content(source: bytes | Path, most_bytes: int) -> bytes:
+    if isinstance(source, bytes):
+        return source
+    with source.open("rb") as stream:
+        return stream.read(most_bytes + 1)
+
+
+def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Problem | None:
+    """Return what is wrong before anything is parsed."""
+    if len(content) > policy.most_archive_bytes:
+        return Problem(
+            what=f"the zip file has more than {_size(policy.most_archive_bytes)}",
+            fix="Leave out data and weights; they are uploaded on their own",
+        )
+    if not content.startswith(_LOCAL_ENTRY):
+        return _DAMAGED
+    members = content.count(_CENTRAL_ENTRY)  # each member has one, so that none is parsed if there are too many
+    if members > policy.most_members:
+        return Problem(
+            what=f"the zip file has more than {policy.most_members} files and folders",
+            fix="Leave out what is not needed to run the plugin",
+        )
+    return None
+
+
+class _Inspection:
+    """One look into one archive."""
+
+    def __init__(self, archive: zipfile.ZipFile, archive_bytes: int, policy: ArchivePolicy) -> None:
+        self._archive = archive
+        self._archive_bytes = archive_bytes
+        self._policy = policy
+        self._found: dict[tuple[str, str], list[str]] = {}  # (what, fix) -> names
+        self._whole: list[Problem] = []
+
+    def run(self) -> Archive | Refusal:
+        members, left_over = self._members()
+        self._clashes([info.orig_filename for info in members])
+        files = [info for info in members if not info.is_dir()]
+        place = self._place([info.orig_filename for info in files])
+        contents = self._contents(files)
+        if self._found or self._whole or place is None:
+            return Refusal((*self._whole, *(_problem(*rule, names) for rule, names in self._found.items())))
+        library, plugin, start = place
+        notes = (f"{len(left_over)} files that the system left in the folder are left out",) if left_over else ()
+        return Archive(
+            library=library,
+            plugin=plugin,
+            files=MappingProxyType({name[start:]: contents[name] for name in sorted(contents)}),
+            notes=notes,
+        )
+
+    def _note(self, name: str, what: str, fix: str) -> None:
+        self._found.setdefault((what, fix), []).append(name)
+
+    def _members(self) -> tuple[list[zipfile.ZipInfo], list[str]]:
+        """Return what has a name and a kind that are allowed, and what is left over."""
+        sound, left_over = [], []
+        for info in self._archive.infolist():
+            name = info.orig_filename
+            problem = path_problem(name, info.filename)
+            if problem is None and is_left_over(name):  # never read, so that it does not matter what it is
+                left_over.append(name)
+            elif problem := problem or name_problem(name) or kind_problem(info):
+                self._note(name, *problem)
+            else:
+                sound.append(info)
+        return sound, left_over
+
+    def _clashes(self, names: Sequence[str]) -> None:
+        first: dict[str, str] = {}
+        seen: set[str] = set()
+        for name in names:
+            path = name.rstrip("/")
+            if path in seen and not name.endswith("/"):
+                self._note(name, "is there twice", "Pack the folder again")
+            seen.add(path)
+            for each in (path, *_folders(path)):
+                other = first.setdefault(unicodedata.normalize("NFC", each).casefold(), each)
+                if other != each:
+                    self._note(
+                        each,
+                        "has a name that differs from another only in capital letters; on many computers they are one",
+                        "Rename one of them",
+                    )
+        folders = {folder for name in names for folder in _folders(name)}  # 'x/' is the folder 'x'
+        for name in sorted(folders.intersection(name for name in names if not name.endswith("/"))):
+            self._note(name, "is a file and a folder at once", "Pack the folder again")
+
+    # -- which plugin
+
+    def _place(self, names: Sequence[str]) -> tuple[str, PluginName, int] | None:
+        """Return library and name of the one plugin, and where the paths inside it start."""
+        found: dict[tuple[str, str, str, int], list[str]] = {}
+        for name in names:
+            located = _locate(name.split("/"), self._policy.libraries)
+            if located is None:
+                self._note(
+                    name,
+                    "is outside of the folder of a plugin",
+                    "The zip file holds one folder of one plugin, such as benchmarks/myexperiment2024/__init__.py; "
+                    f"the first part is one of {', '.join(_FOLDERS)}",
+                )
+                continue
+            found.setdefault(located, []).append(name)
+        if len(found) > 1:
+            listed = [members[0][:start] for (_, _, _, start), members in found.items()]
+            self._whole.append(
+                _problem(
+                    "are several plugins or copies of one in one zip file",
+                    "Submit each plugin in a zip file of its own, the data first",
+                    listed,
+                )
+            )
+        if not found and not self._found:
+            self._whole.append(Problem(what="the zip file is empty", fix="Pack the folder of the plugin again"))
+        if len(found) != 1:
+            return None
+        ((library, folder, plugin, start), members) = next(iter(found.items()))
+        return self._checked_place(library, folder, plugin, members, start)
+
+    def _checked_place(
+        self, library: str, folder: str, plugin: str, members: Sequence[str], start: int
+    ) -> tuple[str, PluginName, int] | None:
+        if not is_plugin_folder_name(plugin) or plugin.startswith("__"):
+            self._note(
+                f"{folder}/{plugin}",
+                "is no name that the folder of a plugin may have",
+                "Use letters, digits, underscores, dots and dashes, with a letter or digit first",
+            )
+            return None
+        inside = {name[start:] for name in members}
+        if "__init__.py" not in inside:
+            self._whole.append(
+                Problem(
+                    what=f"{folder}/{plugin} has no __init__.py",
+                    fix="That file registers the plugin; without it nothing can be found",
+                )
+            )
+        too_long = self._policy.most_path - len(f"{library}/{folder}/{plugin}/")
+        for name in members:
+            if len(name) - start > too_long:
+                self._note(name, "has a path that is too long for some computers", "Use shorter names")
+        return library, PluginName(folder, plugin), start
+
+    # -- what is in the files
+
+    def _contents(self, files: Iterable[zipfile.ZipInfo]) -> dict[str, bytes]:
+        contents: dict[str, bytes] = {}
+        total_bytes = 0
+        for info in files:
+            name = info.orig_filename
+            if problem := suffix_problem(name):
+                self._note(name, *problem)
+            if info.file_size > self._policy.most_file_bytes:
+                self._too_large(name)
+                continue
+            if total_bytes > self._policy.most_total_bytes:
+                continue
+            content = self._read(info)
+            if content is None:
+                continue
+            total_bytes += len(content)
+            contents[name] = content
+            if problem is None and (problem := content_problem(content)):
+                self._note(name, *problem)
+        self._check_total(total_bytes)
+        return contents
+
+    def _read(self, info: zipfile.ZipInfo) -> bytes | None:
+        """Return the content, of which no more than allowed is ever unpacked."""
+        most_bytes = self._policy.most_file_bytes
+        try:
+            with self._archive.open(info) as stream:
+                content = stream.read(most_bytes + 1)
+                # What the archive says about sizes is its own word.
+                if len(content) > most_bytes:
+                    self._too_large(info.orig_filename)
+                    return None
+                stream.read(1)  # at its end the checksum is compared
+        except _UNREADABLE:
+            self._note(info.orig_filename, "is damaged in the zip file", "Pack the folder again")
+            return None
+        if len(content) != info.file_size:
+            self._note(info.orig_filename, "is damaged in the zip file", "Pack the folder again")
+            return None
+        return content
+
+    def _too_large(self, name: str) -> None:
+        self._note(
+            name,
+            f"has more than {_size(self._policy.most_file_bytes)}",
+            "Data and weights are uploaded on their own and loaded by the plugin",
+        )
+
+    def _check_total(self, total_bytes: int) -> None:
+        if total_bytes > self._policy.most_total_bytes:
+            what = f"the zip file unpacks to more than {_size(self._policy.most_total_bytes)}"
+        elif total_bytes > max(_RATIO_FROM_BYTES, self._policy.most_ratio * self._archive_bytes):
+            what = f"the zip file unpacks to more than {self._policy.most_ratio:g} times its size"
+        else:
+            return
+        self._whole.append(Problem(what=what, fix="A plugin is source code; leave everything else out"))
+
+
+def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, str, int] | None:
+    """Return library, folder and name of the plugin that a file belongs to, and the length of the path before it."""
+    for skipped in (0, 1):  # many programs put everything into one folder with the name of the zip file
+        for library in libraries:
+            library_parts = library.split("/")
+            for first in range(len(library_parts) + 1):
+                prefix = library_parts[first:]
+                start = skipped + len(prefix)
+                if list(parts[skipped:start]) != prefix or len(parts) < start + 3:
+                    continue
+                folder, plugin = parts[start : start + 2]
+                if folder in _FOLDERS and plugin not in _FOLDERS:
+                    return library, folder, plugin, len("/".join(parts[: start + 2])) + 1
+    return None
+
+
+def _folders(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _problem(what: str, fix: str, names: Sequence[str]) -> Problem:
+    distinct = list(dict.fromkeys(names))
+    return Problem(what=what, fix=fix, names=tuple(distinct[:_EXAMPLES]), count=len(distinct))
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 2**20:g} MiB" if size_bytes >= 2**20 else f"{size_bytes} bytes"

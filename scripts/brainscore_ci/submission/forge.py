@@ -1,0 +1,133 @@
+"""Talk to GitHub about a submission: read the issue and its attachment, open the pull request, answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, urlsplit
+
+from brainscore_ci.github.client import HttpGitHub
+from brainscore_ci.submission.request import Issue, is_attachment
+from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
+
+if TYPE_CHECKING:
+    from brainscore_ci.github.client import Comment
+
+__all__ = ["Forge", "HttpForge"]
+
+_MOST_REDIRECTS = 3
+_STORAGE = (".githubusercontent.com", ".s3.amazonaws.com")
+
+
+class Forge(Protocol):
+    """What a submission needs of GitHub, for one repository; also a fake in the memory has these."""
+
+    def issue(self, number: int) -> Issue:
+        """Return an issue."""
+        ...
+
+    def comments(self, number: int) -> Sequence[Comment]:
+        """Return the comments of an issue, oldest first."""
+        ...
+
+    def attachment(self, url: str, most_bytes: int) -> bytes:
+        """Return a file attached to an issue; see `HttpForge.attachment`."""
+        ...
+
+    def pull_request_of(self, branch: str) -> int | None:
+        """Return the number of the open pull request from a branch of this repository."""
+        ...
+
+    def open_pull_request(self, *, branch: str, base: str, title: str, body: str) -> int:
+        """Open a pull request and return its number."""
+        ...
+
+    def create_comment(self, number: int, body: str) -> None:
+        """Add a comment to an issue."""
+        ...
+
+
+class HttpForge(HttpGitHub):
+    """GitHub over the network; takes what `HttpGitHub` takes."""
+
+    def __init__(self, repository: str, token: str, **options: Any) -> None:
+        super().__init__(repository, token, **options)
+        self._repository = repository
+
+    def issue(self, number: int) -> Issue:
+        """Return an issue."""
+        entry = self._object("GET", f"/issues/{number}")
+        user = entry.get("user") or {}
+        return Issue(
+            number=number,
+            author=str(user.get("login") or ""),
+            author_id=int(user.get("id") or 0),
+            body=str(entry.get("body") or ""),
+            is_pull_request="pull_request" in entry,
+        )
+
+    def attachment(self, url: str, most_bytes: int) -> bytes:
+        """Return a file attached to an issue. No token is sent: attachments of a public repository are public.
+
+        Raises
+        ------
+        ConfigurationError
+            If it is not the address of an attachment.
+        DownloadError
+            If it cannot be fetched, is larger, or is kept elsewhere than where GitHub keeps attachments.
+        """
+        if not is_attachment(url):
+            raise ConfigurationError(
+                f"{url!a} is no attachment: expected https://github.com/user-attachments/files/<number>/<name>.zip."
+            )
+        answer = self._send("GET", url, most_bytes=most_bytes, elsewhere=True)
+        for _ in range(_MOST_REDIRECTS):
+            if not answer.location:
+                break
+            host = urlsplit(answer.location).hostname or ""
+            if not host.endswith(_STORAGE):
+                raise DownloadError(f"{url} is kept at {host!a}, which is not where GitHub keeps attachments.")
+            answer = self._send("GET", answer.location, most_bytes=most_bytes, elsewhere=True)
+        if answer.status != 200:
+            raise DownloadError(
+                f"{url} cannot be fetched (status {answer.status}). In a repository that is not public only a person "
+                "can: download it and give the file."
+            )
+        return answer.body
+
+    def pull_request_of(self, branch: str) -> int | None:
+        """Return the number of the open pull request from a branch of this repository."""
+        owner = self._repository.partition("/")[0]
+        for entry in self._pages("/pulls", {"state": "open", "head": f"{owner}:{branch}"}):
+            head = entry["head"]
+            is_here = (head.get("repo") or {}).get("full_name", "").lower() == self._repository.lower()
+            if head["ref"] == branch and is_here:  # a fork may have a branch of the same name
+                return int(entry["number"])
+        return None
+
+    def open_pull_request(self, *, branch: str, base: str, title: str, body: str) -> int:
+        """Open a pull request and return its number.
+
+        Raises
+        ------
+        UploadError
+            If GitHub refuses it.
+        """
+        content = {"title": title, "head": branch, "base": base, "body": body, "maintainer_can_modify": False}
+        return int(self._object("POST", "/pulls", content)["number"])
+
+    def _object(self, method: str, path: str, content: object = None) -> dict[str, Any]:
+        answer = self._send(method, f"{self._base}{quote(path)}", content=content)
+        failure = DownloadError if method == "GET" else UploadError
+        try:
+            found = json.loads(answer.body)
+        except ValueError:
+            found = None
+        if answer.status not in {200, 201} or not isinstance(found, dict):
+            message = str(found.get("message", ""))[:200] if isinstance(found, dict) else ""
+            raise failure(
+                f"GitHub answered {method} {path} with status {answer.status} ({message!a}). Check the number, the "
+                "permissions of the job, and that the settings of the repository let Actions open pull requests."
+            )
+        return found

@@ -1,0 +1,261 @@
+"""Turn a submission into a pull request: a fresh clone, one commit on a branch of its own, and a word to GitHub.
+
+Doing it again with the same files changes nothing. New files from the same issue become another commit on the branch,
+so that what reviewers have written or added there stays.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from brainscore_ci.submission.archive import Archive, ArchivePolicy, Problem, Refusal, inspect_archive
+from brainscore_ci.submission.place import compare, extract
+from brainscore_ci.submission.request import DIGEST_KEY, Draft, Request, answer, branch_of, draft, read_request
+from brainscore_core.errors import BrainScoreError, DownloadError, UploadError
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
+    from brainscore_ci.submission.forge import Forge
+
+__all__ = ["Check", "Outcome", "Remote", "publish", "submit"]
+
+_AUTHOR = {"NAME": "github-actions[bot]", "EMAIL": "41898282+github-actions[bot]@users.noreply.github.com"}
+_GIT_TIMEOUT_S = 600.0
+
+
+Check: TypeAlias = "Callable[[Path, Path], Iterable[Finding]]"
+"""Checks a plugin without importing it: called with the top folder of a checkout and the folder of the plugin there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """Where to clone from and push to.
+
+    Attributes
+    ----------
+    url : str
+        Address or folder, without credentials.
+    base : str
+        Branch that the pull request goes to.
+    token : str
+        Sent in a header, so that it is in no argument, address or file. Empty: none is needed.
+    """
+
+    url: str
+    base: str = "main"
+    token: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a submission.
+
+    Attributes
+    ----------
+    state : str
+        'opened' (a new pull request), 'updated' (another commit on its branch), 'unchanged' (all of it was there
+        already) or 'refused'.
+    problems : tuple of Problem
+        Set where it was refused.
+    pull : int or None
+        Number of the pull request.
+    branch : str
+    """
+
+    state: Literal["opened", "updated", "unchanged", "refused"]
+    problems: tuple[Problem, ...] = ()
+    pull: int | None = None
+    branch: str = ""
+
+    def __str__(self) -> str:
+        if self.state == "refused":
+            return "\n".join(["Nothing was submitted:", *(f"- {problem}" for problem in self.problems)])
+        where = f"pull request #{self.pull} from branch {self.branch}" if self.pull is not None else "the repository"
+        return {"opened": "Opened", "updated": "Updated", "unchanged": "Nothing to do for"}[self.state] + f" {where}."
+
+
+def submit(
+    forge: Forge,
+    remote: Remote,
+    issue: int,
+    *,
+    check: Check,
+    url: str = "",
+    file: Path | None = None,
+    policy: ArchivePolicy | None = None,
+    reply: bool = False,
+) -> Outcome:
+    """Carry out what an issue asks for.
+
+    Parameters
+    ----------
+    forge : Forge
+    remote : Remote
+    issue : int
+    check : callable
+        See `Check`.
+    url : str
+        The attachment that is meant; empty: the newest.
+    file : Path, optional
+        The zip file, if it is here already.
+    policy : ArchivePolicy, optional
+        What an archive may hold.
+    reply : bool
+        Whether the outcome is written into the issue.
+
+    Raises
+    ------
+    DownloadError, UploadError
+        If GitHub or git fail; the same call may be repeated.
+    """
+    policy = policy or ArchivePolicy()
+    said = forge.issue(issue)
+    comments = [] if said.is_pull_request else list(forge.comments(issue))
+    later = [comment.body for comment in comments if comment.author == said.author]
+    request = read_request(said, later, url=url, is_local=file is not None)
+    outcome = _carried_out(forge, remote, request, check=check, file=file, policy=policy)
+    if reply and not said.is_pull_request:
+        text = answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged")
+        if text not in {comment.body for comment in comments}:  # the same is not said twice
+            forge.create_comment(issue, text)
+    return outcome
+
+
+def _carried_out(
+    forge: Forge, remote: Remote, request: Request | Refusal, *, check: Check, file: Path | None, policy: ArchivePolicy
+) -> Outcome:
+    if isinstance(request, Refusal):
+        return Outcome(state="refused", problems=request.problems)
+    source = file if file is not None else forge.attachment(request.url, policy.most_archive_bytes)
+    archive = inspect_archive(source, policy=policy)
+    if isinstance(archive, Refusal):
+        return Outcome(state="refused", problems=archive.problems)
+    return publish(archive, request, forge, remote, check=check)
+
+
+def publish(archive: Archive, request: Request, forge: Forge, remote: Remote, *, check: Check) -> Outcome:
+    """Push the branch of a submission and open its pull request, unless both are there.
+
+    Raises
+    ------
+    DownloadError, UploadError
+        If GitHub or git fail; the same call may be repeated.
+    """
+    branch = branch_of(archive, request.issue)
+    with tempfile.TemporaryDirectory(prefix="submission-") as folder:
+        git = _Git(Path(folder).resolve() / "clone", remote)
+        git.clone()
+        placement = compare(archive, git.folder, update=request.update)
+        if placement.exists and placement.changes_nothing:
+            return Outcome(state="unchanged", branch=branch)
+        if placement.problems:
+            return Outcome(state="refused", problems=placement.problems, branch=branch)
+        pull = forge.pull_request_of(branch)
+        pushed = git.fetch(branch)
+        if pull is not None and pushed is not None:
+            if archive.digest in git.digests(f"origin/{remote.base}", pushed):
+                return Outcome(state="unchanged", pull=pull, branch=branch)
+            git.switch(branch, pushed)
+        else:  # nobody reviews what may be left of an earlier time
+            git.switch(branch, f"origin/{remote.base}")
+        update = compare(archive, git.folder, update=True).exists
+        findings = list(check(git.folder, extract(archive, git.folder, update=update)))
+        if any(finding.is_error for finding in findings):
+            return Outcome(state="refused", problems=_as_problems(findings), branch=branch)
+        text = draft(archive, placement, request, [f"{each.path}: {each.message}. {each.fix}" for each in findings])
+        git.commit(archive.path, text)
+        git.push(branch, pushed)
+    if pull is not None:
+        return Outcome(state="updated", pull=pull, branch=branch)
+    pull = forge.open_pull_request(branch=branch, base=remote.base, title=text.title, body=text.body)
+    return Outcome(state="opened", pull=pull, branch=branch)
+
+
+def _as_problems(findings: Iterable[Finding]) -> tuple[Problem, ...]:
+    return tuple(
+        Problem(what=each.message, fix=each.fix, names=(f"{each.path}:{each.line}",), count=1)
+        for each in findings
+        if each.is_error
+    )
+
+
+class _Git:
+    """Git in a clone of its own: no settings of the machine, no hooks, no questions."""
+
+    def __init__(self, folder: Path, remote: Remote) -> None:
+        self.folder = folder
+        self._remote = remote
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "GITHUB_"))}
+        people = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _AUTHOR.items()}
+        settings = {"core.hooksPath": os.devnull, "core.autocrlf": "false", "core.quotePath": "false"}
+        if remote.token:
+            credentials = base64.b64encode(f"x-access-token:{remote.token}".encode()).decode()
+            settings[f"http.{remote.url}.extraheader"] = f"AUTHORIZATION: basic {credentials}"
+        self._environment = {
+            **inherited,
+            **people,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ALLOW_PROTOCOL": "https:file",
+            "GIT_CONFIG_COUNT": str(len(settings)),
+            **{f"GIT_CONFIG_KEY_{number}": key for number, key in enumerate(settings)},
+            **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(settings.values())},
+        }
+
+    def clone(self) -> None:
+        options = ("--quiet", "--no-tags", "--single-branch", "--template=", f"--branch={self._remote.base}")
+        self._run("clone", *options, "--", self._remote.url, str(self.folder), failure=DownloadError, cwd=None)
+
+    def fetch(self, branch: str) -> str | None:
+        """Return the commit of a branch of the remote, fetched; None if there is none."""
+        listed = self._run("ls-remote", "--heads", "origin", f"refs/heads/{branch}", failure=DownloadError)
+        if not listed.strip():
+            return None
+        commit = listed.split()[0]
+        self._run("fetch", "--quiet", "--no-tags", "origin", f"refs/heads/{branch}", failure=DownloadError)
+        return commit
+
+    def digests(self, base: str, head: str) -> set[str]:
+        """Return which submissions a branch holds."""
+        trailers = f"--format=%(trailers:key={DIGEST_KEY},valueonly)"
+        return set(self._run("log", trailers, f"{base}..{head}", "--").split())
+
+    def switch(self, branch: str, start: str) -> None:
+        self._run("checkout", "--quiet", "--no-track", "-B", branch, start, "--")
+
+    def commit(self, path: str, text: Draft) -> None:
+        """Commit a folder, and make sure that the commit holds nothing else."""
+        self._run("add", "--force", "--all", "--", path)  # what git ignores elsewhere is part of this plugin
+        # Also where a reviewer has made the same change already, so that it is known as submitted.
+        self._run(
+            "commit", "--quiet", "--allow-empty", "--no-verify", "--cleanup=verbatim", f"--message={text.message}"
+        )
+        names = self._run("diff-tree", "-z", "-r", "--no-commit-id", "--name-only", "HEAD").split("\0")
+        strange = [name for name in names if name and not name.startswith(f"{path}/")]
+        if strange:
+            raise UploadError(f"The commit would change {strange[0]!a}, outside of {path}; nothing was pushed.")
+
+    def push(self, branch: str, expected: str | None) -> None:
+        lease = f"--force-with-lease=refs/heads/{branch}:{expected or ''}"
+        self._run("push", "--quiet", lease, "origin", f"HEAD:refs/heads/{branch}", failure=UploadError)
+
+    def _run(self, *arguments: str, failure: type[BrainScoreError] = UploadError, cwd: bool | None = True) -> str:
+        command = ["git", *(("-C", str(self.folder)) if cwd else ()), *arguments]
+        try:
+            done = subprocess.run(  # noqa: S603 - no shell
+                command, env=self._environment, capture_output=True, check=False, timeout=_GIT_TIMEOUT_S
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise failure(f"git {arguments[0]} failed: {type(error).__name__}. Run this again later.") from error
+        if done.returncode != 0:
+            message = done.stderr.decode("utf-8", "replace").strip()[-500:]
+            raise failure(f"git {arguments[0]} failed: {message!a}. Run this again later.")
+        return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,356 @@
+"""Read from an issue who submits which file, and phrase the pull request that is made of it.
+
+Everything here is a pure function of texts. The text of an issue comes from anybody: names are checked before they
+get into a commit, and escaped before they get into a page.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from brainscore_ci.reporting.markdown import block, code, escape, plain
+from brainscore_ci.submission.archive import Archive, Problem, Refusal
+
+if TYPE_CHECKING:
+    from brainscore_ci.submission.place import Placement
+
+__all__ = [
+    "AGREEMENTS",
+    "DIGEST_KEY",
+    "FIELDS",
+    "UPDATE",
+    "Draft",
+    "Issue",
+    "Request",
+    "Submitter",
+    "answer",
+    "branch_of",
+    "draft",
+    "is_attachment",
+    "read_form",
+    "read_request",
+]
+
+FIELDS = {
+    "zip": "Zip file of the plugin",
+    "description": "What it is",
+    "kind": "New or update",
+    "name": "Name for the credit",
+    "email": "E-mail for the credit",
+    "agreements": "Agreements",
+}
+"""Headings of the form ``.github/ISSUE_TEMPLATE/submit_plugin.yml``."""
+
+UPDATE = "Update: replaces a plugin that is in the repository"
+AGREEMENTS = (
+    "I may publish these files, and publish them under the licence of this repository.",
+    "They hold nothing private: no data that are not public, no passwords, no keys.",
+)
+DIGEST_KEY = "Submission-digest"
+
+_NOTHING = "_No response_"
+_LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})", re.ASCII)
+_EMAIL = re.compile(r"[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,63}", re.ASCII)
+_NOREPLY = "users.noreply.github.com"
+_ATTACHMENT = re.compile(r"https://github\.com/user-attachments/files/[0-9]{1,20}/[A-Za-z0-9_.-]{1,120}\.zip", re.ASCII)
+_MOST_BODY = 100_000  # characters; GitHub's limit is 65,536
+_MOST_NAME = 80
+_SHOWN = 40  # files of a list: GitHub takes 65,536 characters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Issue:
+    """What GitHub says about an issue.
+
+    Attributes
+    ----------
+    number : int
+    author : str
+        Login of who opened it.
+    author_id : int
+        Number of that account, which stays when the login changes.
+    body : str
+    is_pull_request : bool
+        GitHub counts both together.
+    """
+
+    number: int
+    author: str
+    author_id: int
+    body: str
+    is_pull_request: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitter:
+    """Who gets the credit.
+
+    Attributes
+    ----------
+    login : str
+    account : int
+        Number of the account at GitHub.
+    name : str
+        Empty: the login.
+    email : str
+        Empty: the address that GitHub gives every account for this.
+    """
+
+    login: str
+    account: int
+    name: str = ""
+    email: str = ""
+
+    @property
+    def trailer(self) -> str:
+        """Line at the end of a commit message by which GitHub shows a person as author."""
+        email = self.email or f"{self.account}+{self.login}@{_NOREPLY}"
+        return f"Co-authored-by: {self.name or self.login} <{email}>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What somebody asks for.
+
+    Attributes
+    ----------
+    issue : int
+    submitter : Submitter
+    url : str
+        Address of the zip file; empty where it is given in another way.
+    update : bool
+        Whether it replaces a plugin.
+    description : str
+        Text from anybody.
+    """
+
+    issue: int
+    submitter: Submitter
+    url: str = ""
+    update: bool = False
+    description: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """The pull request to open: branch, commit message, title, and body in Markdown."""
+
+    branch: str
+    message: str
+    title: str
+    body: str
+
+
+# -- reading
+
+
+def read_form(body: str) -> dict[str, str]:
+    """Return what stands below each heading of an issue form; what was not filled in is empty."""
+    sections: dict[str, str] = {}
+    pieces = re.split(r"^### +(.*?)[ \t\r]*$", body[:_MOST_BODY], flags=re.MULTILINE)
+    for heading, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        text = text.strip()
+        sections.setdefault(heading, "" if text == _NOTHING else text)
+    return sections
+
+
+def is_attachment(url: str) -> bool:
+    """Tell whether an address is that of a zip file attached to an issue on GitHub, and nothing more."""
+    return _ATTACHMENT.fullmatch(url) is not None
+
+
+def read_request(
+    issue: Issue, later: Sequence[str] = (), *, url: str = "", is_local: bool = False
+) -> Request | Refusal:
+    """Read from an issue what is submitted.
+
+    Parameters
+    ----------
+    issue : Issue
+    later : sequence of str
+        Comments that its author wrote.
+    url : str
+        The attachment that is meant; empty: the one in the newest text that has one.
+    is_local : bool
+        Whether the file is given in another way, so that no attachment is needed.
+    """
+    form = read_form(issue.body)
+    name = unicodedata.normalize("NFC", form.get(FIELDS["name"], ""))
+    email = form.get(FIELDS["email"], "")
+    problems = [*_person_problems(issue, name, email), *_agreement_problems(form.get(FIELDS["agreements"], ""))]
+    if issue.is_pull_request:
+        problems.append(Problem(what=f"#{issue.number} is a pull request", fix="Give the number of an issue"))
+    if not is_local:
+        found = _attachments(issue, later)
+        problems += _url_problems(url, found)
+        url = url or (found[0][0] if found else "")
+    if problems:
+        return Refusal(tuple(problems))
+    return Request(
+        issue=issue.number,
+        submitter=Submitter(login=issue.author, account=issue.author_id, name=name, email=email),
+        url=url,
+        update=form.get(FIELDS["kind"], "") == UPDATE,
+        description=form.get(FIELDS["description"], ""),
+    )
+
+
+def _attachments(issue: Issue, later: Sequence[str]) -> list[list[str]]:
+    """Return the attachments of each text that has some, the newest text first."""
+    texts = [_ATTACHMENT.findall(text[:_MOST_BODY]) for text in (issue.body, *later)]
+    return [list(dict.fromkeys(urls)) for urls in reversed(texts) if urls]
+
+
+def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Problem]:
+    if url and not any(url in urls for urls in found):
+        what = "this is no zip file that the author of the issue has attached to it"
+        return [Problem(what=what, fix="Copy the address of the attachment from the issue", names=(url,), count=1)]
+    if not found:
+        return [Problem(what="the issue has no zip file", fix="Drag it into the text of a new comment")]
+    if not url and len(found[0]) > 1:
+        what = "these are several zip files"
+        fix = "Attach one alone in a new comment"
+        return [Problem(what=what, fix=fix, names=tuple(found[0][:5]), count=len(found[0]))]
+    return []
+
+
+def _person_problems(issue: Issue, name: str, email: str) -> list[Problem]:
+    problems = []
+    if _LOGIN.fullmatch(issue.author) is None or issue.author_id <= 0:
+        problems.append(Problem(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself"))
+    if name and (len(name) > _MOST_NAME or plain(name, _MOST_NAME) != name or re.search(r'[<>"\\@]', name)):
+        problems.append(
+            Problem(
+                what="the name for the credit cannot be written into a commit",
+                fix=f"Use one line of at most {_MOST_NAME} characters without < > @ \\ or quotation marks",
+                names=(name,),
+                count=1,
+            )
+        )
+    if email and not _is_own_email(email, issue):
+        problems.append(
+            Problem(
+                what="the e-mail for the credit is no address that can be used",
+                fix="Correct it, or leave it empty: then your GitHub account is credited without an address",
+                names=(email,),
+                count=1,
+            )
+        )
+    return problems
+
+
+def _is_own_email(email: str, issue: Issue) -> bool:
+    if len(email) > 254 or _EMAIL.fullmatch(email) is None:
+        return False
+    local, _, host = email.lower().partition("@")
+    if host != _NOREPLY:
+        return True
+    login = issue.author.lower()  # GitHub credits the account that such an address names
+    return local in {login, f"{issue.author_id}+{login}"}
+
+
+def _agreement_problems(text: str) -> list[Problem]:
+    ticked = {line.strip()[6:].strip() for line in text.splitlines() if line.strip()[:6].lower() == "- [x] "}
+    return [
+        Problem(what=f'"{agreement}" is not ticked', fix="Tick it in the issue, or do not submit the files")
+        for agreement in AGREEMENTS
+        if agreement not in ticked
+    ]
+
+
+# -- writing
+
+
+def branch_of(archive: Archive, issue: int) -> str:
+    """Return the branch for a plugin and an issue: always the same, and valid for git whatever the plugin's name."""
+    # Dots are the only characters of such names that git forbids in some places.
+    return f"submission/{issue}-{archive.plugin.folder}-{archive.plugin.name.replace('.', '-')}"
+
+
+def draft(archive: Archive, placement: Placement, request: Request, hints: Sequence[str] = ()) -> Draft:
+    """Phrase the pull request for a submission.
+
+    Parameters
+    ----------
+    archive : Archive
+    placement : Placement
+        What it changes.
+    request : Request
+    hints : sequence of str
+        What the static checks would like to be better.
+    """
+    title = f"{'Update' if placement.exists else 'Add'} {archive.plugin}"
+    message = (
+        f"{title}\n\nSubmitted as a zip file in #{request.issue}.\n\n"
+        f"{DIGEST_KEY}: {archive.digest}\n{request.submitter.trailer}\n"
+    )
+    submitter = request.submitter
+    credit = f"{escape(submitter.name)} ({code(submitter.login)})" if submitter.name else code(submitter.login)
+    lines = [
+        f"Submitted as a zip file in #{request.issue} by {credit}, who wrote about it:",
+        "",
+        block(request.description or "(nothing)"),
+        "",
+        f"**{title}**, files below {code(archive.path)}:",
+        "",
+        *_file_list("added", placement.added, archive),
+        *_file_list("changed", placement.changed, archive),
+        *_file_list("removed", placement.removed, archive),
+        *(f"- {escape(note)}" for note in archive.notes),
+        "",
+        *_fitting(
+            ["What could be better:", "", *(f"- {escape(hint, 500)}" for hint in hints), ""] if hints else [], 15_000
+        ),
+        "Nothing of it has been imported or run. For the maintainer: read the files, then allow the tests to run.",
+        "Commits on this branch stay when the submitter sends a new version in the same issue.",
+        "",
+        f"Closes #{request.issue}",
+        "",
+        f"<!-- {DIGEST_KEY}: {archive.digest} -->",
+    ]
+    return Draft(branch=branch_of(archive, request.issue), message=message, title=title, body="\n".join(lines))
+
+
+def _file_list(what: str, names: Sequence[str], archive: Archive) -> list[str]:
+    lines = []
+    for name in names[:_SHOWN]:
+        size = f", {len(archive.files[name]):,} bytes" if name in archive.files else ""
+        lines.append(f"- {what}: {code(name)}{size}")
+    if len(names) > _SHOWN:
+        lines.append(f"- {what}: {len(names) - _SHOWN} more")
+    return lines
+
+
+def answer(problems: Sequence[Problem], *, pull: int | None = None, changed: bool = True) -> str:
+    """Phrase in Markdown what is said to the submitter in the issue."""
+    if problems:
+        lines = [
+            "Thank you for the submission. No pull request could be made of it yet:",
+            "",
+            *_fitting([f"- {problem.to_markdown()}" for problem in problems], 40_000),
+            "",
+            "Attach a corrected zip file in a new comment here, and a maintainer starts this again.",
+        ]
+        return "\n".join(lines)
+    if pull is None:
+        return "The repository holds exactly these files already: there is nothing to do."
+    done = "is made of it" if changed else "holds exactly these files already"
+    return (
+        f"Thank you for the submission. Pull request #{pull} {done}. A maintainer reads it, lets the tests run and "
+        "writes there. To send a new version, attach a zip file in a new comment here."
+    )
+
+
+def _fitting(lines: Sequence[str], most_bytes: int) -> list[str]:
+    """Return the first lines, as many as fit."""
+    kept: list[str] = []
+    for line in lines:
+        most_bytes -= len(line.encode()) + 1
+        if most_bytes < 0:
+            return [*kept, f"- … and {len(lines) - len(kept)} more", ""]
+        kept.append(line)
+    return kept

@@ -1,0 +1,159 @@
+"""Registrations are literal, unique, and agree with what the registered object calls itself."""
+
+import pytest
+
+from brainscore_ci.checks.source import Surroundings
+
+IMPORT = "from brainscore_vision import benchmark_registry\n"
+
+
+def test_a_sound_benchmark_has_neither_errors_nor_hints(bench):
+    bench.write()
+    assert bench.check() == []
+
+
+def test_registering_is_never_run(bench, tmp_path):
+    bench.write(__init____py=f"open({str(tmp_path / 'ran')!r}, 'w')\n" + IMPORT)
+    bench.check()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_computed_identifiers(bench):
+    code = IMPORT + "import os\nbenchmark_registry[os.name] = 1\nbenchmark_registry['Author2024.IT-pls'] = 2\n"
+    assert bench.errors(__init____py=code) == [("literal-registration", "__init__.py", 3)]
+
+
+@pytest.mark.parametrize(
+    "code", ["for name in ('a', 'b'):\n    benchmark_registry[f'Author2024.{name}-pls'] = 1\n", ""]
+)
+def test_loops_over_literals_are_literal_and_nothing_is_an_error(bench, code):
+    expected = [] if code else [("registration", "__init__.py", 1)]
+    assert bench.errors(__init____py=IMPORT + code) == expected
+
+
+def test_registry_of_another_kind(bench):
+    code = "from brainscore_vision import model_registry\nmodel_registry['x'] = 1\n"
+    assert bench.errors(__init____py=code) == [("registry", "__init__.py", 2)]
+
+
+def test_conditions_are_hinted_at(bench):
+    code = IMPORT + "if input():\n    benchmark_registry['Author2024.IT-pls'] = 1\n"
+    assert bench.hints(__init____py=code) == [("conditional-registration", "__init__.py", 3)]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("make", []),
+        ("lambda: make()", []),
+        ("lambda: NeuralBenchmark(identifier='Author2024.IT-pls')", []),
+        ("lambda: NeuralBenchmark(identifier='Author2023.IT-pls')", [("__init__.py", 4)]),
+        ("lambda: NeuralBenchmark(identifier=NAME)", [("__init__.py", 4)]),
+        ("Wrong", [("benchmark.py", 7)]),
+        ("lambda: Wrong()", [("benchmark.py", 7)]),
+        ("lambda: Wrong(region='V4')", []),  # what it is told may decide
+        ("family('V4')", []),
+    ],
+)
+def test_identifier_equals_key(bench, value, expected):
+    init = f"{IMPORT}from .benchmark import *\nNAME = 'other'\nbenchmark_registry['Author2024.IT-pls'] = {value}\n"
+    init = init.replace("import *", "import make, Wrong, family")
+    code = """\
+        def make():
+            return NeuralBenchmark(identifier="Author2024.IT-pls", activations=Wrapper(identifier="inner"))
+
+        class Wrong(BenchmarkBase):
+            def __init__(self, region="IT"):
+                super().__init__(
+                    identifier="Author2024.IT-ridge")
+
+        def family(region):
+            return NeuralBenchmark(identifier=f"Author2024.{region}-pls")
+        """
+    found = bench.errors(__init____py=init, benchmark__py=code)
+    assert found == [("identifier-equals-key", *place) for place in expected]
+
+
+def test_older_names_of_packaged_data_are_hints(bench):
+    init = """\
+        data_registry["Author2024"] = lambda: load_assembly_from_s3(identifier="dicarlo.Author2024", bucket="b")
+        data_registry["Author2024.V4"] = lambda: load_assembly_from_s3(identifier="Author2023.V4", bucket="b")
+        """
+    bench.write("data", __init____py=init, benchmark__py="BIBTEX = ''\n")
+    found = [(one.rule, one.line, one.severity) for one in bench.check("data")]
+    assert found == [("identifier-equals-key", 1, "hint"), ("identifier-equals-key", 2, "error")]
+
+
+@pytest.mark.parametrize(
+    ("folder", "identifier", "hinted"),
+    [
+        ("benchmarks", "MajajHong2015public.IT-pls", False),
+        ("benchmarks", "Geirhos2021colour-error_consistency", False),
+        ("benchmarks", "tong.Coggan2024.V1-rdm", True),
+        ("benchmarks", "MajajHong2015", True),
+        ("data", "MajajHong2015.IT", False),
+        ("data", "imagenet", True),
+        ("models", "resnet-50.v1_5", False),
+        ("models", "resnet:50/x", True),
+        ("metrics", "pls", False),
+    ],
+)
+def test_conventions_are_hints(bench, folder, identifier, hinted):
+    registry = {"benchmarks": "benchmark", "data": "data", "models": "model", "metrics": "metric"}[folder]
+    bench.write(folder, __init____py=f"BIBTEX = ''\n{registry}_registry[{identifier!r}] = 1\n")
+    found = [(one.rule, one.severity) for one in bench.check(folder) if one.rule == "identifier-name"]
+    assert found == ([("identifier-name", "hint")] if hinted else [])
+
+
+def test_folder_names(bench):
+    bench.write("models", "Capital", __init____py="model_registry['x'] = 1\n")
+    assert [(one.rule, one.severity) for one in bench.check("models", "Capital")] == [("folder-name", "hint")]
+    bench.write("models", "x$(touch pwned)", __init____py="model_registry['x'] = 1\n")
+    assert [(one.rule, one.severity) for one in bench.check("models", "x$(touch pwned)")] == [("folder-name", "error")]
+
+
+def test_identifiers_of_other_plugins(bench):
+    places = {"Author2024.IT-pls": ("benchmarks/author2024/__init__.py:6", "benchmarks/other/__init__.py:2")}
+    bench.surroundings = Surroundings(identifiers={"benchmark": places})
+    assert bench.errors() == [("unique-identifier", "__init__.py", 6)]
+    assert "benchmarks/other/__init__.py:2" in bench.check()[0].message
+
+
+@pytest.mark.parametrize(
+    ("parent", "is_there"),
+    [
+        ("IT", True),
+        ("behavior", True),
+        ("Known2021", True),
+        ("Known2021-top1", True),
+        ("Known2021colour-top1", True),
+        ("Author2024", True),
+        ("It", False),
+        ("Unknown2021", False),
+    ],
+)
+def test_parents(bench, parent, is_there):
+    bench.surroundings = Surroundings(identifiers={"benchmark": {"Known2021colour-top1": ("elsewhere:1",)}})
+    code = f"BIBTEX = ''\nmake = lambda: NeuralBenchmark(identifier='Author2024.IT-pls', parent={parent!r})\n"
+    assert bench.errors(benchmark__py=code) == ([] if is_there else [("parent", "benchmark.py", 2)])
+    if parent == "It":
+        assert "did you mean 'IT'?" in bench.check()[0].fix
+
+
+def test_loaded_identifiers_exist(bench):
+    bench.surroundings = Surroundings(identifiers={"metric": {"pls": ("metrics/pls/__init__.py:1",)}})
+    code = """\
+        import brainscore_vision
+        from brainscore_vision import load_metric, load_dataset
+        from timm import load_model
+        BIBTEX, NAME = "", "rdmm"
+        def make():
+            load_metric("pls"), load_metric("plss"), load_metric(NAME), load_metric(given())
+            brainscore_vision.load_metric(identifier="ridge")
+            load_dataset("nothing is known about data here"), load_model("of another package")
+        """
+    found = bench.errors(benchmark__py=code)
+    assert found == [("unknown-identifier", "benchmark.py", line) for line in (6, 6, 7)]
+    assert {one.fix for one in bench.check()} >= {"did you mean 'pls'?"}
+    bench.surroundings = Surroundings(identifiers=bench.surroundings.identifiers, computing=frozenset({"metric"}))
+    assert bench.errors(benchmark__py=code) == []

@@ -1,0 +1,87 @@
+"""Requirements name distributions that can be installed and cannot change unseen."""
+
+import pytest
+from packaging.specifiers import SpecifierSet
+
+from brainscore_ci.checks.source import Surroundings
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "timm>=1.0",
+        "timm==1.0.3 ; python_version < '3.13'",
+        "timm[extra] >=1,<3  # why",
+        "--only-binary timm",
+        f"git+https://github.com/a/b@{COMMIT}",
+        f"git+https://github.com/a/b@{COMMIT}#egg=b",
+        f"b @ git+https://github.com/a/b@{COMMIT}",
+        f"https://example.org/b-1-py3-none-any.whl#sha256={'0' * 64}",
+        "timm \\\n  --hash=sha256:0",
+        "",
+    ],
+)
+def test_fine(bench, line):
+    assert bench.errors(**{"requirements.txt": f"# comment\n{line}\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git+https://github.com/a/b",
+        "git+https://github.com/a/b@main",
+        f"git+https://github.com/a/b@{COMMIT[:12]}",
+        f"git+http://github.com/a/b@{COMMIT}",
+        f"git+ssh://git@github.com/a/b@{COMMIT}",
+        "b @ git+https://github.com/a/b@v1",
+        "git@github.com:a/b.git",
+        "-e git+https://github.com/a/b",
+        "https://example.org/b-1-py3-none-any.whl",
+        "./wheels/b.whl",
+        "../b",
+        "/etc/b",
+        "-r /etc/passwd",
+        "-r ../other.txt",
+        "--index-url https://example.org/simple",
+        "--extra-index-url=https://example.org/simple",
+        "--trusted-host example.org",
+        "-f https://example.org",
+        "imp",
+        "collections",
+        "pathlib>=1",
+        "timm=1.0",
+        "two words",
+        "$(touch pwned)",
+    ],
+)
+def test_refused(bench, line):
+    assert bench.errors(**{"requirements.txt": f"# comment\n{line}\n"}) == [("requirements", "requirements.txt", 2)]
+
+
+@pytest.mark.parametrize("line", ["-e .", ".", "brainscore_vision", "brain-score @ git+https://github.com/a/b", "Timm"])
+def test_needless(bench, line):
+    assert bench.hints(**{"requirements.txt": f"timm\n{line}\n"}) == [("requirements", "requirements.txt", 2)]
+
+
+@pytest.mark.parametrize(
+    ("line", "hinted"), [("numpy<2", True), ("numpy==1.26.4", True), ("numpy>=1,<3", True), ("numpy>=2.1", False)]
+)
+def test_upper_bounds_on_what_the_library_requires(bench, line, hinted):
+    bench.surroundings = Surroundings(dependencies={"numpy": SpecifierSet(">=2")})
+    found = bench.hints(**{"requirements.txt": f"{line}\nscipy<9\n"})
+    assert found == ([("requirements", "requirements.txt", 1)] if hinted else [])
+    if line == "numpy<2":
+        assert "leaves nothing to install" in bench.check()[0].message
+
+
+def test_other_encodings(bench):
+    assert bench.errors(**{"requirements.txt": "timm>=1\n".encode("utf-16")}) == [
+        ("requirements", "requirements.txt", 1)
+    ]
+    assert bench.errors(**{"requirements.txt": b"\xef\xbb\xbftimm>=1\r\n"}) == []
+
+
+def test_included_files(bench):
+    assert bench.errors(**{"requirements.txt": "-r more.txt\n", "more.txt": "timm\n"}) == []

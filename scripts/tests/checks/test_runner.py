@@ -1,0 +1,163 @@
+"""Plugins are found by name, path and change; whatever lies in a folder, checking it ends and says where."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brainscore_ci.__main__ import main
+from brainscore_ci.checks.runner import check_changed, check_named, workplace
+from brainscore_core.errors import UnknownIdentifierError
+
+ROOT = Path(__file__).parents[4]
+TEST = "def test_it():\n    assert load() == 1\n"
+
+
+def git(tree, *arguments):
+    subprocess.run(["git", "-C", str(tree.path), *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tree):
+    git(tree, "init", "-q", "-b", "main")
+    git(tree, "config", "user.email", "jane@example.org")
+    git(tree, "config", "user.name", "Jane")
+    tree.plugin("benchmarks/author2024", registers=[("benchmark", "Author2024.IT-pls")], test=TEST,
+                benchmark__py="make = lambda: B(version=1, visual_degrees=8)\n")  # fmt: skip
+    git(tree, "add", ".")
+    git(tree, "commit", "-qm", "first")
+    return tree
+
+
+def rules(checked):
+    return [(one.rule, one.path) for one in checked.findings if one.is_error]
+
+
+def test_this_repository_has_no_errors():
+    place = workplace(ROOT)
+    names = [
+        plugin.name for folder in ("data", "metrics", "benchmarks", "models") for plugin in place.index.plugins(folder)
+    ]
+    checked = check_named(place, names)
+    assert len(checked.plugins) >= 10
+    assert [str(one) for one in checked.findings if one.is_error] == []
+
+
+def test_finds_by_folder_identifier_and_path(tree, tmp_path):
+    place = workplace(tree.library / "models")
+    assert place.repository == tree.path
+    assert check_named(place, ["network"]).plugins == ("models/network",)
+    assert check_named(place, ["network_small", "Recordings"]).plugins == ("data/recordings", "models/network")
+    assert check_named(place, [str(tree.library / "metrics/other")]).plugins == ("metrics/other",)
+    outside = tmp_path / "elsewhere" / "mine"
+    outside.mkdir(parents=True)
+    (outside / "__init__.py").write_text("metric_registry['mine'] = 1\n")
+    checked = check_named(place, [str(outside)])
+    assert checked.plugins == ("metrics/mine",)
+    assert rules(checked) == [("tests", f"{outside.as_posix()}/test.py")]
+
+
+def test_unknown_names_are_all_told(tree):
+    with pytest.raises(UnknownIdentifierError) as caught:
+        check_named(workplace(tree.path), ["netwrk", "pixels", "recordngs"])
+    assert "'network'" in str(caught.value)
+    assert "'recordings'" in str(caught.value).lower()
+
+
+def test_changed(repository):
+    place = workplace(repository.path)
+    assert check_changed(place, "main").plugins == ()
+    repository.write("vision/brainscore_vision/benchmarks/author2024/benchmark.py", "make = lambda: B(version=1)\n")
+    repository.plugin("models/new", registers=[("model", "new")], test=None)
+    repository.write("vision/brainscore_vision/models/empty/model.py", "x = 1\n")
+    checked = check_changed(workplace(repository.path), "main")
+    assert checked.plugins == ("benchmarks/author2024", "models/new")
+    library = "vision/brainscore_vision"
+    assert rules(checked) == [
+        ("version", f"{library}/benchmarks/author2024/benchmark.py"),
+        ("registration", f"{library}/models/empty/__init__.py"),
+        ("tests", f"{library}/models/new/test.py"),
+    ]
+    repository.write("vision/brainscore_vision/benchmarks/author2024/benchmark.py", "make = lambda: B(version=2)\n")
+    assert ("version", f"{library}/benchmarks/author2024/benchmark.py") not in rules(check_changed(place, "main"))
+
+
+def test_changed_against_a_remote_branch(repository):
+    git(repository, "update-ref", "refs/remotes/origin/trunk", "HEAD")
+    assert check_changed(workplace(repository.path), "trunk").plugins == ()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="such names are not allowed there")
+def test_refused_folder_names(repository):
+    repository.write("vision/brainscore_vision/models/x$(touch pwned)/__init__.py", "model_registry['x'] = 1\n")
+    assert rules(check_changed(workplace(repository.path), "main")) == [("folder-name", "x$(touch pwned)")]
+
+
+@pytest.mark.parametrize("old", ["models/network", "benchmarks/author2024"])
+def test_deleted_plugins_are_left_out(repository, old):
+    git(repository, "rm", "-rq", f"vision/brainscore_vision/{old}")
+    assert check_changed(workplace(repository.path), "main").plugins == ()
+
+
+def run(capsys, *arguments):
+    code = main(["check", *arguments])
+    return code, capsys.readouterr()
+
+
+def test_command_line(repository, monkeypatch, capsys):
+    monkeypatch.chdir(repository.path)
+    code, said = run(capsys, "author2024")
+    assert code == 0
+    assert said.out.splitlines()[-1].startswith("0 errors, ")
+    repository.write("vision/brainscore_vision/models/network/model.pth", "x")
+    code, said = run(capsys, "network", "--github")
+    assert code == 1
+    assert "models/network/model.pth:1: binary-file: " in said.out
+    assert "::error file=vision/brainscore_vision/models/network/model.pth,line=1,title=binary-file::" in said.out
+    code, said = run(capsys, "--changed", "--json")
+    assert (code, json.loads(said.out)["checked"]) == (1, ["models/network"])
+    code, said = run(capsys, "netwrk")
+    assert (code, said.out) == (2, "")
+    assert "Did you mean 'network'" in said.err
+
+
+@pytest.mark.parametrize("arguments", [[], ["--changed", "network"], ["--changed", "--base", "nonsense"]])
+def test_wrong_usage(repository, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(repository.path)
+    assert run(capsys, *arguments)[0] == 2
+
+
+FILES = st.dictionaries(
+    st.sampled_from(["__init__.py", "benchmark.py", "test.py", "requirements.txt", "metadata.yml", "setup.py"]),
+    st.binary(max_size=40)
+    | st.lists(
+        st.sampled_from(
+            ["benchmark_registry['A2024-x'] = f\n", "from . import benchmark\n", "from .benchmark import *\n",
+             "from ...x import y\n", "import torch\n", "torch.load('x')\n", "def f():\n    return f()\n", "f()\n",
+             "class TestA(TestA):\n    pass\n", "BIBTEX = '@a{'\n", "x = B(version=1, parent='?')\n", "assert f\n",
+             "import os\nos.environ['a'] = 'b'\n", "benchmark_registry[f()] = lambda: f(identifier='b')\n",
+             "def test_f():\n    test_f()\n", "-r requirements.txt\n", "a @ git+https://x\n", "access: [\n"]
+        ),
+        max_size=6,
+    ).map(lambda parts: "".join(parts).encode())
+)  # fmt: skip
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(files=FILES)
+def test_whatever_lies_there_checking_ends(bench, files):
+    for file in (bench.path / "benchmarks/any").rglob("*"):
+        file.unlink()
+    bench.write("benchmarks", "any", benchmark__py=None, test__py=None, __init____py=None)
+    for name, content in files.items():
+        (bench.path / "benchmarks/any").mkdir(parents=True, exist_ok=True)
+        (bench.path / "benchmarks/any" / name).write_bytes(content)
+    for finding in bench.check("benchmarks", "any", earlier={"benchmark.py": b"x = B(version=1)\n"}):
+        assert finding.path.startswith("benchmarks/any")
+        assert finding.line >= 1
+        assert finding.message
+        assert finding.fix

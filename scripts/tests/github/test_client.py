@@ -1,0 +1,338 @@
+"""Test talking to GitHub, with answers as GitHub gives them."""
+
+import json
+import time
+
+import pytest
+
+from brainscore_ci.github.client import Artifact, Comment, HttpGitHub, PullRequest, Run
+from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
+
+httpx = pytest.importorskip("httpx")
+BASE = "https://api.github.com/repos/o/r"
+STORE = "https://store.example/zip?signature=x"
+
+
+class Server:
+    """Answers requests from a list of rules; what no rule answers is 404."""
+
+    def __init__(self):
+        self.requests, self.rules, self.waited = [], [], []
+
+    def add(self, method, address, *answers):
+        """Answer with one after the other; the last one again and again."""
+        self.rules.append((method, address, list(answers)))
+
+    def __call__(self, request):
+        self.requests.append(request)
+        for method, address, answers in self.rules:
+            if request.method == method and str(request.url).startswith(address):
+                answer = answers.pop(0) if len(answers) > 1 else answers[0]
+                if isinstance(answer, Exception):
+                    raise answer
+                return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
+        return httpx.Response(404, json={"message": "Not Found"})
+
+    def github(self, **options):
+        transport = httpx.MockTransport(self)
+        return HttpGitHub("o/r", "secret-token", transport=transport, sleep=self.waited.append, pause_s=0, **options)
+
+    def authorized(self):
+        return [request.headers.get("authorization") for request in self.requests]
+
+
+@pytest.fixture
+def server():
+    return Server()
+
+
+PULL = {
+    "number": 7,
+    "head": {"sha": "a" * 40, "ref": "branch", "repo": {"id": 12}},
+    "labels": [{"name": "ci-full"}],
+}
+RUN = {
+    "id": 5, "run_number": 3, "run_attempt": 2, "head_sha": "a" * 40, "head_branch": "branch", "event": "pull_request",
+    "head_repository": {"id": 12}, "status": "completed", "conclusion": "success", "html_url": "https://github.com/o/r/5",
+}  # fmt: skip
+
+
+def test_pull_requests(server):
+    deleted_fork = {**PULL, "number": 8, "head": {**PULL["head"], "repo": None}, "labels": []}
+    server.add("GET", f"{BASE}/pulls?", [PULL, deleted_fork])
+    first = PullRequest(
+        number=7, head_sha="a" * 40, head_branch="branch", head_repository=12, labels=frozenset({"ci-full"})
+    )
+    second = PullRequest(number=8, head_sha="a" * 40, head_branch="branch", head_repository=None)
+    assert server.github().pull_requests() == [first, second]
+    (request,) = server.requests
+    assert dict(request.url.params) == {"state": "open", "per_page": "100"}
+    assert request.headers["authorization"] == "Bearer secret-token"
+
+
+def test_runs(server):
+    waiting = {**RUN, "id": 6, "status": "queued", "conclusion": None, "head_branch": None, "head_repository": None}
+    server.add(
+        "GET", f"{BASE}/actions/workflows/plugins.yml/runs?", {"total_count": 2, "workflow_runs": [RUN, waiting]}
+    )
+    first, second = server.github().runs("plugins.yml", head_sha="a" * 40, event="pull_request")
+    assert first == Run(
+        id=5, number=3, attempt=2, head_sha="a" * 40, head_branch="branch", head_repository=12, event="pull_request",
+        status="completed", conclusion="success", url="https://github.com/o/r/5",
+    )  # fmt: skip
+    assert (second.conclusion, second.head_branch, second.head_repository) == (None, "", None)
+    assert dict(server.requests[0].url.params) == {"head_sha": "a" * 40, "event": "pull_request", "per_page": "100"}
+
+
+def test_artifacts_of_that_very_name(server):
+    entry = {"id": 1, "name": "report", "size_in_bytes": 9, "expired": False}
+    server.add("GET", f"{BASE}/actions/runs/5/artifacts?", {"artifacts": [entry, {**entry, "name": "report-2"}]})
+    assert server.github().artifacts(5, "report") == [Artifact(id=1, name="report", size_bytes=9)]
+
+
+def test_changed_paths_have_old_names(server):
+    server.add("GET", f"{BASE}/pulls/7/files", [{"filename": "a"}, {"filename": "c", "previous_filename": "b"}])
+    assert server.github().changed_paths(7) == ["a", "c", "b"]
+
+
+def test_comments(server):
+    entries = [{"id": 1, "user": {"login": "x"}, "body": "text"}, {"id": 2, "user": None, "body": None}]
+    server.add("GET", f"{BASE}/issues/7/comments", entries)
+    assert server.github().comments(7) == [
+        Comment(id=1, author="x", body="text"),
+        Comment(id=2, author="", body=""),
+    ]
+
+
+def page(entries, following=None):
+    headers = {"link": f'<{BASE}/page1>; rel="prev", <{following}>; rel="next"'} if following else {}
+    return httpx.Response(200, json=entries, headers=headers)
+
+
+def comment(number):
+    return {"id": number, "user": {"login": "x"}, "body": ""}
+
+
+def test_all_pages_are_read(server):
+    server.add("GET", f"{BASE}/issues/7/comments?page=2", page([comment(2)]))
+    server.add("GET", f"{BASE}/issues/7/comments", page([comment(1)], f"{BASE}/issues/7/comments?page=2"))
+    assert [each.id for each in server.github().comments(7)] == [1, 2]
+
+
+def test_pages_elsewhere_are_not_read(server):
+    server.add("GET", BASE, page([comment(1)], "https://evil.example/next"))
+    with pytest.raises(DownloadError, match=r"evil\.example"):
+        server.github().comments(7)
+    assert len(server.requests) == 1
+
+
+def test_pages_without_end_are_left(server):
+    server.add("GET", BASE, page([comment(1)], f"{BASE}/issues/7/comments?page=2"))
+    with pytest.raises(DownloadError, match="more than"):
+        server.github().comments(7)
+
+
+def test_of_a_branch_the_latest_runs_do(server):
+    rest = httpx.Response(200, json={"workflow_runs": [RUN]}, headers={"link": f'<{BASE}/more>; rel="next"'})
+    server.add("GET", f"{BASE}/actions/workflows/score.yml/runs?branch=main", rest)
+    assert len(server.github().runs("score.yml", branch="main")) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"message": "x"}, [1], [{}], [{**PULL, "number": "7"}], [{**PULL, "head": None}], [{**PULL, "labels": "x"}]],
+)
+def test_odd_answers_are_errors(server, answer):
+    server.add("GET", BASE, answer)
+    with pytest.raises(DownloadError, match="GitHub's answer"):
+        server.github().pull_requests()
+
+
+def test_an_error_says_what_github_said(server):
+    server.add("GET", BASE, httpx.Response(403, json={"message": "Resource not accessible\n::error::x"}))
+    with pytest.raises(DownloadError, match="status 403") as error:
+        server.github().pull_requests()
+    assert "Resource not accessible\\n" in str(error.value)
+    assert "secret-token" not in str(error.value)
+
+
+# -- artifacts ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_artifact_is_fetched_elsewhere_without_the_token(server):
+    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": STORE}))
+    server.add("GET", STORE, httpx.Response(200, content=b"zip"))
+    assert server.github().download(9, 100) == b"zip"
+    assert server.authorized() == ["Bearer secret-token", None]
+
+
+@pytest.mark.parametrize("location", ["http://store.example/zip", "ftp://store.example/zip", "file:///etc/passwd"])
+def test_an_artifact_is_not_fetched_without_encryption(server, location):
+    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": location}))
+    with pytest.raises(DownloadError, match="not followed"):
+        server.github().download(9, 100)
+    assert len(server.requests) == 1
+
+
+def test_an_artifact_is_not_fetched_from_place_to_place(server):
+    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": STORE}))
+    server.add("GET", STORE, httpx.Response(302, headers={"location": "https://third.example/"}))
+    with pytest.raises(DownloadError, match="status 302"):
+        server.github().download(9, 100)
+
+
+def test_a_large_artifact_is_not_read_to_its_end(server):
+    sent = []
+
+    def pieces():
+        for _ in range(1000):
+            sent.append(1)
+            yield b"x" * 65_536
+
+    server.add("GET", f"{BASE}/actions/artifacts/9/zip", httpx.Response(302, headers={"location": STORE}))
+    server.add("GET", STORE, httpx.Response(200, content=pieces()))
+    with pytest.raises(DownloadError, match="more than 100000 bytes"):
+        server.github().download(9, 100_000)
+    assert len(sent) < 10
+
+
+def test_lists_are_not_followed_to_other_hosts(server):
+    server.add("GET", f"{BASE}/pulls", httpx.Response(301, headers={"location": "https://evil.example/pulls"}))
+    with pytest.raises(DownloadError, match="not followed"):
+        server.github().pull_requests()
+    assert len(server.requests) == 1
+
+
+def test_a_repository_with_a_new_name_is_followed(server):
+    moved = "https://api.github.com/repositories/1/pulls"
+    server.add("GET", f"{BASE}/pulls", httpx.Response(301, headers={"location": moved}))
+    server.add("GET", moved, [PULL])
+    assert len(server.github().pull_requests()) == 1
+
+
+# -- trying again ------------------------------------------------------------------------------------------------------
+
+
+def test_errors_of_the_server_are_tried_again(server):
+    server.add(
+        "GET",
+        BASE,
+        httpx.Response(502),
+        httpx.ReadTimeout("slow"),
+        httpx.ConnectError("no"),
+        httpx.Response(200, json=[]),
+    )
+    assert server.github().pull_requests() == []
+    assert server.waited == [1, 2, 4]
+
+
+def test_not_for_ever(server):
+    server.add("GET", BASE, httpx.Response(500))
+    with pytest.raises(DownloadError, match="status 500"):
+        server.github().pull_requests()
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "wait"),
+    [
+        (lambda: httpx.Response(403, headers={"retry-after": "7"}), 7),
+        (lambda: httpx.Response(429, headers={"retry-after": "7"}), 7),
+        (lambda: httpx.Response(403, json={"message": "You have exceeded a secondary rate limit."}), 60),
+        (lambda: httpx.Response(429), 60),
+        (
+            lambda: httpx.Response(
+                403, headers={"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(int(time.time()) + 20)}
+            ),
+            20,
+        ),
+    ],
+)
+def test_limits_are_waited_for(server, answer, wait):
+    server.add("POST", f"{BASE}/issues/7/comments", answer(), httpx.Response(201, json={}))
+    server.github().create_comment(7, "text")
+    assert server.waited[1] == pytest.approx(wait, abs=2)
+    assert len(server.requests) == 2
+
+
+def test_long_waits_are_left_to_the_next_run(server):
+    server.add("GET", BASE, httpx.Response(403, headers={"retry-after": "3000"}))
+    with pytest.raises(DownloadError, match="wait 3000 s"):
+        server.github().pull_requests()
+    assert server.waited == []
+
+
+@pytest.mark.parametrize("trouble", [httpx.Response(502), httpx.ReadTimeout("slow")])
+def test_what_may_have_been_done_is_not_done_twice(server, trouble):
+    server.add("POST", f"{BASE}/issues/7/comments", trouble, httpx.Response(201, json={}))
+    with pytest.raises(UploadError):
+        server.github().create_comment(7, "text")
+    assert len(server.requests) == 1
+
+
+def test_what_was_not_sent_is_sent_again(server):
+    server.add("POST", f"{BASE}/issues/7/comments", httpx.ConnectError("no"), httpx.Response(201, json={}))
+    server.github().create_comment(7, "text")
+    assert len(server.requests) == 2
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_written(server):
+    server.add("POST", f"{BASE}/issues/7/comments", httpx.Response(201, json={}))
+    server.add("PATCH", f"{BASE}/issues/comments/3", httpx.Response(200, json={}))
+    server.add("POST", f"{BASE}/issues/7/labels", httpx.Response(200, json=[]))
+    server.add("DELETE", f"{BASE}/issues/7/labels/a%20b%2Fc", httpx.Response(200, json=[]))
+    server.add("POST", f"{BASE}/actions/workflows/score.yml/dispatches", httpx.Response(204))
+    github = server.github()
+    github.create_comment(7, "text")
+    github.update_comment(3, "new")
+    github.add_labels(7, ["a", "b"])
+    github.remove_label(7, "a b/c")
+    github.start("score.yml", "main", {"x": "y"})
+    bodies = [json.loads(request.content) if request.content else None for request in server.requests]
+    assert bodies == [
+        {"body": "text"},
+        {"body": "new"},
+        {"labels": ["a", "b"]},
+        None,
+        {"ref": "main", "inputs": {"x": "y"}},
+    ]
+    assert set(server.authorized()) == {"Bearer secret-token"}
+
+
+def test_a_label_that_is_gone_is_fine(server):
+    server.github().remove_label(7, "gone")
+
+
+def test_what_may_not_be_written_is_an_error(server):
+    with pytest.raises(UploadError, match="permissions"):
+        server.github().update_comment(3, "new")
+
+
+def test_changes_are_a_second_apart(server):
+    server.add("POST", BASE, httpx.Response(201, json={}))
+    transport = httpx.MockTransport(server)
+    HttpGitHub("o/r", "t", transport=transport, sleep=server.waited.append).create_comment(7, "x")
+    assert server.waited == [1]
+
+
+@pytest.mark.parametrize(
+    "api", ["http://ghe.example/api/v3", "ftp://x", "api.github.com", "http://127.0.0.1.evil.example"]
+)
+def test_the_token_is_not_sent_without_encryption(api):
+    with pytest.raises(ConfigurationError, match="https"):
+        HttpGitHub("o/r", "t", api=api)
+
+
+@pytest.mark.parametrize("api", ["http://127.0.0.1:8000/api/v3", "http://localhost:1", "https://ghe.example/api/v3/"])
+def test_other_addresses(server, api):
+    server.add("GET", f"{api.rstrip('/')}/repos/o/r/pulls", [PULL])
+    assert len(server.github(api=api).pull_requests()) == 1
+
+
+@pytest.mark.parametrize("repository", ["", "name", "a/b/c", "/b", "../b"])
+def test_repositories_have_an_owner_and_a_name(repository):
+    with pytest.raises(ConfigurationError, match="owner/name"):
+        HttpGitHub(repository, "t")

@@ -1,0 +1,266 @@
+"""Test the runner of plugin tests on a small library made for the test."""
+
+import os
+import zipfile
+
+import pytest
+
+from brainscore_ci.jobs.arguments import TestOptions
+from brainscore_ci.jobs.plugin_tests import (
+    environment_of_tests,
+    run_plugin_tests,
+)
+from brainscore_core.errors import ConfigurationError, PluginError, RequirementsError, UnknownIdentifierError
+from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.named import plugin_at, plugins_named
+from brainscore_core.testing.credentials import forget_credentials, without_credentials
+
+LIBRARY = "tinylibrary"
+
+
+@pytest.fixture(autouse=True)
+def library(tiny):
+    return tiny
+
+
+def folders_named(name):
+    return [
+        f"{plugin.root.folder}/{plugin.name}" for plugin in plugins_named(PluginIndex(library_roots(LIBRARY)), name)
+    ]
+
+
+def run(*names, **options):
+    arguments = tuple(options.pop("arguments", ()))
+    return run_plugin_tests(LIBRARY, names, TestOptions(pytest_arguments=arguments, **options))
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_name_means_the_plugins_of_every_kind():
+    assert sorted(folders_named("same")) == ["benchmarks/same", "models/same"]
+
+
+def test_folder_and_name_mean_one():
+    assert folders_named("models/same") == ["models/same"]
+
+
+def test_an_identifier_means_the_plugin_that_registers_it():
+    assert folders_named("Same-test") == ["benchmarks/same"]
+
+
+def test_a_wrong_name_gets_the_nearest_ones():
+    with pytest.raises(UnknownIdentifierError, match="'same-model'"):
+        run("same", "same-modle")
+
+
+def test_a_path_means_the_plugin_there(library, tmp_path, plugin_writer):
+    assert plugin_at(library / "models" / "same", LIBRARY).module == f"{LIBRARY}.models.same"
+    with pytest.raises(PluginError, match=r"no __init__\.py"):
+        plugin_at(library / "models" / "absent", LIBRARY)
+    elsewhere = plugin_writer(tmp_path / "x", "things/mine", "")
+    with pytest.raises(ConfigurationError, match=r"'things'; expected one of 'data'.*benchmarks/mine"):
+        plugin_at(elsewhere, LIBRARY)
+    hidden = plugin_writer(tmp_path / "x", "models/_mine", "")
+    with pytest.raises(PluginError, match="do not start with"):
+        plugin_at(hidden, LIBRARY)
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def test_contract_and_tests_of_all_that_a_name_means(capfd):
+    assert run("same") == 0
+    out = capfd.readouterr().out
+    rows = [" ".join(line.split()[:5]) for line in out.splitlines() if line.startswith(("models/", "benchmarks/"))]
+    assert {"models/same contract 1 0 0", "models/same test.py 1 0 0", "benchmarks/same test.py 1 0 0"} <= set(rows)
+    assert out.splitlines()[-1] == "reproduce: nox -s test_plugin -- same"
+
+
+def test_failures_of_both_fail_and_say_where(capfd):
+    assert run("bad") == 1
+    out = capfd.readouterr().out
+    assert "The model 'bad' is odd." in out
+    assert "tinylibrary/models/bad-1/__init__.py:2: registered here" in out
+    assert "assert (1 + 1) == 3" in out  # the assertion explains itself
+    assert [line.split()[:5] for line in out.splitlines() if line.startswith("models/bad-1 ")] == [
+        ["models/bad-1", "contract", "0", "1", "0"],
+        ["models/bad-1", "test.py", "0", "1", "0"],
+    ]
+
+
+def test_further_arguments_reach_pytest(capfd):
+    assert run("bad-1", "same", arguments=["-k", "good and not bad"], private=False) == 1
+    out = capfd.readouterr().out
+    assert "deselected by -k or -m (bad::test_is_even)" in out
+    assert "reproduce: nox -s test_plugin -- bad-1 same --ci -k 'good and not bad'" in out
+
+
+def test_no_test_at_all_is_a_failure(capfd):
+    assert run("empty") == 1
+    assert "models/empty: no test was collected" in capfd.readouterr().out
+
+
+def test_a_missing_test_file_is_a_failure_and_the_contract_runs_all_the_same(capfd):
+    assert run("untested") == 1
+    out = capfd.readouterr().out
+    assert "1 passed" in out
+    assert "models/untested: there is no test.py" in out
+
+
+def test_a_crash_is_said_and_does_not_stop_the_others(library, capfd, plugin_writer):
+    crash = "import os, signal\ndef test_crash():\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+    plugin_writer(library, "models/crash", "model_registry['crash'] = lambda: 2", crash)
+    assert run("crash", "models/same") == 1
+    out = capfd.readouterr().out
+    assert "models/crash: the interpreter crashed: signal 11 (SIGSEGV)" in out
+    assert "1 passed" in out or "2 passed" in out
+
+
+def test_what_cannot_be_imported_is_said_with_the_line(library, capfd, plugin_writer):
+    plugin_writer(library, "models/broken", "model_registry['b'] = 1\nimport nothing_such", "def test_x(): pass\n")
+    assert run("broken") == 1
+    out = capfd.readouterr().out
+    assert "models/broken/__init__.py:3: ModuleNotFoundError: No module named 'nothing_such'" in out
+
+
+# -- markers and environment -------------------------------------------------------------------------------------------
+
+MARKED = """
+import os, pytest
+@pytest.mark.private_access
+def test_private():
+    assert os.environ["SOME_TOKEN"] == "1"
+@pytest.mark.slow
+def test_slow(): pass
+@pytest.mark.network
+def test_network(): assert "BRAINSCORE_OFFLINE" not in os.environ
+@pytest.mark.nobody_knows_this
+def test_where():
+    assert os.environ["BRAINSCORE_HOME"].endswith(os.path.join("plugin-tests", "home"))
+def test_ci():
+    assert ("SOME_TOKEN" in os.environ) == (os.environ["MODE"] == "person")
+"""
+
+
+def outcomes(out):
+    return next(line.split()[2:5] for line in out.splitlines() if line.startswith("models/marked  test.py"))
+
+
+def test_private_tests_run_with_a_person_and_not_in_ci(library, capfd, monkeypatch, plugin_writer):
+    plugin_writer(library, "models/marked", "", MARKED)
+    monkeypatch.setenv("SOME_TOKEN", "1")
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    monkeypatch.setenv("MODE", "person")
+    assert run("marked") == 0
+    out = capfd.readouterr().out
+    assert outcomes(out) == ["3", "0", "2"]
+    assert "skipped 1, slow: takes more than a minute; --slow runs it (test_slow)" in out
+    assert "skipped 1, network: there is none here, or BRAINSCORE_OFFLINE=1 (test_network)" in out
+    monkeypatch.setenv("MODE", "ci")
+    assert run("marked", private=False, slow=True) == 0
+    out = capfd.readouterr().out
+    assert outcomes(out) == ["3", "0", "2"]
+    assert "skipped 1, private: needs credentials for data that are not public; not run with --ci (test_priv" in out
+    assert os.environ["SOME_TOKEN"] == "1"  # noqa: S105 - no secret, a sign that it got through
+    assert run("marked", arguments=["-m", "slow"]) == 0  # asked for by name
+    assert outcomes(capfd.readouterr().out) == ["1", "0", "4"]
+
+
+def test_workers_give_the_same_table(library, capfd, plugin_writer):
+    test = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_n(n):\n    assert n != 4\n"
+    plugin_writer(library, "models/many", "model_registry['many'] = lambda: 2", test)
+    assert run("many", arguments=["-n", "2"]) == 1
+    rows = [line.split()[:5] for line in capfd.readouterr().out.splitlines() if line.startswith("models/many  ")]
+    assert rows == [["models/many", "contract", "1", "0", "0"], ["models/many", "test.py", "5", "1", "0"]]
+
+
+def test_credentials_and_what_steers_the_runner_are_taken_away(monkeypatch):
+    secrets = {
+        *("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "GITHUB_TOKEN", "ACTIONS_RUNTIME_URL", "GITHUB_ENV"),
+        *("GITHUB_OUTPUT", "GITHUB_PATH", "BSC_DATABASESECRET", "MY_SECRET_VALUE", "hf_token", "DB_PASSWORD"),
+    }
+    harmless = {"PATH": "/bin", "HOME": "/h", "GITHUB_SHA": "0", "AWS_ENDPOINT_URL": "http://x", "TOKENIZERS": "1"}
+    assert without_credentials({**dict.fromkeys(secrets, "x"), **harmless}) == harmless
+    monkeypatch.setenv("MY_TOKEN", "x")
+    assert "MY_TOKEN" in environment_of_tests(TestOptions())
+    assert "MY_TOKEN" not in environment_of_tests(TestOptions(private=False))
+    before = dict(os.environ)
+    try:
+        forget_credentials()
+        assert "MY_TOKEN" not in os.environ
+    finally:
+        os.environ.update(before)
+
+
+# -- elsewhere, and what is required -----------------------------------------------------------------------------------
+
+
+def test_a_plugin_outside_of_the_library_is_tested_in_the_same_way(tmp_path, capfd, plugin_writer):
+    test = """
+    from tinylibrary.testing import ModelContract
+    from tinylibrary.models.mine.model import VALUE
+    from .model import VALUE as same
+    import brainscore_core.plugin_management.import_plugin as plugins
+
+    class Mine(ModelContract):
+        identifier = "mine"
+
+    def test_found_by_the_library_with_those_beside_it():
+        assert plugins.import_plugin("tinylibrary", "model", "mine")() == VALUE == 6
+        assert plugins.import_plugin("tinylibrary", "benchmark", "Beside")() == "beside"
+        assert plugins.import_plugin("tinylibrary", "model", "same-model")() == 4
+        assert VALUE is same
+    """
+    registration = "from .model import VALUE\nmodel_registry['mine'] = lambda: VALUE\nmodel_registry['m2'] = lambda: 5"
+    mine = plugin_writer(tmp_path / "out side", "models/mine", registration, test, **{"model.py": "VALUE = 6\n"})
+    plugin_writer(tmp_path / "out side", "benchmarks/beside", "benchmark_registry['Beside'] = lambda: 'beside'", "")
+    assert run(str(mine)) == 1
+    out = capfd.readouterr().out
+    assert "2 passed" in out
+    assert "1 failed" in out
+    assert "The model 'm2' is odd." in out  # the automatic contract, for what the plugin's own tests do not cover
+    assert out.splitlines()[-1] == f"reproduce: nox -s test_plugin -- '{mine}'"
+    assert not list(mine.rglob(".pytest_cache"))
+
+
+@pytest.mark.parametrize("name", ["my-model", "9lives", "json"])
+def test_names_that_are_no_identifiers_or_taken(library, capfd, plugin_writer, name):
+    test = "from .model import VALUE\ndef test_relative_import():\n    assert VALUE == 8\n"
+    plugin_writer(
+        library, f"models/{name}", f"model_registry['x{name}'] = lambda: 8", test, **{"model.py": "VALUE = 8"}
+    )
+    assert run(f"models/{name}") == 0
+    assert "2 passed" in capfd.readouterr().out
+
+
+@pytest.mark.slow  # makes environments
+def test_requirements_are_there_in_an_environment_of_their_own(library, tmp_path, monkeypatch, capfd, plugin_writer):
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    info = "bs_example-1.0.dist-info"
+    with zipfile.ZipFile(wheels / "bs_example-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("bs_example.py", "VERSION = 1\n")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: bs_example\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    for name, value in {"BS_INSTALL_DEPENDENCIES": "yes", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", os.defpath)  # no uv
+    test = "import bs_example, pytest\n@pytest.mark.parametrize('n', [1, 2])\n"
+    test += "def test_x(n):\n    assert bs_example.VERSION\n"
+    plugin_writer(
+        library, "models/needy", "model_registry['n'] = lambda: 2", test, **{"requirements.txt": "bs_example"}
+    )
+    assert run("needy", arguments=["-n", "2"]) == 0
+    captured = capfd.readouterr()
+    assert "Installing what needy require: bs_example" in captured.err
+    assert "models/needy: in the environment " in captured.out
+    assert "3 passed" in captured.out
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail
+    assert run("needy") == 0
+    assert "Installing" not in capfd.readouterr().err
+    plugin_writer(library, "models/greedy", "", "def test_x(): pass\n", **{"requirements.txt": "bs_absent\n"})
+    with pytest.raises(RequirementsError, match="bs_absent"):
+        run("greedy")
+    assert run("greedy", "models/same") == 1

@@ -1,0 +1,220 @@
+"""Run jobs of plans on a small library, whose plugins pass, fail, crash, hang and more."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from brainscore_ci.jobs import run_tests
+from brainscore_ci.jobs._processes import Ended
+from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
+from brainscore_ci.jobs.plugin_tests import PluginRun
+from brainscore_ci.jobs.run_tests import result_of, run_request, run_shard, timeout_of
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.plan import Plan, Refusal, TestTask
+from brainscore_ci.reporting.results import Results, read_folder
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.plugin_management.discovery import Plugin, PluginRoot
+
+LIBRARY = "smalllibrary"
+PASSES = "def test_good():\n    assert 1 + 1 == 2\n"
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Make a repository with a library whose folder `models` holds plugins."""
+    library = tmp_path / LIBRARY
+    (library / "models").mkdir(parents=True)
+    (library / "__init__.py").write_text("model_registry = {}\n")
+    (library / "models" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == LIBRARY]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def environment():
+    before = dict(os.environ)
+    yield
+    os.environ.update(before)
+
+
+def add(repository, name, test, **files):
+    folder = repository / LIBRARY / "models" / name
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    for file, content in {"test__py": test, **files}.items():
+        (folder / file.replace("__", ".")).write_text(content)
+
+
+def task(name, **kwargs):
+    given = {"minutes": 1.0, "memory_gb": 1.0, "reasons": ("changed: test.py",), **kwargs}
+    return TestTask(plugin=PluginName("models", name), **given)
+
+
+def run(repository, *tasks, shard=0, **kwargs):
+    plan = Plan(base="a" * 40, head="b" * 40, event="pull_request", changed=("x",), tests=tasks, **kwargs)
+    (repository / "plan.json").write_text(plan.to_json())
+    request = ShardRequest(plan=repository / "plan.json", shard=shard, results=repository / "results")
+    lines = []
+    status = run_shard(LIBRARY, request, TestOptions(private=False), repository=repository, say=lines.append)
+    results, problems = read_folder(repository / "results")
+    assert problems == ()
+    return status, {result.plugin.name: result for result in results.plugins}, "\n".join(lines)
+
+
+def test_none_stops_the_others_and_each_says_what_it_gave(repository, monkeypatch, environment):
+    add(repository, "a_passes", PASSES)
+    add(repository, "b_fails", PASSES + "def test_bad():\n    value = 3\n    assert value == 4\n")
+    add(repository, "c_crashes", "import os, signal\ndef test_crash(): os.kill(os.getpid(), signal.SIGSEGV)\n")
+    add(repository, "d_empty", "")
+    add(repository, "e_broken", "import nothing_such\n")
+    add(repository, "f_lies", PASSES + "import atexit, os\natexit.register(os._exit, 7)\n")
+    add(repository, "g_hangs", "import time\ndef test_hang(): time.sleep(60)\n")
+    add(repository, "h_passes", PASSES)
+    monkeypatch.setattr(run_tests, "timeout_of", lambda task: 4 if task.plugin.name == "g_hangs" else 60)
+    names = ["a_passes", "b_fails", "c_crashes", "d_empty", "e_broken", "f_lies", "g_hangs", "h_passes", "i_absent"]
+    status, results, log = run(repository, *map(task, names))
+    assert status == 1
+    assert sorted(path.name for path in (repository / "results").iterdir()) == [f"models--{n}.json" for n in names]
+    assert {name: result.status for name, result in results.items()} == {
+        "a_passes": "passed",
+        "b_fails": "failed",
+        **dict.fromkeys(names[2:7], "error"),
+        "h_passes": "passed",
+        "i_absent": "error",
+    }
+    said = {name: result.failures[0].message for name, result in results.items() if result.failures}
+    assert "signal 11 (SIGSEGV)" in said["c_crashes"]
+    assert "no test was collected" in said["d_empty"]
+    assert said["e_broken"].endswith("ModuleNotFoundError: No module named 'nothing_such'")
+    assert (results["e_broken"].failures[0].file, results["e_broken"].failures[0].line) == (
+        f"{LIBRARY}/models/e_broken/test.py",
+        1,
+    )
+    assert "status 7 although no test failed" in said["f_lies"]
+    assert "did not end within 0.1 minutes" in said["g_hangs"]
+    assert "is not there" in said["i_absent"]
+    (failure,) = results["b_fails"].failures
+    assert (failure.file, failure.line) == (f"{LIBRARY}/models/b_fails/test.py", 5)
+    assert results["b_fails"].reproduce == "nox -s test_plugin -- --ci models/b_fails"
+    assert f"::error file={LIBRARY}/models/b_fails/test.py,line=5," in log
+    assert log.count("::error") >= 7
+
+
+def test_without_private_data_there_are_no_credentials_and_with_them_there_are(repository, monkeypatch, environment):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "value-of-the-secret")
+    monkeypatch.setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "another-secret")
+    test = """
+import os, pytest
+@pytest.mark.private_access
+def test_private():
+    assert os.environ["AWS_SECRET_ACCESS_KEY"]
+@pytest.mark.private_access
+@pytest.mark.slow
+def test_slow(): pass
+@pytest.mark.network
+def test_network(): pass
+def test_all():
+    print("secrets:", *(value for value in os.environ.values() if "secret" in value))
+    raise RuntimeError
+"""
+    add(repository, "a", test)
+    add(repository, "b", test)
+    _, results, log = run(repository, task("a", with_private=True), task("b"))
+    (a, b) = results.values()
+    assert (a.n_passed, a.n_failed, a.n_skipped) == (1, 1, 2)
+    assert (b.n_passed, b.n_failed, b.n_skipped) == (0, 1, 3)
+    assert [(skip.test, skip.kind) for skip in b.skipped] == [
+        ("test_private", "private"),
+        ("test_slow", "private"),
+        ("test_network", "network"),
+    ]
+    assert a.reproduce == "nox -s test_plugin -- models/a"
+    assert log.count("value-of-the-secret") == 1
+    assert "another-secret" not in log
+    assert os.environ["AWS_SECRET_ACCESS_KEY"]
+    _, _, log = run(repository, task("b"))
+    assert "value-of-the-secret" not in log
+    assert "AWS_SECRET_ACCESS_KEY" not in os.environ  # nor in what is installed
+
+
+def test_what_tests_print_is_no_command_of_the_log(repository, environment):
+    add(repository, "a", "print('::set-env name=PATH::/x')\nprint('##[group]x')\n" + PASSES + "    assert 0\n")
+    _, _, log = run(repository, task("a", reasons=("::stop-commands::x",)))
+    assert not re.search(r"^\s*::set-env|##\[group|^::stop", log, re.MULTILINE)
+
+
+def test_requirements_that_cannot_be_installed(repository, monkeypatch, environment):
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    add(repository, "needy", PASSES, requirements__txt="bs_absent\n")
+    status, results, _ = run(repository, task("needy"))
+    assert status == 1
+    (failure,) = results["needy"].failures
+    assert (failure.file, failure.fix) == (f"{LIBRARY}/models/needy/requirements.txt", "correct requirements.txt")
+    assert "bs_absent" in failure.message
+
+
+def test_only_the_tasks_of_the_job_run(repository, environment):
+    (repository / "pyproject.toml").write_text("[tool.brainscore.ci]\nshard-minutes = 10\n")
+    for name in "ab":
+        add(repository, name, PASSES)
+    tasks = [task(name, minutes=10) for name in "ab"]
+    found = []
+    for shard in range(2):
+        run(repository, *tasks, shard=shard)
+        found.append({path.stem for path in (repository / "results").iterdir()})
+    assert [len(each) for each in found] == [1, 2]
+    with pytest.raises(ConfigurationError, match=r"no job 2 .* it has 2"):
+        run(repository, *tasks, shard=2)
+
+
+def test_plans_that_cannot_be_run(repository):
+    request = ShardRequest(plan=repository / "plan.json", shard=0, results=repository / "results")
+    asked = TestRequest(names=(), options=TestOptions(private=False), shard=request)
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        run_request(LIBRARY, asked)
+    (repository / "plan.json").write_text("{}")
+    with pytest.raises(ConfigurationError, match="no plan"):
+        run_request(LIBRARY, asked)
+    with pytest.raises(ConfigurationError, match="refuses"):
+        run(repository, task("a"), refused=(Refusal("models/$(x)", "name"),))
+
+
+def test_the_time_limit_leaves_room():
+    assert timeout_of(task("a", minutes=0.1)) == 15 * 60
+    assert timeout_of(task("a", minutes=30)) == 120 * 60
+
+
+XML = b"<testsuite><testcase name='t' file='f.py' line='1' time='1'>%s</testcase></testsuite>"
+
+
+@pytest.mark.parametrize(
+    ("status", "xml", "expected"),
+    [
+        (0, XML % b"", "passed"),
+        (1, XML % b"<failure message='m'/>", "failed"),
+        (1, XML % b"", "error"),
+        (2, XML % b"", "error"),
+        (0, None, "error"),
+        (0, b"<a", "error"),
+        (-9, XML % b"", "error"),
+        (0, XML % b"<skipped message='network: offline with private words'/>", "skipped"),
+    ],
+)
+def test_a_process_is_believed_as_far_as_it_ended_well(tmp_path, status, xml, expected):
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "test.py").touch()
+    plugin = Plugin(name="x", root=PluginRoot(folder="models", path=tmp_path, package="l.models"))
+    ended = PluginRun(plugin=plugin, ended=Ended(status=status), outcomes=(), seconds=2.0, python=Path(sys.executable))
+    result = result_of(task("x"), ended, xml)
+    assert (result.status, result.duration_s) == (expected, 2.0)
+    assert Results.from_json(Results(plugins=(result,)).to_json()).plugins == (result,)
+    assert [skip.kind for skip in result.skipped] == ["network"] * (expected == "skipped")

@@ -1,0 +1,209 @@
+"""Test finding what changed, on real git repositories."""
+
+import subprocess
+
+import pytest
+
+from brainscore_ci.planning.changes import NO_COMMIT, Change, changes_between, changes_since, parse_raw_diff
+from brainscore_core.errors import ConfigurationError
+
+
+class Repository:
+    def __init__(self, path):
+        self.path = path
+        path.mkdir()
+        self.git("init", "-q", "-b", "main")
+        self.git("config", "user.email", "a@example.org")
+        self.git("config", "user.name", "A")
+        # Settings of a person that must not matter.
+        self.git("config", "diff.renames", "false")
+        self.git("config", "diff.noprefix", "true")
+
+    def git(self, *arguments):
+        done = subprocess.run(["git", "-C", str(self.path), *arguments], capture_output=True, check=True)
+        return done.stdout.decode().strip()
+
+    def write(self, **files):
+        for name, text in files.items():
+            self.put(name, text)
+
+    def put(self, name, text):
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def commit(self, message="change"):
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path):
+    repository = Repository(tmp_path / "repository")
+    repository.put("kept.py", "kept\n" * 20)
+    repository.put("old/name.py", "name\n" * 20)
+    repository.put("gone.py", "gone\n")
+    repository.commit("start")
+    return repository
+
+
+def found(changeset):
+    return [(change.status, change.paths) for change in changeset.changes]
+
+
+def test_add_modify_delete_rename(repository):
+    repository.git("switch", "-q", "-c", "feature")
+    repository.put("kept.py", "changed\n")
+    repository.put("added.py", "added\n")
+    (repository.path / "gone.py").unlink()
+    repository.git("mv", "old", "new")
+    head = repository.commit()
+    changeset = changes_between(repository.path, "main", "feature")
+    assert found(changeset) == [
+        ("added", ("added.py",)),
+        ("deleted", ("gone.py",)),
+        ("modified", ("kept.py",)),
+        ("renamed", ("old/name.py", "new/name.py")),
+    ]
+    assert changeset.head == head
+    assert changeset.base == repository.git("rev-parse", "main")
+
+
+def test_what_others_merged_meanwhile_does_not_count(repository):
+    repository.git("switch", "-q", "-c", "feature")
+    repository.put("mine.py", "mine\n")
+    repository.commit()
+    repository.git("switch", "-q", "main")
+    repository.put("theirs.py", "theirs\n")
+    repository.commit()
+    assert found(changes_between(repository.path, "main", "feature")) == [("added", ("mine.py",))]
+
+
+def test_first_push_of_the_default_branch_counts_everything(repository):
+    head = repository.git("rev-parse", "HEAD")
+    changeset = changes_between(repository.path, NO_COMMIT, head, default_branch="main")
+    assert changeset.base is None
+    assert {change.path for change in changeset.changes} == {"kept.py", "old/name.py", "gone.py"}
+    assert {change.status for change in changeset.changes} == {"added"}
+
+
+def test_first_push_of_another_branch_is_compared_with_the_default_branch(repository):
+    repository.git("switch", "-q", "-c", "feature")
+    repository.put("mine.py", "mine\n")
+    head = repository.commit()
+    assert found(changes_between(repository.path, NO_COMMIT, head, default_branch="main")) == [("added", ("mine.py",))]
+
+
+def test_forced_push_whose_earlier_commit_is_gone(repository):
+    repository.git("switch", "-q", "-c", "feature")
+    repository.put("mine.py", "mine\n")
+    head = repository.commit()
+    changeset = changes_between(repository.path, "1234567890" * 4, head, default_branch="main")
+    assert found(changeset) == [("added", ("mine.py",))]
+    assert "not in the history" in changeset.note
+
+
+def test_forced_push_whose_earlier_commit_is_still_there(repository):
+    before = repository.put("dropped.py", "x\n") or repository.commit()
+    repository.git("reset", "-q", "--hard", "HEAD~1")
+    repository.put("instead.py", "y\n")
+    head = repository.commit()
+    assert found(changes_between(repository.path, before, head)) == [("added", ("instead.py",))]
+
+
+def test_more_than_300_files_and_odd_names(repository):
+    names = [f"many/{index:04d}.py" for index in range(350)] + [
+        "line\nbreak.py",
+        "x$(touch pwned)/a.py",
+        "tab\tname",
+        "ä.py",
+    ]
+    for name in names:
+        repository.put(name, name)
+    repository.commit()
+    changeset = changes_between(repository.path, "HEAD~1", "HEAD")
+    assert [change.path for change in changeset.changes] == sorted(names)
+
+
+def test_a_name_that_is_not_utf_8(repository):
+    blob = repository.git("hash-object", "-w", "kept.py")
+    entry = f"100644 {blob}\t".encode() + b"bad\xff.py\n"
+    subprocess.run(["git", "-C", repository.path, "update-index", "--index-info"], input=entry, check=True)
+    repository.git("commit", "-q", "-m", "odd")
+    (change,) = changes_between(repository.path, "HEAD~1", "HEAD").changes
+    assert change.path.encode("utf-8", "surrogateescape") == b"bad\xff.py"
+
+
+def test_symbolic_link_and_change_of_type(repository):
+    (repository.path / "link").symlink_to("kept.py")
+    (repository.path / "gone.py").unlink()
+    (repository.path / "gone.py").symlink_to("kept.py")
+    repository.commit()
+    changes = changes_between(repository.path, "HEAD~1", "HEAD").changes
+    assert changes == (
+        Change(path="gone.py", status="type changed", special="symlink"),
+        Change(path="link", status="added", special="symlink"),
+    )
+
+
+def test_working_tree_with_files_git_does_not_know(repository):
+    repository.put("kept.py", "changed\n")
+    repository.put("folder/new file.py", "new\n")
+    repository.put(".gitignore", "ignored\n")
+    repository.put("ignored", "ignored\n")
+    subfolder = repository.path / "folder"
+    changeset = changes_since(subfolder, "main")
+    assert found(changeset) == [
+        ("added", (".gitignore",)),
+        ("added", ("folder/new file.py",)),
+        ("modified", ("kept.py",)),
+    ]
+    assert changeset.head is None
+
+
+def test_unrelated_history_counts_everything(repository):
+    repository.git("switch", "-q", "--orphan", "other")
+    repository.put("fresh.py", "x\n")
+    repository.commit()
+    changeset = changes_between(repository.path, "main", "other")
+    assert changeset.base is None
+    assert found(changeset) == [("added", ("fresh.py",))]
+
+
+def test_history_that_is_cut_off_is_an_error_that_says_how_to_fetch(repository, tmp_path):
+    repository.git("switch", "-q", "-c", "feature")
+    repository.put("mine.py", "x\n")
+    repository.commit()
+    repository.git("switch", "-q", "main")
+    repository.put("theirs.py", "y\n")
+    repository.commit()
+    clone = tmp_path / "clone"
+    subprocess.run(
+        ["git", "clone", "-q", "--depth=1", "--no-single-branch", repository.path.as_uri(), clone], check=True
+    )
+    with pytest.raises(ConfigurationError, match="fetch-depth: 0"):
+        changes_between(clone, "origin/main", "origin/feature")
+
+
+@pytest.mark.parametrize("head", ["nobranch", "--output=pwned"])
+def test_head_that_does_not_exist(repository, head):
+    with pytest.raises(ConfigurationError, match="is no commit or branch"):
+        changes_between(repository.path, "main", head)
+    assert not (repository.path / "pwned").exists()
+
+
+def test_base_that_does_not_exist_in_the_working_tree(repository):
+    with pytest.raises(ConfigurationError, match="origin/main"):
+        changes_since(repository.path, "nobranch")
+
+
+def test_no_repository(tmp_path):
+    with pytest.raises(ConfigurationError):
+        changes_between(tmp_path, "main", "HEAD")
+
+
+@pytest.mark.parametrize("output", [b":100644 100644 a b M\0file", b"M\0file\0", b":1 2 a b Q\0file\0"])
+def test_output_that_is_no_diff(output):
+    with pytest.raises(ValueError, match=r"NUL|entry"):
+        parse_raw_diff(output)

@@ -1,0 +1,212 @@
+"""Test finding which plugin uses which."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.checkout import survey
+
+
+def uses(tree):
+    found = survey(tree.path).dependencies.uses
+    return {(str(use.user), str(use.used), use.tests_only) for use in found}
+
+
+def affected(tree, *names, tests=True):
+    changed = {PluginName.parse(name): "changed" for name in names}
+    return {str(name) for name in survey(tree.path).dependencies.affected_by(changed, tests=tests)}
+
+
+EXPERIMENT = {
+    ("benchmarks/experiment", "data/recordings", False),
+    ("benchmarks/experiment", "metrics/similarity", False),
+}
+
+
+def test_literal_loads(tree):
+    assert uses(tree) == EXPERIMENT
+
+
+def test_affected_by_a_change_directly_indirectly_and_not(tree):
+    tree.plugin("models/built_on", test="def test_it():\n    load_benchmark('Experiment-similarity')\n")
+    assert affected(tree, "metrics/similarity") == {"metrics/similarity", "benchmarks/experiment", "models/built_on"}
+    assert affected(tree, "metrics/similarity", tests=False) == {"metrics/similarity", "benchmarks/experiment"}
+    assert affected(tree, "metrics/other") == {"metrics/other"}
+
+
+def test_what_uses_a_plugin_whose_tests_alone_are_affected_is_not(tree):
+    tree.plugin("models/a", registers=[("model", "a")], test="load_benchmark('Experiment-similarity')\n")
+    tree.plugin("models/b", model__py="from brainscore_vision.models.a.model import A\n")
+    assert affected(tree, "metrics/similarity") == {"metrics/similarity", "benchmarks/experiment", "models/a"}
+
+
+def test_chain_of_reasons(tree):
+    chains = survey(tree.path).dependencies.affected_by({PluginName("data", "recordings"): "changed: x.py"})
+    assert chains[PluginName("benchmarks", "experiment")] == (
+        "uses data/recordings: load_dataset('Recordings') in benchmark.py:5",
+        "changed: x.py",
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import brainscore_vision.metrics.other\n",
+        "from brainscore_vision.metrics.other.metric import M\n",
+        "from brainscore_vision.metrics import other\n",
+        "from ...metrics.other.metric import M\n",
+        "module = import_module('brainscore_vision.metrics.other')\n",
+    ],
+)
+def test_imports_of_another_plugin(tree, source):
+    tree.plugin("models/wrapper", model__py=source)
+    assert uses(tree) - EXPERIMENT == {("models/wrapper", "metrics/other", False)}
+
+
+def test_import_of_a_sibling_and_of_the_plugin_itself(tree):
+    tree.plugin(
+        "models/wrapper", model__py="from ..network.model import M\nfrom .helper import x\n", helper__py="x = 1\n"
+    )
+    assert uses(tree) - EXPERIMENT == {("models/wrapper", "models/network", False)}
+
+
+def test_relative_import_inside_a_nested_folder_stays_inside(tree):
+    tree.plugin("models/wrapper", model__py="")
+    tree.write("vision/brainscore_vision/models/wrapper/deep/er/a.py", "from ..network import x\n")
+    assert uses(tree) == EXPERIMENT
+
+
+def test_f_string(tree):
+    tree.plugin("metrics/similar", registers=[("metric", "simple")])
+    tree.plugin("benchmarks/new", benchmark__py="load_metric(f'sim{kind}')\n")
+    assert uses(tree) - EXPERIMENT == {
+        ("benchmarks/new", "metrics/similarity", False),
+        ("benchmarks/new", "metrics/similar", False),
+    }
+
+
+def test_identifier_in_a_variable_counts_every_text_that_is_one(tree):
+    tree.plugin(
+        "benchmarks/new", benchmark__py="from .names import NAME\nload_metric(NAME)\n", names__py="NAME = 'other'\n"
+    )
+    assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/other", False)}
+
+
+def test_identifier_that_nothing_tells_counts_every_plugin_of_the_kind(tree):
+    tree.plugin("benchmarks/new", benchmark__py="import os\nload_metric(os.environ['METRIC'])\n")
+    assert uses(tree) - EXPERIMENT == {
+        ("benchmarks/new", "metrics/other", False),
+        ("benchmarks/new", "metrics/similarity", False),
+    }
+
+
+def test_identifiers_told_to_a_plugin_that_loads_them(tree):
+    tree.plugin("benchmarks/factory", factory__py="def make(metric):\n    return load_metric(metric)\n")
+    tree.plugin(
+        "benchmarks/told",
+        benchmark__py="from brainscore_vision.benchmarks.factory.factory import make\nmake('other')\n",
+    )
+    assert ("benchmarks/told", "metrics/other", False) in uses(tree)
+    assert ("benchmarks/told", "metrics/similarity", False) not in uses(tree)
+
+
+def test_helper_of_the_library_that_loads(tree):
+    tree.write(
+        "vision/brainscore_vision/benchmark_helpers/rsa.py", "def ceiling():\n    return load_ceiling('other')\n"
+    )
+    tree.write(
+        "vision/brainscore_vision/benchmark_helpers/more.py",
+        "from brainscore_vision.benchmark_helpers.rsa import ceiling\n",
+    )
+    tree.plugin("benchmarks/new", benchmark__py="from brainscore_vision.benchmark_helpers.more import ceiling\n")
+    assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/other", False)}
+
+
+def test_plugin_that_computes_its_identifiers_may_be_any(tree):
+    tree.write("vision/brainscore_vision/metrics/computed/__init__.py", "metric_registry[open('x').read()] = 1\n")
+    tree.plugin("benchmarks/new", benchmark__py="load_metric('unheard_of')\n")
+    assert uses(tree) - EXPERIMENT == {("benchmarks/new", "metrics/computed", False)}
+
+
+def test_identifier_that_a_change_removes(tree):
+    tree.plugin("metrics/similarity", registers=[("metric", "renamed")])
+    assert "benchmarks/experiment" in affected(tree, "metrics/similarity")
+    tree.plugin("benchmarks/new", benchmark__py="load_dataset('Gone')\n")
+    # The folder that registered it is gone, so only the change knows its name.
+    assert affected(tree, "data/gone") == {"benchmarks/new"}
+
+
+def test_plugins_in_a_circle(tree):
+    tree.plugin("models/a", registers=[("model", "a")], model__py="load_model('b')\n")
+    tree.plugin("models/b", registers=[("model", "b")], model__py="load_model('a')\n")
+    assert affected(tree, "models/a") == {"models/a", "models/b"}
+
+
+def test_file_that_does_not_parse_takes_nothing_down(tree):
+    tree.plugin("models/broken", model__py="load_model('pixels'\n")
+    assert uses(tree) == EXPERIMENT
+
+
+def test_folder_name_that_is_no_python_name(tree):
+    tree.plugin("models/net-1.5", registers=[("model", "net-1.5")])
+    tree.plugin("models/user", model__py="import_module('brainscore_vision.models.net-1.5')\n")
+    assert uses(tree) - EXPERIMENT == {("models/user", "models/net-1.5", False)}
+
+
+# Random trees ---------------------------------------------------------------------------------------------------------
+
+FOLDERS = {"data": "dataset", "metrics": "metric", "benchmarks": "benchmark", "models": "model"}
+NAMES = st.builds(PluginName, st.sampled_from(list(FOLDERS)), st.sampled_from("abc"))
+# Ways to use a plugin: {load} is the function, {identifier} what it registers, {module} where it is.
+FORMS = [
+    "from brainscore_vision import {load}\n{load}('{identifier}')\n",
+    "import brainscore_vision as b\nb.{load}(identifier='{identifier}')\n",
+    "from brainscore_vision import {load} as get\ndef f():\n    return [get('{identifier}') for _ in range(2)]\n",
+    "NAME = '{identifier}'\n{load}(NAME)\n",
+    "{load}(f'{identifier}' if True else 'x')\n",
+    "region = 'b'\n{load}('{start}' + region)\n",
+    "{load}('{start}%s' % 'x')\n{load}('{start}{{}}'.format('x'))\n",
+    "from .names import NAMES\nfor name in NAMES:\n    {load}(name)\n# names.py: NAMES = ['{identifier}']\n",
+    "from brainscore_vision.{module}.part import thing\n",
+    "from ...{module} import thing\n",
+    "import importlib\nimportlib.import_module('brainscore_vision.{module}.part')\n",
+    "from brainscore_vision.benchmark_helpers.get import get_{load}\nget_{load}('{identifier}')\n",
+]
+FILES = st.sampled_from(["__init__.py", "part.py", "deep/part.py", "test.py"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edges=st.lists(st.tuples(NAMES, NAMES, st.sampled_from(FORMS), FILES), max_size=12))
+def test_no_use_is_left_out_however_it_is_written(tmp_path_factory, edges):
+    library = tmp_path_factory.mktemp("tree") / "vision/brainscore_vision"
+    sources = {}
+    for name in {name for user, used, _, _ in edges for name in (user, used)}:
+        registry = "data" if name.folder == "data" else name.folder.removesuffix("s")
+        sources[name, "__init__.py"] = f"{registry}_registry['{name.folder}.{name.name}'] = None\n"
+    for user, used, form, file in edges:
+        identifier = f"{used.folder}.{used.name}"
+        text = form.format(
+            load=f"load_{FOLDERS[used.folder]}",
+            identifier=identifier,
+            start=identifier[:-1],
+            module=f"{used.folder}.{used.name}",
+        )
+        if "deep/" in file:
+            text = text.replace("from ...", "from ....").replace("from .names", "from ..names")
+        sources[user, file] = sources.get((user, file), "") + text
+        if "names.py" in text:
+            sources[user, "names.py"] = sources.get((user, "names.py"), "") + f"NAMES = ['{identifier}']\n"
+    for (name, file), text in sources.items():
+        path = library / name.folder / name.name / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (library / "benchmark_helpers").mkdir(parents=True)
+    getters = [f"def get_load_{kind}(name):\n    return load_{kind}(name)\n" for kind in FOLDERS.values()]
+    (library / "benchmark_helpers/get.py").write_text("".join(getters))
+
+    dependencies = survey(library.parents[1]).dependencies
+    found = {(use.user, use.used) for use in dependencies.uses}
+    assert {(user, used) for user, used, _, _ in edges if user != used} <= found
+    own_tests = {(user, used) for user, used, _, file in edges if user != used and file != "test.py"}
+    assert own_tests <= {(use.user, use.used) for use in dependencies.uses if not use.tests_only}

@@ -1,0 +1,110 @@
+"""The schema of metadata.yml says what is wrong, where, and what would be right."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_ci.planning.metadata import KEYS, check_metadata, read_values
+
+SOUND = {
+    "access": "public",
+    "licence": "CC-BY-4.0",
+    "contact": "jane@example.org",
+    "citation": "Jane (2024)",
+    "minutes": "2.5",
+    "memory_gb": "4",
+}
+
+
+def text(**changes):
+    return "".join(f"{key}: {value}\n" for key, value in {**SOUND, **changes}.items() if value is not None).encode()
+
+
+def lines(content):
+    return [problem.line for problem in check_metadata(content)]
+
+
+def test_sound():
+    assert check_metadata(text()) == []
+    assert check_metadata(text(citation=None, doi="10.1523/JNEUROSCI.5181-14.2015")) == []
+    assert check_metadata(b"\xef\xbb\xbf# comment\n" + text(minutes=None, memory_gb=None)) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("access", "secret"),
+        ("access", "true"),
+        ("licence", "CC-BY"),
+        ("licence", "proprietary"),
+        ("licence", "[MIT]"),
+        ("contact", "Jane"),
+        ("contact", "http://example.org"),
+        ("citation", "''"),
+        ("minutes", "0"),
+        ("minutes", "'2'"),
+        ("minutes", ".inf"),
+        ("memory_gb", "-1"),
+        ("memory_gb", "yes"),
+        ("memory_gb", "2024-01-01"),
+    ],
+)
+def test_wrong_values(key, value):
+    assert lines(text(**{key: value})) == [list(SOUND).index(key) + 1]
+
+
+@pytest.mark.parametrize("licence", ["MIT", "Apache-2.0 OR MIT", "LicenseRef-agreement", "CC0-1.0"])
+def test_licences(licence):
+    assert lines(text(licence=licence)) == []
+
+
+@pytest.mark.parametrize("contact", ["'@octocat'", "https://example.org/lab", "a.b+c@lab.example.org"])
+def test_contacts(contact):
+    assert lines(text(contact=contact)) == []
+
+
+def test_missing_unknown_and_repeated_keys():
+    found = {
+        problem.message: problem.fix for problem in check_metadata(b"acces: public\nfoo: 1\nfoo: 2\nlicense: MIT\n")
+    }
+    assert found["the key 'acces' is unknown"] == "call it 'access'"
+    assert found["the key 'license' is unknown"] == "call it 'licence'"
+    assert found["the key 'foo' is there twice"] == "keep one of them"
+    assert all(name in found["the key 'foo' is unknown"] for name in KEYS)
+    assert {"the key 'access' is missing", "the key 'licence' is missing", "the key 'contact' is missing"} <= set(found)
+    assert "neither 'citation' nor 'doi' is there" in found
+
+
+def test_files_of_the_published_system_are_left_alone():
+    assert check_metadata(b"schema_version: 2\ndomain: vision\nmodels:\n  alexnet:\n    architecture: DCNN\n") == []
+    assert check_metadata(b"models: alexnet\n") != []
+
+
+def test_values_are_read_without_being_checked():
+    assert read_values(text(minutes="3"))["minutes"] == 3
+    assert read_values(b"a: [") == {}
+
+
+def test_deep_and_repeated_values_are_refused_at_once():
+    laughs = b"a: &a [x]\n" + b"".join(b"k%d: &k%d [*a, *a, *a, *a]\n" % (number, number) for number in range(30))
+    assert lines(laughs) == [2]
+    (problem,) = check_metadata(b"access: public\nlicence: " + b"[" * 50_000)
+    assert (problem.line, problem.message) == (2, "is not read: it is nested too deeply")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"- a\n- b\n", b"text", b"a: [", b"\xff\xfe\0", b"!!python/object/apply:os.system ['x']", b"? [a]\n: b\n",
+     b"[" * 20_000, b"a: &x [1]\nb: *x\n", b"x" * 200_000, b"a: 1\n--- \nb: 2\n", b"\t"],
+    ids=range(12),
+)  # fmt: skip
+def test_anything_else_is_a_problem_and_no_crash(content):
+    assert check_metadata(content)
+
+
+@given(st.binary(max_size=60) | st.text("ab:- \n\t[]{}&*!?|>'\"#%@`,0.", max_size=60).map(str.encode))
+def test_never_crashes(content):
+    assert isinstance(read_values(content), dict)
+    for problem in check_metadata(content):
+        assert problem.line >= 1
+        assert problem.fix

@@ -1,0 +1,238 @@
+"""Test planning in real repositories, and the script that people and CI run."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brainscore_ci.planning import planner as planning
+from brainscore_ci.planning.plan import Plan
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.scoring.records import ScoreRecord, record_path
+
+ROOT = Path(__file__).parents[3]
+V = "vision/brainscore_vision"
+ALL = {(model, benchmark) for model in ("network", "network_small", "pixels") for benchmark in ("E", "Unrelated")}
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tree):
+    """The tree as a repository with one commit on main."""
+    tree.plugin("benchmarks/experiment", registers=[("benchmark", "E")], benchmark__py="load_metric('similarity')\n")
+    git(tree.path, "init", "-q", "-b", "main")
+    git(tree.path, "add", "-A")
+    git(tree.path, "commit", "-qm", "start")
+    return tree
+
+
+def look_at(tree):
+    return planning.look_at(tree.path)
+
+
+def pairs(plan):
+    return {(pair.model, pair.benchmark) for pair in plan.pairs}
+
+
+def publish(tree, *scored, status="scored", age=""):
+    """Put records on the branch origin/scores, as the workflow does."""
+    found = look_at(tree)
+    folder = tree.path.parent / "records"
+    for model, benchmark in scored:
+        record = ScoreRecord.without_score(status, model=model, benchmark=benchmark)
+        revisions = {
+            "model_revision": found.revision_of("model", model) + age,
+            "benchmark_revision": found.revision_of("benchmark", benchmark),
+        }
+        ScoreRecord(**{**vars(record), **revisions}).write(record_path(folder, model, benchmark))
+    git(tree.path.parent, "init", "-q", "-b", "scores", str(folder))
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "scores")
+    git(tree.path, "fetch", "-q", str(folder), "+scores:refs/remotes/origin/scores")
+
+
+def test_working_tree(repository):
+    repository.write(f"{V}/models/network/model.py", "x = 1\n")
+    plan = planning.plan_work_tree(look_at(repository))
+    assert [str(task.plugin) for task in plan.tests] == ["models/network"]
+    assert pairs(plan) == {pair for pair in ALL if pair[0] != "pixels"}
+    assert (plan.event, plan.head) == ("local", None)
+
+
+def test_the_base_is_origin_main_where_it_is_known(repository):
+    git(repository.path, "update-ref", "refs/remotes/origin/main", "HEAD")
+    repository.write(f"{V}/models/network/model.py", "x = 1\n")
+    git(repository.path, "add", "-A")
+    git(repository.path, "commit", "-qm", "on main, not pushed")
+    assert [str(task.plugin) for task in planning.plan_work_tree(look_at(repository)).tests] == ["models/network"]
+    assert planning.plan_work_tree(look_at(repository), "main").tests == ()
+
+
+def test_without_a_base(repository):
+    git(repository.path, "branch", "-m", "main", "trunk")
+    with pytest.raises(ConfigurationError, match="--base BRANCH"):
+        planning.plan_work_tree(look_at(repository))
+    assert planning.plan_work_tree(look_at(repository), "trunk").tests == ()
+
+
+def test_a_folder_that_is_no_checkout(tmp_path):
+    with pytest.raises(ConfigurationError, match="no plugin"):
+        planning.look_at(tmp_path)
+
+
+class TestAfterAMerge:
+    @pytest.fixture
+    def pushed(self, repository):
+        before = git(repository.path, "rev-parse", "HEAD")
+        repository.write(f"{V}/models/network/model.py", "x = 1\n")
+        git(repository.path, "add", "-A")
+        git(repository.path, "commit", "-qm", "change")
+        return repository, before
+
+    def test_what_has_a_record_is_left_out(self, pushed):
+        tree, before = pushed
+        publish(tree, ("network", "E"), ("network", "Unrelated"))
+        plan = planning.plan_change(look_at(tree), before, "HEAD", event="push")
+        assert pairs(plan) == {("network_small", "E"), ("network_small", "Unrelated")}
+        assert [skip.what for skip in plan.skipped if "same code" in skip.reason] == [
+            "network on E",
+            "network on Unrelated",
+        ]
+
+    @pytest.mark.parametrize(
+        ("status", "age"), [("scored", "of other code"), ("failed:Timeout", "")], ids=["other code", "failed"]
+    )
+    def test_what_failed_or_is_of_other_code_is_scored(self, pushed, status, age):
+        tree, before = pushed
+        publish(tree, ("network", "E"), status=status, age=age)
+        assert ("network", "E") in pairs(planning.plan_change(look_at(tree), before, "HEAD", event="push"))
+
+    def test_what_was_left_out_is_tried_again_with_private_data(self, pushed):
+        tree, before = pushed
+        publish(tree, ("network", "E"), status="skipped:private data are not available")
+        arguments = (look_at(tree), before, "HEAD")
+        assert ("network", "E") not in pairs(planning.plan_change(*arguments, event="push"))
+        assert ("network", "E") in pairs(planning.plan_change(*arguments, event="push", with_private=True))
+
+    def test_a_pull_request_says_what_merging_scores_whatever_there_is(self, pushed):
+        tree, before = pushed
+        publish(tree, ("network", "E"))
+        assert ("network", "E") in pairs(planning.plan_change(look_at(tree), before, "HEAD", event="pull_request"))
+
+    def test_started_by_hand_without_a_base_scores_what_has_no_record(self, pushed):
+        tree, _ = pushed
+        publish(tree, ("network", "E"))
+        plan = planning.plan_change(look_at(tree), "", "HEAD", event="workflow_dispatch")
+        assert pairs(plan) == ALL - {("network", "E")}
+        assert plan.tests == ()
+
+    def test_first_push_scores_everything(self, pushed):
+        tree, _ = pushed
+        plan = planning.plan_change(look_at(tree), "0" * 40, "HEAD", event="push")
+        assert pairs(plan) == ALL
+        assert len(plan.tests) == 7
+
+
+def test_missing_pairs(repository):
+    assert set(planning.missing_pairs(look_at(repository))) == ALL
+    publish(repository, ("network", "E"))
+    publish(repository, ("pixels", "E"), status="failed:ValueError")  # a person has to look at it
+    publish(repository, ("pixels", "Unrelated"), age="of other code")
+    assert set(planning.missing_pairs(look_at(repository))) == ALL - {("network", "E"), ("pixels", "E")}
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("", set()),
+        ("null", set()),
+        ("[]", set()),
+        ('["ci-full", "a, b"]', {"ci-full", "a, b"}),
+        ("ci-full, ci-no-score", {"ci-full", "ci-no-score"}),
+    ],
+)
+def test_labels(text, labels):
+    assert planning.read_labels(text) == labels
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "[1]", '"ci-full"', "[", "null null"])
+def test_what_is_no_labels(text):
+    with pytest.raises(ConfigurationError, match="no labels"):
+        planning.read_labels(text)
+
+
+def test_wrong_events_get_the_nearest():
+    with pytest.raises(ConfigurationError, match="'pull_request'"):
+        planning.read_event("pull-request")
+
+
+class TestScript:
+    def run(self, tree, *arguments, **environment):
+        command = [sys.executable, ROOT / "scripts/plan.py", *arguments]
+        known = {key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}
+        return subprocess.run(
+            command, cwd=tree.path, env={**known, **environment}, capture_output=True, text=True, check=False
+        )
+
+    def test_for_people(self, repository):
+        repository.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
+        done = self.run(repository)
+        assert done.returncode == 0, done.stderr
+        assert "Tests of 2 plugins, about 3 min" in done.stdout
+        assert "<- changed: metric.py added" in done.stdout
+        assert "network, network_small, pixels x E" in done.stdout
+
+    def test_json_and_files(self, repository, tmp_path):
+        repository.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
+        git(repository.path, "add", "-A")
+        git(repository.path, "commit", "-qm", "change")
+        files = {"plan": tmp_path / "plan.json", "outputs": tmp_path / "outputs"}
+        done = self.run(
+            repository,
+            *("--event", "pull_request", "--base", "HEAD~1", "--head", "HEAD", "--labels", '["x"]', "--json"),
+            *("--output", files["plan"]),
+            GITHUB_OUTPUT=str(files["outputs"]),
+        )
+        assert done.returncode == 0, done.stderr
+        plan = Plan.from_json(done.stdout)
+        assert Plan.from_json(files["plan"].read_text()) == plan
+        assert len(plan.tests) == 2
+        outputs = dict(line.split("=", 1) for line in files["outputs"].read_text().splitlines())
+        assert (outputs["tests"], outputs["pairs"], outputs["previews"], outputs["refused"]) == ("2", "3", "0", "0")
+        assert json.loads(outputs["test_shards"]) == [{"index": 0, "name": "benchmarks/experiment and 1 more"}]
+
+    def test_refused(self, repository, tmp_path):
+        repository.write(f"{V}/models/x$(touch pwned)/__init__.py", "")
+        done = self.run(repository, GITHUB_OUTPUT=str(tmp_path / "outputs"))
+        assert done.returncode == 1
+        assert "REFUSED" in done.stdout
+        assert {"tests=0", "refused=1"} <= set((tmp_path / "outputs").read_text().splitlines())
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--base", "nowhere"], "'nowhere' is no commit or branch"),
+            (["--event", "puhs"], "Did you mean 'push'?"),
+            (["--labels", "["], "no labels"),
+            (["--unknown"], "unrecognized arguments"),
+        ],
+    )
+    def test_wrong_usage(self, repository, arguments, message):
+        done = self.run(repository, *arguments)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+
+    def test_missing(self, repository, tmp_path):
+        done = self.run(repository, "--missing", tmp_path / "missing.json")
+        assert done.returncode == 0, done.stderr
+        assert {tuple(pair) for pair in json.loads((tmp_path / "missing.json").read_text())} == ALL
+        assert "6 pairs have no record" in done.stderr

@@ -1,0 +1,160 @@
+"""Test reading from source what it loads and imports."""
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import re
+import time
+import typing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_ci.planning import sources
+from brainscore_ci.planning.sources import fits, read_source, read_texts
+
+
+def loads(source):
+    return [(load.kind, load.literal) for load in read_source(source.encode()).loads]
+
+
+def test_literal_loads():
+    source = """
+from brainscore_vision import load_dataset, load_metric as metric
+import brainscore_vision
+
+def make():
+    load_dataset("A.public")
+    metric('pls', crossvalidation_kwargs=dict(splits=3))
+    brainscore_vision.load_stimulus_set(identifier='S')
+    brainscore_vision.load_ceiling("internal_consistency")
+    other.load_model("m")
+    load_benchmarks("no loader")
+"""
+    assert loads(source) == [
+        ("data", "A.public"),
+        ("metric", "pls"),
+        ("stimulus_set", "S"),
+        ("metric", "internal_consistency"),
+        ("model", "m"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("argument", "matches", "differs"),
+    [
+        ("f'A.{region}'", "A.IT", "B.IT"),
+        ("'A.' + region", "A.IT", "B.IT"),
+        ("'A.%s-pls' % region", "A.IT-pls", "A.IT-rdm"),
+        ("'A.{}-{m}'.format(region, m='x')", "A.V4-x", "A.V4"),
+        ("name", "anything", None),
+        ("names[0]", "anything", None),
+        ("**kwargs", "anything", None),
+        ("", "anything", None),
+    ],
+)
+def test_identifiers_that_are_put_together(argument, matches, differs):
+    (load,) = read_source(f"load_dataset({argument})".encode()).loads
+    assert load.literal is None
+    assert re.fullmatch(load.pattern, matches)
+    assert load.says_nothing is (differs is None)
+    assert differs is None or not re.fullmatch(load.pattern, differs)
+
+
+def test_imports():
+    source = b"""
+import brainscore_vision.metrics.rdm.metric as m
+from brainscore_vision.models import alexnet
+from ..other.model import Wrapper
+from . import helper
+import_module('brainscore_vision.data.odd-name')
+"""
+    found = {(each.module, each.level) for each in read_source(source).imports}
+    assert {
+        ("brainscore_vision.metrics.rdm.metric", 0),
+        ("brainscore_vision.models.alexnet", 0),
+        ("other.model", 2),
+        ("helper", 1),
+        ("brainscore_vision.data.odd-name", 0),
+    } <= found
+
+
+def test_source_that_does_not_parse():
+    facts = read_source(b"def broken(:\n", "plugin/model.py")
+    assert facts.problem.startswith("plugin/model.py:1: ")
+    assert facts.loads == ()
+
+
+def test_null_bytes_are_a_problem_not_a_crash():
+    assert read_source(b"x = 1\0").problem is not None
+
+
+def test_texts_without_parsing():
+    facts = read_texts(b"""a = 'one'; b = "two"  # don't miss 'three'\nc = f'A.{x}-pls' + 'it\\'s'\n""")
+    assert {"one", "two", "three", "A.{x}-pls"} <= facts.texts
+    assert any(re.fullmatch(pattern, "A.IT-pls") for pattern in facts.patterns)
+    assert not any(re.fullmatch(pattern, "B") for pattern in facts.patterns)
+
+
+PIECES = st.lists(st.text("ab.*\\[]\n", max_size=4), min_size=1, max_size=5)
+
+
+@given(pieces=PIECES, fillings=st.lists(st.text("ab.\n", max_size=3), min_size=5, max_size=5), text=st.text("ab.\n"))
+def test_patterns_fit_what_regular_expressions_would_match(pieces, fillings, text):
+    pattern = r"[\s\S]*".join(map(re.escape, pieces))
+    made = "".join(piece + filling for piece, filling in zip(pieces, [*fillings[: len(pieces) - 1], ""], strict=False))
+    assert fits(pattern, made)
+    assert fits(pattern, text) is (re.fullmatch(pattern, text) is not None)
+
+
+def test_a_pattern_with_many_gaps_takes_no_time():
+    started = time.monotonic()
+    assert not fits(r"[\s\S]*a" * 200 + "b", "a" * 199 + "b")
+    assert time.monotonic() - started < 1
+
+
+@pytest.mark.parametrize("module", [ast, argparse, dataclasses, typing])
+def test_every_node_is_reached(module):
+    """The short way through a tree sees what the long one sees."""
+    source = inspect.getsource(module)
+    tree = ast.parse(source)
+    for kind, nodes in sources._telling_nodes(tree).items():
+        assert set(nodes) == {node for node in ast.walk(tree) if type(node) is kind}, kind
+
+
+def test_every_construct_is_reached():
+    source = """
+async def f(a=g('1'), *b: g('2'), c=g('3'), **d) -> g('4'):
+    async with g('5') as x, g('6'): pass
+    async for y in g('7'): await g('8')
+    match g('9'):
+        case {g.a: [1, *rest], **others} if g('10'): yield g('11')
+        case C('12', x='13') | '14': pass
+    try: raise g('15') from g('16')
+    except* g('17') as error: del g('18')[g('19'):g('20')]
+    return [g('21') for z in g('22') if g('23')], {g('24'): g('25'), **g('26')}, {*g('27')}, lambda q=g('28'): g('29')
+@g('30')
+class K(g('31'), metaclass=g('32')):
+    v: g('33') = g('34') if g('35') else not g('36')
+    w = f'{g("37"):{g("38")}}' + (n := g('39')) * -g('40') < g('41') and g('42')
+    global k
+    assert g('43'), g('44')
+    while g('45'): x[g('46')] += g('47')
+"""
+    texts = read_source(source.encode()).texts
+    assert [number for number in range(1, 48) if str(number) not in texts] == []
+
+
+def test_one_name_for_two_loaders_means_both():
+    source = """
+def f():
+    from brainscore_vision import load_metric as get
+    return get('a')
+
+def g():
+    from brainscore_vision import load_dataset as get
+    return get('b')
+"""
+    assert {("metric", "a"), ("data", "b")} <= set(loads(source))

@@ -1,0 +1,97 @@
+"""Test handing a plan to the jobs of a workflow."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.plan import Pair, Plan, Refusal, TestTask
+from brainscore_ci.planning.policy import Policy
+from brainscore_ci.planning.shards import pair_shards
+from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
+
+NOTHING = {"base": None, "head": None, "event": "push", "changed": ()}
+
+
+def task(name, minutes=2.0):
+    return TestTask(plugin=PluginName("models", name), reasons=("x",), minutes=minutes, memory_gb=4)
+
+
+def pair(model, benchmark="b", minutes=5.0, *, private=False):
+    return Pair(model=model, benchmark=benchmark, reasons=("x",), minutes=minutes, memory_gb=4, private=private)
+
+
+def test_counts_and_shards():
+    plan = Plan(**NOTHING, tests=(task("a"), task("b", 100.0)), pairs=(pair("m"), pair("n", private=True)))
+    outputs = outputs_of(plan, Policy())
+    assert {key: outputs[key] for key in ("tests", "pairs", "previews", "refused")} == {
+        "tests": "2",
+        "pairs": "2",
+        "previews": "0",
+        "refused": "0",
+    }
+    assert {row["name"] for row in json.loads(outputs["test_shards"])} == {"models/a", "models/b"}
+    assert json.loads(outputs["pair_shards"]) == [
+        {"index": 0, "name": "1 of 2", "private": False},
+        {"index": 1, "name": "2 of 2", "private": True},
+    ]
+    assert (outputs["public_shards"], outputs["public_pairs"]) == (outputs["pair_shards"], "2")
+    assert (outputs["private_shards"], outputs["private_pairs"]) == ("[]", "0")
+    assert outputs["preview_shards"] == "[]"
+
+
+def test_where_there_are_credentials_only_private_pairs_get_them():
+    plan = Plan(**NOTHING, pairs=(pair("m"), pair("n", private=True), pair("o", private=True)))
+    outputs = outputs_of(plan, Policy(), with_private=True)
+    assert {shard["private"] for shard in json.loads(outputs["public_shards"])} == {False}
+    assert {shard["private"] for shard in json.loads(outputs["private_shards"])} == {True}
+    assert (outputs["public_pairs"], outputs["private_pairs"]) == ("1", "2")
+
+
+def test_where_something_is_refused_nothing_is_done():
+    plan = Plan(**NOTHING, tests=(task("a"),), pairs=(pair("m"),), refused=(Refusal("x", "y"),))
+    outputs = outputs_of(plan, Policy())
+    assert (outputs["tests"], outputs["pairs"], outputs["test_shards"], outputs["refused"]) == ("0", "0", "[]", "1")
+
+
+MODELS = st.text(min_size=1, max_size=3)
+
+
+@given(
+    pairs=st.lists(st.builds(pair, MODELS, MODELS, st.floats(0.1, 400), private=st.booleans()), max_size=60),
+    most=st.integers(2, 10),
+)
+def test_every_pair_is_in_one_job_and_no_job_mixes_private_with_others(pairs, most):
+    policy = Policy(most_shards=most)
+    shards = pair_shards(pairs, policy)
+    placed = [each for shard in shards for each in shard.tasks]
+    assert sorted(map(repr, placed)) == sorted(map(repr, pairs))
+    assert len(shards) <= most
+    assert all(len({each.private for each in shard.tasks}) == 1 for shard in shards)
+
+
+@given(names=st.lists(st.text(max_size=20), min_size=1, max_size=5))
+def test_outputs_are_one_line_each_whatever_the_identifiers(names, tmp_path_factory):
+    file = tmp_path_factory.mktemp("out") / "outputs"
+    pairs = tuple(pair(name, name) for name in dict.fromkeys(names))
+    outputs = outputs_of(Plan(**NOTHING, pairs=pairs, previews=pairs), Policy())
+    write_outputs(outputs, file)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    assert dict(line.split("=", 1) for line in lines) == outputs
+
+
+@pytest.mark.parametrize(("name", "value"), [("tests", "1\nx=2"), ("tests", "1\rx"), ("te\nsts", "1"), ("a=b", "1")])
+def test_what_would_be_another_output_is_refused(tmp_path, name, value):
+    with pytest.raises(ValueError, match="output"):
+        write_outputs({"fine": "1", name: value}, tmp_path / "outputs")
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_the_largest_plan_stays_below_the_limit_of_a_job():
+    pairs = tuple(pair(f"model{number}", f"benchmark{number}", 30.0) for number in range(5000))
+    tests = tuple(task("x" * 90 + str(number), 30.0) for number in range(2000))
+    outputs = outputs_of(Plan(**NOTHING, tests=tests, pairs=pairs), Policy())
+    assert sum(map(len, outputs.values())) < 2**20
+    assert len(json.loads(outputs["pair_shards"])) <= 200

@@ -1,0 +1,675 @@
+"""Test that pull requests end up showing what they should, whatever happened before, and that nothing is done twice."""
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import zipfile
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brainscore_ci.github.client import Artifact, Comment, PullRequest, Run
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.plan import Plan, Refusal, TestTask
+from brainscore_ci.reporting.reconcile import (
+    OWN_LABELS,
+    Queue,
+    Settings,
+    View,
+    decide_scoring,
+    describe,
+    read_bundle,
+    reconcile,
+    sticky,
+)
+from brainscore_ci.reporting.results import PluginResult, Results
+from brainscore_ci.reporting.schema import MOST_BYTES
+from brainscore_core.errors import CorruptFileError, DownloadError
+
+ROOT = Path(__file__).parents[3]
+SETTINGS = Settings()
+MODEL = PluginName("models", "network")
+FILE = "vision/brainscore_vision/models/network/model.py"
+PLAN = Plan(
+    base="b" * 40,
+    head="c" * 40,
+    event="pull_request",
+    changed=(FILE,),
+    tests=(TestTask(plugin=MODEL, reasons=("changed",), minutes=1, memory_gb=1),),
+)
+GOOD = Results((PluginResult(plugin=MODEL, status="passed", n_passed=2),))
+BAD = Results((PluginResult(plugin=MODEL, status="failed", n_failed=1),))
+
+
+def sha(number):
+    return f"{number:040x}"
+
+
+def bundle(plan=PLAN, results=GOOD, **more):
+    members = {"plan.json": plan.to_json(), "results.json": results.to_json(), **more}
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return data.getvalue()
+
+
+class FakeGitHub:
+    """A repository in the memory."""
+
+    def __init__(self):
+        self.pulls, self.all_runs, self.bundles, self.threads, self.paths = {}, [], {}, {}, {}
+        self.started, self.writes, self.requests = [], 0, 0
+        self.ids = itertools.count(100)
+
+    def push(self, number, commit, *, repository=1, branch="branch", paths=(FILE,)):
+        labels = self.pulls[number].labels if number in self.pulls else frozenset()
+        self.pulls[number] = PullRequest(
+            number=number, head_sha=sha(commit), head_branch=branch, head_repository=repository, labels=labels
+        )
+        self.paths[number] = list(paths)
+
+    def run(self, number, conclusion="success", *, status="completed", data=b"", **changes):
+        """Add a run for the head of a pull request."""
+        pull, identity = self.pulls[number], next(self.ids)
+        run = Run(
+            id=identity, number=identity, attempt=1, head_sha=pull.head_sha, head_branch=pull.head_branch,
+            head_repository=pull.head_repository, event="pull_request", status=status,
+            conclusion=conclusion if status == "completed" else None, url=f"https://github.com/o/r/actions/runs/{identity}",
+        )  # fmt: skip
+        self.all_runs.append(replace(run, **changes))
+        if status == "completed" and data is not None:
+            self.bundles[identity] = data or bundle()
+        return self.all_runs[-1]
+
+    def comment(self, number):
+        (found,) = [each for each in self.threads.get(number, []) if each.author == SETTINGS.author]
+        return found.body
+
+    def labels(self, number):
+        return self.pulls[number].labels
+
+    # what the reconciler uses
+
+    def pull_requests(self):
+        self.requests += 1
+        return list(self.pulls.values())
+
+    def runs(self, workflow, *, head_sha="", branch="", event=""):
+        self.requests += 1
+        if workflow == SETTINGS.scoring:
+            return self.started
+        return [run for run in self.all_runs if run.head_sha == head_sha and run.event == event]
+
+    def artifacts(self, run, name):
+        self.requests += 1
+        assert name == "report"
+        return [Artifact(id=run, name=name, size_bytes=len(self.bundles[run]))] if run in self.bundles else []
+
+    def download(self, artifact, most_bytes):
+        self.requests += 1
+        if isinstance(self.bundles[artifact], Exception):
+            raise self.bundles[artifact]
+        return self.bundles[artifact]
+
+    def changed_paths(self, number):
+        self.requests += 1
+        return self.paths[number]
+
+    def comments(self, number):
+        self.requests += 1
+        return list(self.threads.get(number, []))
+
+    def create_comment(self, number, body):
+        self.writes += 1
+        assert len(body) <= 65_536
+        self.threads.setdefault(number, []).append(Comment(id=next(self.ids), author=SETTINGS.author, body=body))
+
+    def update_comment(self, comment, body):
+        self.writes += 1
+        for number, thread in self.threads.items():
+            self.threads[number] = [replace(each, body=body) if each.id == comment else each for each in thread]
+
+    def add_labels(self, number, labels):
+        self.writes += 1
+        self.pulls[number] = replace(self.pulls[number], labels=self.pulls[number].labels | set(labels))
+
+    def remove_label(self, number, label):
+        self.writes += 1
+        self.pulls[number] = replace(self.pulls[number], labels=self.pulls[number].labels - {label})
+
+    def start(self, workflow, branch, inputs):
+        self.writes += 1
+        run = Run(
+            id=next(self.ids), number=1, attempt=1, head_sha=sha(9), head_branch=branch, head_repository=1,
+            event="workflow_dispatch", status="queued", conclusion=None, url="",
+        )  # fmt: skip
+        self.started.append(run)
+
+
+@pytest.fixture
+def github():
+    github = FakeGitHub()
+    github.push(7, 1)
+    return github
+
+
+def settle(github):
+    """Reconcile, twice: the second time there must be nothing to do."""
+    outcome = reconcile(github, SETTINGS)
+    assert outcome.problems == ()
+    writes = github.writes
+    assert reconcile(github, SETTINGS).actions == ()
+    assert github.writes == writes
+    return outcome
+
+
+def test_results_are_shown_once(github):
+    run = github.run(7)
+    settle(github)
+    comment = github.comment(7)
+    assert comment.startswith("<!-- brainscore-ci {")
+    assert "## Checks passed" in comment
+    assert "| `models/network` | passed | 2 | 0 | 0 |" in comment
+    assert run.url in comment
+    assert github.labels(7) == {"ci-passed", "plugin-only"}
+    assert "Outdated" not in comment
+
+
+def test_an_unchanged_pull_request_costs_two_requests(github):
+    github.run(7)
+    settle(github)
+    github.requests = 0
+    reconcile(github, SETTINGS)
+    assert github.requests == 3  # one for the list of pull requests
+
+
+def test_nothing_is_said_before_there_is_something_to_say(github):
+    settle(github)
+    github.run(7, status="in_progress")
+    settle(github)
+    assert github.threads == {}
+    assert github.labels(7) == frozenset()
+
+
+@pytest.mark.parametrize("conclusion", ["failure", "cancelled", "timed_out", "startup_failure", "skipped", "stale"])
+def test_only_success_passes_whatever_the_report_says(github, conclusion):
+    github.run(7, conclusion)
+    settle(github)
+    assert "## Checks failed" in github.comment(7)
+    assert "ended with" in github.comment(7)
+    assert github.labels(7) == {"ci-failed", "plugin-only"}
+
+
+@pytest.mark.parametrize("data", [bundle(results=BAD), bundle(results=Results())])
+def test_a_success_without_good_results_does_not_pass(github, data):
+    github.run(7, data=data)
+    settle(github)
+    assert "## Checks failed" in github.comment(7)
+    assert "ci-failed" in github.labels(7)
+
+
+def test_refused_paths(github):
+    plan = replace(PLAN, tests=(), refused=(Refusal("vision/x$(touch pwned)/a", "names"),))
+    github.run(7, "failure", data=bundle(plan, Results()))
+    settle(github)
+    assert "| `vision/x$(touch pwned)/a` | names |" in github.comment(7)
+
+
+def test_a_run_without_a_report(github):
+    github.run(7, data=None)
+    settle(github)
+    assert "## No report" in github.comment(7)
+    assert "left no report" in github.comment(7)
+    assert "ci-failed" in github.labels(7)
+
+
+def test_after_a_push_the_results_are_outdated(github):
+    github.run(7)
+    settle(github)
+    github.push(7, 2)
+    settle(github)
+    assert "**Outdated:** what follows is of commit `000000000000`" in github.comment(7)
+    assert "No checks of" in github.comment(7)
+    assert "## Checks passed" in github.comment(7)
+    assert github.labels(7) == {"plugin-only"}
+    github.run(7, status="queued")
+    settle(github)
+    assert "are running" in github.comment(7)
+    assert "**Outdated:**" in github.comment(7)
+    github.all_runs[-1] = replace(github.all_runs[-1], status="completed", conclusion="failure")
+    github.bundles[github.all_runs[-1].id] = bundle(results=BAD)
+    settle(github)
+    assert "Outdated" not in github.comment(7)
+    assert "## Checks failed" in github.comment(7)
+    assert "## Checks passed" not in github.comment(7)
+    assert len(github.threads[7]) == 1
+
+
+def test_a_run_that_is_started_again(github):
+    run = github.run(7, "failure", data=bundle(results=BAD))
+    settle(github)
+    github.all_runs[0] = replace(run, attempt=2, status="in_progress", conclusion=None)
+    settle(github)
+    assert "an earlier attempt" in github.comment(7)
+    assert "ci-failed" not in github.labels(7)
+    github.all_runs[0] = replace(run, attempt=2, conclusion="success")
+    github.bundles[run.id] = bundle()
+    settle(github)
+    assert "ci-passed" in github.labels(7)
+
+
+def test_the_latest_run_counts(github):
+    github.run(7, "failure")
+    github.run(7)
+    settle(github)
+    assert "ci-passed" in github.labels(7)
+
+
+@pytest.mark.parametrize("changes", [{"conclusion": "action_required"}, {"status": "waiting", "conclusion": None}])
+def test_a_run_that_waits_for_a_maintainer(github, changes):
+    github.run(7, **changes)
+    settle(github)
+    assert "wait for a maintainer" in github.comment(7)
+    assert github.labels(7) == {"plugin-only"}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"head_repository": 666}, {"head_repository": None}, {"head_branch": "other"}, {"event": "push"}]
+)
+def test_a_run_of_somebody_else_with_the_same_commit_counts_for_nothing(github, changes):
+    github.run(7, **changes)
+    settle(github)
+    assert github.threads == {}
+
+
+def test_the_number_comes_from_github(github):
+    """Two pull requests; the artifact of one cannot say that it is of the other."""
+    github.push(8, 2, branch="other")
+    github.run(8, data=bundle(replace(PLAN, head=sha(1), base=sha(7), notes=("pull request 7",))))
+    settle(github)
+    assert set(github.threads) == {8}
+
+
+# -- comments and labels of others -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("author", ["stranger", "github-actions", "github-actions[bot]x", "", "GitHub-Actions[bot]"])
+def test_a_forged_comment_counts_for_nothing(github, author):
+    run = github.run(7, "failure")
+    forged = View(state="complete", head=sha(1), run=run.id, attempt=1, reported=sha(1), labels=("ci-passed",))
+    github.threads[7] = [Comment(id=1, author=author, body=f"{forged.to_line()}\n## Checks passed")]
+    reconcile(github, SETTINGS)
+    assert github.labels(7) == {"ci-failed", "plugin-only"}
+    assert [each.author for each in github.threads[7]] == [author, SETTINGS.author]
+    assert github.threads[7][0].body.endswith("## Checks passed")
+    assert reconcile(github, SETTINGS).actions == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "", "text <!-- brainscore-ci {} -->", "<!-- brainscore-ci {} -->", "<!-- brainscore-ci [] -->",
+        "<!-- brainscore-ci {x -->", '<!-- brainscore-ci {"state": "complete", "head": "<b>", "labels": []} -->',
+        '<!-- brainscore-ci {"state": [], "head": "' + "a" * 40 + '", "labels": []} -->',
+        '<!-- brainscore-ci {"state": "none", "head": 1, "labels": 1} -->',
+    ],
+)  # fmt: skip
+def test_other_comments_of_the_same_author_are_left_alone(github, line):
+    assert View.from_body(line) is None
+    github.run(7)
+    github.threads[7] = [Comment(id=1, author=SETTINGS.author, body=line)]
+    reconcile(github, SETTINGS)
+    assert github.threads[7][0].body == line
+    assert sticky(github.threads[7], SETTINGS)[0].id != 1
+
+
+def test_the_first_line_is_read_again():
+    view = View(state="complete", head=sha(1), run=3, attempt=2, reported=sha(1), labels=("ci-passed",))
+    assert View.from_body(view.to_line() + "\ntext") == view
+    assert View.from_body("\n" + view.to_line()) is None
+
+
+def test_an_older_format_is_written_anew(github):
+    github.run(7)
+    settle(github)
+    (comment,) = github.threads[7]
+    github.threads[7] = [replace(comment, body=comment.body.replace('"format": 1', '"format": 0'))]
+    assert len(settle(github).actions) == 1
+
+
+def test_labels_of_people_are_left_alone(github):
+    github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-full", "ci-no-score", "bug"}))
+    github.run(7)
+    settle(github)
+    assert github.labels(7) == {"ci-full", "ci-no-score", "bug", "ci-passed", "plugin-only"}
+
+
+def test_our_labels_are_put_right(github):
+    github.run(7, "failure")
+    settle(github)
+    github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed", "bug"}))
+    settle(github)
+    assert github.labels(7) == {"bug", "ci-failed", "plugin-only"}
+
+
+def test_labels_cannot_be_had_before_there_are_results(github):
+    github.pulls[7] = replace(github.pulls[7], labels=frozenset({"ci-passed"}))
+    settle(github)
+    assert github.labels(7) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("paths", "label"),
+    [
+        ([FILE], "plugin-only"), ([FILE, ".github/workflows/a.yml"], "changes-ci"), (["noxfile.py"], "changes-ci"),
+        (["scripts/brainscore_ci/reporting/gate.py"], "changes-ci"), ([FILE, "README.md"], None), ([], None),
+        (["vision/brainscore_vision/models/x y/a.py"], None), ([FILE] * 3000, None),
+    ],
+)  # fmt: skip
+def test_labels_about_paths_come_from_github(github, paths, label):
+    github.paths[7] = paths
+    github.run(7)
+    settle(github)
+    assert github.labels(7) == {"ci-passed", label} - {None}
+    assert ("edits what checks it" in github.comment(7)) == (label == "changes-ci")
+
+
+# -- hostile artifacts -------------------------------------------------------------------------------------------------
+
+
+def broken_bundles():
+    good = bundle()
+    yield b""
+    yield b"no zip"
+    yield good[:-30]
+    yield good.replace(b"plan.json", b"../x.json")
+    yield bundle(**{"more.txt": "x"})
+    yield bundle(**{"results.json": None})
+    yield bundle(**{"plan.json": "{}"})
+    yield bundle(**{"results.json": "[" * 99_999})
+    yield bundle(**{"results.json": " " * (MOST_BYTES + 1)})
+    for kind in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, "w", kind) as archive:
+            archive.writestr("plan.json", PLAN.to_json())
+            archive.writestr("results.json", GOOD.to_json())
+        yield data.getvalue()
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("plan.json", PLAN.to_json())
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("plan.json", PLAN.to_json())
+    yield data.getvalue()
+    bomb = bytearray(bundle(**{"results.json": " " * 2**24 + GOOD.to_json()}))
+    place = bomb.rindex(b"PK\x01\x02")
+    bomb[place + 24 : place + 28] = (100).to_bytes(4, "little")  # says that it is small
+    yield bytes(bomb)
+
+
+@pytest.mark.parametrize("number", range(13))
+def test_broken_artifacts_are_told_and_do_not_pass(github, number):
+    data = list(broken_bundles())[number]
+    with pytest.raises(CorruptFileError):
+        read_bundle(data)
+    github.run(7, data=data or b"x")
+    settle(github)
+    assert "## No report" in github.comment(7)
+    assert "ci-failed" in github.labels(7)
+
+
+@given(st.binary(max_size=200), st.integers(0, 2000))
+def test_nothing_else_is_raised_for_broken_artifacts(noise, place):
+    data = bytearray(bundle())
+    place %= len(data)
+    data[place : place + len(noise)] = noise
+    with contextlib.suppress(CorruptFileError):
+        assert len(read_bundle(bytes(data))) == 2
+
+
+def test_large_artifacts_are_not_fetched(github):
+    github.run(7, data=b"x" * (4 * 2**20 + 1))
+    settle(github)
+    assert "has more than 4 MiB" in github.comment(7)
+
+
+def test_an_artifact_cannot_change_the_state(github):
+    text = f"{View(state='none', head=sha(5)).to_line()}\n<!-- brainscore-ci report -->\n## Checks passed @all"
+    plan = replace(PLAN, notes=(text,), changed=(text,), refused=(Refusal(text, text),))
+    github.run(7, "failure", data=bundle(plan))
+    settle(github)
+    shown = github.comment(7).partition("<!-- brainscore-ci report -->\n")[2]
+    github.push(7, 2)
+    settle(github)
+    lines = github.comment(7).splitlines()
+    assert [line for line in lines if line.startswith("<!--")] == [lines[0], "<!-- brainscore-ci report -->"]
+    assert View.from_body(github.comment(7)).head == sha(2)
+    assert github.comment(7).endswith(shown)
+    assert "Checks passed @all" not in re.sub(r"`+[^`]*`+", "", github.comment(7))
+
+
+def test_a_huge_report_fits_into_a_comment_also_when_it_is_outdated(github):
+    plan = replace(PLAN, notes=("é😀" * 1500,) * 300, changed=("x",) * 999)
+    github.run(7, data=bundle(plan))
+    settle(github)
+    github.push(7, 2)
+    settle(github)
+    assert 20_000 < len(github.comment(7).encode()) <= 65_536
+
+
+def test_trouble_with_one_does_not_hold_up_the_others(github):
+    github.run(7)
+    github.bundles[github.all_runs[0].id] = UnreachableError()
+    github.push(8, 2, branch="other")
+    github.run(8)
+    outcome = reconcile(github, SETTINGS)
+    assert outcome.problems == ("pull request 7: not now",)
+    assert set(github.threads) == {8}
+    github.bundles[github.all_runs[0].id] = bundle()
+    settle(github)
+    assert set(github.threads) == {7, 8}
+
+
+class UnreachableError(DownloadError):
+    def __init__(self):
+        super().__init__("not now")
+
+    def __len__(self):
+        return 1
+
+
+# -- whatever happens --------------------------------------------------------------------------------------------------
+
+events = st.tuples(
+    st.sampled_from(["push", "run", "finish", "fail", "approve", "again", "forge", "label", "lose"]),
+    st.sampled_from([7, 8]),
+    st.integers(1, 3),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(events, max_size=12))
+def test_whatever_happens_it_settles_at_once_and_shows_the_truth(history):
+    github = FakeGitHub()
+    github.push(7, 1)
+    github.push(8, 1, repository=2, branch="other")
+    for event, number, commit in history:
+        happen(github, event, number, commit)
+        settle(github)
+        for pull in github.pulls.values():
+            own = [
+                run for run in github.all_runs if run.head_sha == pull.head_sha and run.head_branch == pull.head_branch
+            ]
+            latest = max(own, key=lambda run: run.number, default=None)
+            passed = latest is not None and latest.conclusion == "success" and latest.id in github.bundles
+            assert ("ci-passed" in pull.labels) == passed
+            assert not ({"ci-passed", "ci-failed"} <= pull.labels)
+            assert sum(each.author == SETTINGS.author for each in github.threads.get(pull.number, [])) <= 1
+
+
+def happen(github, event, number, commit):
+    pull = github.pulls[number]
+    own = [index for index, run in enumerate(github.all_runs) if run.head_branch == pull.head_branch]
+    last = own[-1] if own else None
+    if event == "push":
+        github.push(number, commit, repository=pull.head_repository, branch=pull.head_branch)
+    elif event == "run":
+        github.run(number, status="queued")
+    elif event == "forge":
+        view = View(state="complete", head=pull.head_sha, run=100, attempt=1, labels=("ci-passed",))
+        github.threads.setdefault(number, []).append(Comment(id=next(github.ids), author="x", body=view.to_line()))
+    elif event == "label":
+        label = sorted(OWN_LABELS)[commit]
+        github.pulls[number] = replace(pull, labels=pull.labels ^ {label})
+    elif last is not None:
+        run = github.all_runs[last]
+        if event in {"finish", "fail"}:
+            github.all_runs[last] = replace(
+                run,
+                status="completed",
+                conclusion={"finish": "success", "fail": "failure"}[event],
+                attempt=run.attempt + 1,
+            )
+            github.bundles[run.id] = bundle()
+        elif event == "approve":
+            github.all_runs[last] = replace(run, status="completed", conclusion="action_required")
+        elif event == "again":
+            github.all_runs[last] = replace(run, status="in_progress", conclusion=None, attempt=run.attempt + 1)
+        elif event == "lose" and run.status != "completed":
+            github.bundles.pop(run.id, None)
+
+
+# -- scoring -----------------------------------------------------------------------------------------------------------
+
+MISSING = [("network", "Experiment")]
+
+
+def scoring_run(**changes):
+    run = Run(
+        id=1, number=1, attempt=1, head_sha=sha(9), head_branch="main", head_repository=1, event="workflow_dispatch",
+        status="completed", conclusion="failure", url="",
+    )  # fmt: skip
+    return replace(run, **changes)
+
+
+def test_missing_scores_are_queued_once(github):
+    first = reconcile(github, SETTINGS, missing=MISSING, head=sha(9))
+    assert first.actions == (Queue(workflow="score.yml", branch="main", inputs=SETTINGS.inputs),)
+    assert "1 scores are missing" in first.notes[0]
+    second = reconcile(github, SETTINGS, missing=MISSING, head=sha(9))
+    assert second.actions == ()
+    assert "on its way" in second.notes[0]
+
+
+def test_nothing_is_queued_where_nothing_is_missing(github):
+    assert reconcile(github, SETTINGS, head=sha(9)).actions == ()
+    assert github.requests == 3  # the runs of scoring are not even asked for
+
+
+@pytest.mark.parametrize(
+    ("runs", "queued"),
+    [
+        ([], True),
+        ([scoring_run()] * 2, True),
+        ([scoring_run()] * 3, False),  # that does not help: a person has to look
+        ([scoring_run(head_sha=sha(8))] * 3, True),
+        ([scoring_run(event="push")] * 3, True),
+        ([scoring_run(status="in_progress", conclusion=None, event="push")], False),
+        ([scoring_run(), scoring_run(status="queued", conclusion=None)], False),
+    ],
+)
+def test_when_scoring_is_queued(runs, queued):
+    actions, note = decide_scoring(MISSING, runs, sha(9), SETTINGS)
+    assert bool(actions) == queued
+    assert "1 scores are missing" in note
+
+
+def test_a_dry_run_writes_nothing(github):
+    github.run(7)
+    outcome = reconcile(github, SETTINGS, missing=MISSING, head=sha(9), do=lambda *_: None)
+    assert github.writes == 0
+    lines = [describe(action) for action in outcome.actions]
+    assert lines[0].startswith("pull request 7: new comment of ")
+    assert lines[1:] == ["pull request 7: add ci-passed, plugin-only", "start score.yml on main"]
+
+
+# -- script ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def api():
+    """A server that speaks as GitHub does, with one pull request and one run that left no artifact."""
+    pull = {"number": 7, "head": {"sha": sha(1), "ref": "b", "repo": {"id": 1}}, "labels": []}
+    run = {
+        "id": 5, "run_number": 1, "run_attempt": 1, "head_sha": sha(1), "head_branch": "b", "event": "pull_request",
+        "head_repository": {"id": 1}, "status": "completed", "conclusion": "failure", "html_url": "https://x/5",
+    }  # fmt: skip
+    answers = {"pulls": [pull], "files": [{"filename": FILE}], "comments": [], "runs": {"workflow_runs": [run]}}
+    answers["artifacts"] = {"artifacts": []}
+    written = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            last = self.path.partition("?")[0].rpartition("/")[2]
+            self.answer(answers["runs" if last.isdigit() else last])
+
+        def do_POST(self):
+            written.append((self.path, json.loads(self.rfile.read(int(self.headers["content-length"])))))
+            self.answer({})
+
+        def answer(self, content):
+            data = json.dumps(content).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", written
+    server.shutdown()
+
+
+def script(*arguments, **environment):
+    pytest.importorskip("httpx")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}
+    command = [sys.executable, ROOT / "scripts/reconcile.py", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**kept, **environment}, cwd=ROOT, check=False)
+
+
+def test_script(api):
+    address, written = api
+    done = script(GITHUB_REPOSITORY="o/r", GITHUB_API_URL=address, GITHUB_TOKEN="secret-token")  # noqa: S106 - no secret
+    assert done.returncode == 0, done.stderr
+    assert [path for path, _ in written] == ["/repos/o/r/issues/7/comments", "/repos/o/r/issues/7/labels"]
+    assert "pull request 7: add ci-failed, plugin-only" in done.stdout
+    assert "secret-token" not in done.stdout + done.stderr
+
+
+def test_script_dry_run(api):
+    address, written = api
+    done = script("--dry-run", GITHUB_REPOSITORY="o/r", GITHUB_API_URL=address)
+    assert done.returncode == 0, done.stderr
+    assert "pull request 7: new comment" in done.stdout
+    assert written == []
+
+
+def test_script_without_a_repository():
+    done = script()
+    assert done.returncode == 2
+    assert "GITHUB_REPOSITORY" in done.stderr
+    assert "Traceback" not in done.stderr

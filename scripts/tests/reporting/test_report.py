@@ -1,0 +1,363 @@
+"""Test what people are told, and that hostile text in it stays text."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.plan import Pair, Plan, Refusal, Skip, TestTask
+from brainscore_ci.reporting.gate import Verdict
+from brainscore_ci.reporting.report import COMMENT_BYTES, annotate, annotation, cost, for_log, judge, render
+from brainscore_ci.reporting.results import Failure, PairResult, PluginResult, Results, SkippedTest
+
+ROOT = Path(__file__).parents[3]
+MODEL, BENCHMARK = PluginName("models", "network"), PluginName("benchmarks", "experiment")
+
+
+def pair(model, benchmark, *, minutes=1.0, private=False, reasons=("because",)):
+    return Pair(model=model, benchmark=benchmark, reasons=reasons, minutes=minutes, memory_gb=4, private=private)
+
+
+def task(name, *reasons):
+    return TestTask(plugin=name, reasons=reasons or ("changed: model.py modified",), minutes=2, memory_gb=4)
+
+
+PLAN = Plan(
+    base="b" * 40,
+    head="a" * 40,
+    event="pull_request",
+    changed=("vision/brainscore_vision/models/network/model.py",),
+    tests=(task(BENCHMARK, "uses data/recordings: load_dataset in benchmark.py:3", "changed: x"), task(MODEL)),
+    pairs=tuple(pair(m, b, private=b == "P") for m in ("network", "pixels") for b in ("P", "Q", "R")),
+    previews=(pair("network", "Public"), pair("network", "Odd"), pair("network", "Gone")),
+    skipped=(
+        Skip("scores of 3 pairs", "label ci-no-score"),
+        Skip("2 private tests of data/x", "private data are not available before a merge"),
+    ),
+    notes=("compared with the merge base",),
+)
+RESULTS = Results(
+    (
+        PluginResult(
+            plugin=MODEL,
+            status="failed",
+            n_passed=8,
+            n_failed=2,
+            n_skipped=3,
+            duration_s=90,
+            failures=(
+                Failure(test="test_a", message="assert 1 == 2\n  where 1", file="models/network/test.py", line=12),
+                Failure(test="test_b", message="no module", fix="add it to requirements.txt"),
+            ),
+            skipped=(
+                SkippedTest(test="test_p", reason="private_access", kind="private"),
+                SkippedTest(test="test_q", reason="private_access", kind="private"),
+                SkippedTest(test="test_o", reason="Skipped: not today"),
+            ),
+        ),
+        PluginResult(plugin=BENCHMARK, status="passed", n_passed=4, duration_s=30),
+        PluginResult(plugin=PluginName("metrics", "not_planned"), status="failed", n_failed=1),
+    ),
+    (
+        PairResult(
+            model="network", benchmark="Public", status="scored", raw=0.3, ceiling=0.8, score=0.375, interval=(0.3, 0.4)
+        ),
+        PairResult(model="network", benchmark="Odd", status="failed:ValueError", message="x | y"),
+    ),
+)  # fmt: skip
+GOOD = Results(
+    tuple(PluginResult(plugin=each.plugin, status="passed", n_passed=1, duration_s=30) for each in PLAN.tests),
+    tuple(PairResult(model=each.model, benchmark=each.benchmark, status="scored", score=0.5) for each in PLAN.previews),
+)
+REPORT = render(PLAN, RESULTS, judge(PLAN, RESULTS))
+
+
+def test_everything_done_and_fine_passes():
+    assert judge(PLAN, GOOD) == Verdict(True, ())
+
+
+def test_what_failed_or_is_missing_is_a_problem():
+    assert judge(PLAN, RESULTS).problems == (
+        "models/network: 2 tests failed",
+        "network on Odd: failed:ValueError",
+        "network on Gone: no score",
+    )
+    assert judge(PLAN, replace(GOOD, plugins=GOOD.plugins[1:])).problems == (
+        "benchmarks/experiment: no result of its tests",
+    )
+
+
+def test_refused_paths_are_the_only_problem_where_nothing_may_run():
+    (problem,) = judge(replace(PLAN, refused=(Refusal("x$(touch pwned)/a\nb", "no"),)), Results()).problems
+    assert problem == "1 path must not be merged: 'x$(touch pwned)/a\\nb'"
+
+
+def test_skipping_on_purpose_is_no_problem():
+    skipped = tuple(replace(result, status="skipped") for result in GOOD.plugins)
+    pairs = tuple(replace(result, status="skipped:private data") for result in GOOD.pairs)
+    assert judge(PLAN, Results(skipped, pairs)).passed
+
+
+def test_cost_of_merging():
+    grid = [pair(f"m{m}", f"b{b}", minutes=41 / 36, private=b == 0) for m in range(12) for b in range(3)]
+    assert cost(grid) == "re-scores 12 models x 3 benchmarks, about 41 min, 1 private"
+    assert cost(grid[:-1]) == "re-scores 35 pairs of 12 models and 3 benchmarks, about 40 min, 1 private"
+    assert cost([pair("m", "b", minutes=600)]) == "re-scores 1 model x 1 benchmark, about 10 h"
+    assert cost([pair("m", "b", minutes=0.1)]) == "re-scores 1 model x 1 benchmark, under 1 min"
+    assert cost([]) == "scores nothing"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "## Checks failed",
+        f"Commit `{'a' * 12}` against `{'b' * 12}`: 1 changed file, 2 plugins tested in about 2 min, 1 failed, 3 tests skipped.",  # noqa: E501 - one line of the report
+        "- models/network: 2 tests failed",
+        "| plugin | result | ran | failed | skipped | minutes |",
+        "| `models/network` | **failed** | 10 | 2 | 3 (2 private, 1 not today) | 1.5 |",
+        "| `benchmarks/experiment` | passed | 4 | 0 | 0 | 0.5 |",
+        "- `models/network`, `test_a` at `models/network/test.py:12`: `assert 1 == 2 where 1`",
+        "- `models/network`, `test_b`: `no module`<br>Fix: add it to requirements.txt",
+        "| `network` | `Public` | 0.300 | 0.800 | 0.375 | 0.300 to 0.400 |",
+        "| `network` | `Odd` | failed:\u2060ValueError: `x ¦ y` |  |  |  |",
+        "| `network` | `Gone` | **no score** |  |  |  |",
+        "Merging starts scoring: re-scores 2 models x 3 benchmarks, about 6 min, 1 private.",
+        "nox -s test_plugin -- network",
+        "- 2 private tests of data/x: private data are not available before a merge",
+        "- `models/network`, `test_p`: private, private\\_access",
+        "- compared with the merge base",
+        "- `benchmarks/experiment` ← uses data/recordings: load\\_dataset in benchmark.py:\u20603 ← changed: x",
+        "- `pixels` on `R` ← because",
+    ],
+)
+def test_the_report_says(line):
+    assert line in REPORT.splitlines()
+
+
+def test_what_needs_attention_comes_first():
+    order = ["What is wrong", "### Plugins", "`models/network` | **", "`benchmarks/experiment` | p", "### Failures"]
+    order += ["### Scores", "Merging starts", "### On your own machine", "private tests of data/x", "scores of 3 pairs"]
+    places = [REPORT.index(text) for text in order]
+    assert places == sorted(places)
+    assert "not_planned" not in REPORT
+    assert "-- experiment" not in REPORT  # it passed: nothing to reproduce
+
+
+def test_a_good_report_is_short():
+    report = render(replace(PLAN, pairs=(), skipped=(), notes=()), GOOD, judge(PLAN, GOOD))
+    assert report.startswith("## Checks passed\n")
+    for title in ("What is wrong", "Failures", "Refused", "Skipped", "Notes", "Left out"):
+        assert title not in report
+    assert "Merging starts no scoring." in report
+
+
+def test_nothing_to_do():
+    plan = Plan(base="b", head="h", event="pull_request", changed=("README.md",))
+    assert judge(plan, Results()).passed
+    assert "1 changed file, no plugin tested." in render(plan, Results(), Verdict(True, ()))
+
+
+def test_refused_paths_are_shown_whole():
+    refused = (Refusal("vision/brainscore_vision/models/x$(touch pwned)/a\nb|c`d\u202e.py", "names have only ASCII"),)
+    report = render(replace(PLAN, refused=refused), Results(), Verdict(False, ("x",)))
+    assert (
+        "``'vision/brainscore_vision/models/x$(touch pwned)/a\\nb¦c`d\\u202e.py'`` | names have only ASCII |" in report
+    )
+
+
+HUGE = replace(
+    PLAN,
+    tests=tuple(task(PluginName("models", f"model{i}"), *["reason " * 20] * 5) for i in range(1300)),
+    pairs=tuple(pair(f"m{i}", f"b{j}", reasons=("reason " * 20,) * 5) for i in range(200) for j in range(100)),
+    skipped=tuple(Skip(f"test {i}", "private " * 30) for i in range(3000)),
+)
+
+
+@pytest.mark.parametrize("most", [4096, COMMENT_BYTES, 2**20])
+def test_reports_stay_within_the_limits_and_say_what_was_cut(most):
+    failure = Failure(test="t", message="é`|<" * 900, file="f.py", line=1)
+    failed = PluginResult(plugin=MODEL, status="failed", n_failed=9, failures=(failure,) * 9)
+    results = Results(tuple(replace(failed, plugin=each.plugin) for each in HUGE.tests))
+    report = render(HUGE, results, judge(HUGE, results), most_bytes=most)
+    assert most * 0.3 < len(report.encode()) <= most
+    assert report.startswith("## Checks failed\n")
+    assert "Merging starts scoring: re-scores 200 models x 100 benchmarks" in report
+    cut = report.splitlines()[-1]
+    assert cut.startswith("Left out to keep this short: ")
+    assert re.search(r"[\d,]+ of 21,303 reasons", cut)
+    for title in ("### What is wrong", "### Failures", "### Plugins", "### Scores", "Skipped (3,000 entries)"):
+        assert title in report or most == 4096
+    assert report.count("```") % 2 == 0
+    assert report.count("<details>") == report.count("</details>")
+
+
+def test_the_least_important_is_cut_first():
+    plan = replace(PLAN, pairs=tuple(pair("m", f"b{i}", reasons=("reason " * 30,)) for i in range(100)))
+    report = render(plan, RESULTS, judge(plan, RESULTS), most_bytes=8_000)
+    (cut,) = re.findall(r"Left out .*", report)
+    assert re.fullmatch(r"Left out to keep this short: \d+ of 105 reasons\.", cut)
+    assert "### Failures" in report
+
+
+HOSTILE = (
+    "<script>x</script> @octocat #1 GH-2 [x](http://evil.example) ![x](y) `|`\n\n</details>\n```\n::error::x\n"
+    "<!-- brainscore-ci {} --> 0123456789abcdef \u202e"
+)
+hostile = st.text(st.sampled_from("`|\\*_<>[]()!#@&:/-\n\r\u202e\udcff a1"), max_size=30) | st.just(HOSTILE)
+
+
+@settings(deadline=None, max_examples=60)
+@given(hostile)
+def test_hostile_text_stays_text_everywhere(text):
+    markdown_it = pytest.importorskip("markdown_it")
+    plan = replace(
+        PLAN,
+        base=text,
+        head=text,
+        changed=(text,),
+        tests=(task(MODEL, text, text),),
+        previews=(pair(text, text, reasons=(text,)), pair(text, "other")),
+        pairs=(pair(text, text, reasons=(text,)),),
+        skipped=(Skip(text, text),),
+        refused=(Refusal(text, text),),
+        notes=(text,),
+    )
+    failures = (Failure(test=text, message=text, file=text, line=1, fix=text),)
+    skipped = (SkippedTest(test=text, reason=text),)
+    result = PluginResult(plugin=MODEL, status="failed", n_failed=1, failures=failures, skipped=skipped, reproduce=text)
+    scores = (
+        PairResult(model=text, benchmark=text, status="failed:E", message=text),
+        PairResult(model=text, benchmark="other", status="skipped:" + text),
+    )
+    report = render(plan, Results((result,), scores), Verdict(False, (text,)))
+    report.encode()
+    tokens = markdown_it.MarkdownIt("commonmark").enable("table").parse(report)
+    children = [child for token in tokens for child in token.children or ()]
+    assert {child.type for child in children} <= {
+        "text", "text_special", "code_inline", "html_inline", "softbreak", "strong_open", "strong_close"
+    }  # fmt: skip
+    assert {child.content for child in children if child.type == "html_inline"} <= {"<br>"}
+    blocks = [token.content for token in tokens if token.type == "html_block"]
+    tags = {tag for content in blocks for tag in re.findall(r"<[^>]*>", content)}
+    assert tags <= {"<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>"}
+    prose = " ".join(child.content for child in children if child.type == "text")
+    assert not re.search(r"@\w|#\w|\bGH-\d|://|[0-9a-f]{7}", prose)
+    assert sum(token.type == "tr_open" for token in tokens) == 7  # three tables: no row was split or added
+    for_log(report).encode()
+    assert not re.search(r"^\s*::|##\[", for_log(report), re.MULTILINE)
+
+
+# -- annotations -------------------------------------------------------------------------------------------------------
+
+
+def test_annotation():
+    assert annotation("error", "wrong") == "::error::wrong"
+    line = annotation("warning", "100 %\r\nnext: a,b", file="a,b:c%.py", line=3, title="x")
+    assert line == "::warning file=a%2Cb%3Ac%25.py,line=3,title=x::100 %25%0D%0Anext: a,b"
+
+
+@given(hostile, hostile, hostile)
+def test_an_annotation_is_one_command(message, file, title):
+    line = annotation("error", message, file=file, line=1, title=title)
+    line.encode()
+    assert len(line.splitlines()) == 1
+    _, properties, data = re.fullmatch(r"::(error) ([^:]*)::(.*)", line).groups()
+    assert properties.count(",") == (2 if title else 1)
+    decoded = data.replace("%0A", "\n").replace("%0D", "\r").replace("%25", "%")
+    assert decoded == "".join(character for character in message if character.isprintable() or character in "\r\n")
+
+
+def test_annotations_say_where_and_how_to_mend():
+    lines = annotate(PLAN, RESULTS, judge(PLAN, RESULTS))
+    assert lines[0].startswith(
+        "::error file=models/network/test.py,line=12,title=models/network%3A test_a::assert 1 == 2"
+    )
+    assert lines[1] == "::error title=models/network%3A test_b::no module%0AFix: add it to requirements.txt"
+    assert lines[2:] == [f"::error::{problem}" for problem in judge(PLAN, RESULTS).problems]
+
+
+@pytest.mark.parametrize("file", ["/etc/passwd", "../x.py", "a/../../x.py", "..\\x.py", None])
+def test_places_outside_the_repository_are_not_annotated(file):
+    failure = Failure(test="t", message="m", file=file, line=1)
+    result = PluginResult(plugin=MODEL, status="failed", failures=(failure,))
+    assert "file=" not in annotate(PLAN, Results((result,)), Verdict(True, ()))[0]
+
+
+def test_at_most_ten_annotations():
+    verdict = Verdict(False, tuple(f"problem {i}" for i in range(25)))
+    lines = annotate(PLAN, Results(), verdict)
+    assert len(lines) == 10
+    assert lines[-1] == "::error::16 more problems; the summary of this run lists them."
+
+
+# -- scripts -----------------------------------------------------------------------------------------------------------
+
+
+def script(name, *arguments, **environment):
+    environment = {**{key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}, **environment}
+    command = [sys.executable, ROOT / "scripts" / name, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, encoding="utf-8")
+
+
+def test_report_script(tmp_path):
+    (tmp_path / "plan.json").write_text(PLAN.to_json())
+    (tmp_path / "results/shard-1").mkdir(parents=True)
+    (tmp_path / "results/shard-1/a.json").write_text(RESULTS.to_json())
+    (tmp_path / "results/broken.json").write_text("::stop-commands::x")
+    summary = tmp_path / "summary.md"
+    arguments = ["--plan", tmp_path / "plan.json", "--results", tmp_path / "results", "--bundle", tmp_path / "bundle"]
+    done = script("report.py", *arguments, GITHUB_STEP_SUMMARY=str(summary), GITHUB_ACTIONS="true")
+    assert done.returncode == 0, done.stderr
+    assert summary.read_text(encoding="utf-8").startswith("## Checks failed")
+    assert "broken.json" in summary.read_text(encoding="utf-8")
+    assert done.stdout.startswith("## Checks failed")
+    assert "::error file=models/network/test.py,line=12," in done.stdout
+    assert (tmp_path / "bundle/plan.json").read_text() == PLAN.to_json()
+    assert Results.from_json((tmp_path / "bundle/results.json").read_text()) == Results.merge([RESULTS])
+
+
+def test_report_script_without_a_plan(tmp_path):
+    done = script("report.py", "--plan", tmp_path / "none.json", "--results", tmp_path)
+    assert done.returncode == 2
+    assert "none.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+NEEDS = {"plan": {"result": "success", "outputs": {}}, "test": {"result": "success"}, "preview": {"result": "skipped"}}
+
+
+@pytest.mark.parametrize(
+    ("needs", "counts", "code"),
+    [
+        (NEEDS, {"test": "2", "preview": "0"}, 0),
+        (NEEDS, {"test": 2, "preview": 0}, 0),
+        (NEEDS, {"test": "2", "preview": "1"}, 1),
+        (NEEDS, {"test": "2", "preview": ""}, 1),  # planning failed and gave no count
+        (NEEDS, {"test": "2"}, 1),
+        ({**NEEDS, "test": {"result": "failure"}}, {"test": "2", "preview": "0"}, 1),
+        ({**NEEDS, "test": {"result": "cancelled"}}, {"test": "2", "preview": "0"}, 1),
+        ({"test": {"result": "success"}}, {"test": "2"}, 1),  # it does not wait for plan
+        ({}, {}, 1),
+    ],
+)
+def test_gate_script(needs, counts, code):
+    done = script("gate.py", NEEDS=json.dumps(needs), COUNTS=json.dumps(counts))
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("::error::" in done.stdout) == bool(code)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("environment", [{}, {"NEEDS": "x"}, {"NEEDS": json.dumps(NEEDS), "COUNTS": "[1]"}])
+def test_gate_stays_closed_where_nothing_can_be_read(environment):
+    done = script("gate.py", **environment)
+    assert done.returncode == 1
+    assert "::error::The gate stays closed" in done.stdout
+    assert done.stderr == ""

@@ -1,0 +1,406 @@
+import struct
+import zipfile
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.submission.archive import Archive, ArchivePolicy, Refusal, inspect_archive
+from brainscore_ci.submission.place import extract
+
+HERE = "benchmarks/myexperiment2024"
+
+
+def with_plugin(files, plugin_files):
+    """Return pairs of a complete plugin and of further files; these may repeat names."""
+    return [*((f"{HERE}/{name}", text) for name, text in plugin_files.items()), *files]
+
+
+def text_of(result):
+    assert isinstance(result, Refusal)
+    assert result.problems
+    return str(result)
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", "vision/brainscore_vision/", "brainscore_vision/", "my zip/", "my zip/vision/brainscore_vision/", "data/"],
+)
+def test_takes_a_plugin_from_where_the_tutorials_put_it(pack, plugin_files, before):
+    archive = inspect_archive(pack.plugin(f"{before}{HERE}", **{"test_resources/a.csv": "1,2\n"}))
+    assert isinstance(archive, Archive)
+    assert archive.plugin == PluginName("benchmarks", "myexperiment2024")
+    assert archive.path == f"vision/brainscore_vision/{HERE}"
+    assert archive.files == {
+        **{name: text.encode() for name, text in plugin_files.items()},
+        "test_resources/a.csv": b"1,2\n",
+    }
+    assert archive.notes == ()
+
+
+def test_reads_a_file(pack, tmp_path):
+    (tmp_path / "a.zip").write_bytes(pack.plugin())
+    assert inspect_archive(tmp_path / "a.zip") == inspect_archive(pack.plugin())
+    assert "cannot be read" in text_of(inspect_archive(tmp_path / "absent.zip"))
+
+
+def test_other_libraries_are_named_by_their_folder(pack):
+    policy = ArchivePolicy(libraries=("vision/brainscore_vision", "language/brainscore_language"))
+    for before, library in {
+        "": "vision/brainscore_vision/",
+        "brainscore_language/": "language/brainscore_language/",
+    }.items():
+        archive = inspect_archive(pack.plugin(f"{before}metrics/mine"), policy=policy)
+        assert archive.path == f"{library}metrics/mine"
+
+
+def test_digest_counts_content_and_place_but_not_the_packing(pack, plugin_files):
+    first = inspect_archive(pack.plugin())
+    files = {f"zip/{HERE}/{name}": text for name, text in reversed(plugin_files.items())}
+    assert inspect_archive(pack(files, compression=zipfile.ZIP_STORED)).digest == first.digest
+    assert inspect_archive(pack.plugin(HERE, **{"test.py": ""})).digest != first.digest
+    assert inspect_archive(pack.plugin("benchmarks/other")).digest != first.digest
+
+
+def test_leaves_out_what_computers_put_into_folders(pack, plugin_files):
+    extra = [
+        (".DS_Store", b"\0\1"),
+        (f"{HERE}/.DS_Store", b"\0\1"),
+        (f"__MACOSX/{HERE}/._test.py", b"\0\1"),
+        (f"__MACOSX/{HERE}/._é.py", b"\0\1"),
+        (f"{HERE}/__pycache__/test.cpython-311.pyc", b"\0\1"),
+        (f"{HERE}/.ipynb_checkpoints/a.ipynb", b"{}"),
+        (f"{HERE}/Thumbs.db", b"\0\1"),
+    ]
+    archive = inspect_archive(pack(with_plugin(extra, plugin_files)))
+    assert set(archive.files) == set(plugin_files)
+    assert archive.notes == ("7 files that the system left in the folder are left out",)
+
+
+# -- names
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../evil.py",
+        f"{HERE}/../../../evil.py",
+        f"{HERE}/./a.py",
+        f"{HERE}//a.py",
+        "/etc/cron.d/evil",
+        "//host/share/evil",
+        "C:/evil.py",
+        "C:evil.py",
+        f"{HERE}\\evil.py",
+        "..\\evil.py",
+        f"../{HERE}/__pycache__/evil.py",
+    ],
+)
+def test_refuses_paths_that_lead_elsewhere(pack, plugin_files, name):
+    assert "points outside" in text_of(inspect_archive(pack(with_plugin([(name, "x")], plugin_files))))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\nb.py",
+        "a\x1b[31m.py",
+        "\u202eyp.evil",
+        "é.py",
+        "a\u200b.py",
+        "a?.py",
+        "a:b.py",
+        "a|b",
+        "$(touch pwned)",
+        "-rf",
+        "a ",
+        "a.",
+        " a",
+        "a" * 101,
+    ],
+)
+def test_refuses_names_that_do_not_work_everywhere(pack, plugin_files, name):
+    result = inspect_archive(pack(with_plugin([(f"{HERE}/{name}", "x")], plugin_files)))
+    text = text_of(result)
+    assert "does not work everywhere" in text
+    assert text.isascii()
+    assert text.count("\n") == 0  # one line, whatever the name holds
+    assert "\x1b" not in text
+    assert "\u202e" not in result.problems[0].to_markdown()
+
+
+@pytest.mark.parametrize("name", ["con", "NUL.py", "sub/Aux.tar.py", "com1.txt", "LPT9"])
+def test_refuses_names_that_windows_keeps(pack, plugin_files, name):
+    assert "Windows keeps" in text_of(inspect_archive(pack(with_plugin([(f"{HERE}/{name}", "x")], plugin_files))))
+
+
+@pytest.mark.parametrize("name", [".git/config", ".gitattributes", "sub/.github/workflows/x.yml", ".env"])
+def test_refuses_hidden_files(pack, plugin_files, name):
+    assert "is hidden" in text_of(inspect_archive(pack(with_plugin([(f"{HERE}/{name}", "x")], plugin_files))))
+
+
+def test_refuses_a_name_with_nul(pack, plugin_files):
+    content = pack(with_plugin([(f"{HERE}/aXb.py", "x")], plugin_files)).replace(b"aXb.py", b"a\0b.py")
+    assert "two different names" in text_of(inspect_archive(content))
+
+
+def test_refuses_names_that_are_no_utf8(pack, plugin_files):
+    content = pack(with_plugin([(f"{HERE}/éé.py", "x")], plugin_files)).replace("éé".encode(), b"\xff\xfe\xfd\xfc")
+    assert "damaged" in text_of(inspect_archive(content))
+    unmarked = pack(with_plugin([(f"{HERE}/abcd.py", "x")], plugin_files)).replace(b"abcd", b"\xff\xfe\xfd\xfc")
+    assert "does not work everywhere" in text_of(inspect_archive(unmarked))
+
+
+def test_refuses_long_paths(pack, plugin_files):
+    name = f"{HERE}/" + "/".join(["a" * 50] * 3) + "/a.py"
+    assert "too long" in text_of(inspect_archive(pack(with_plugin([(name, "x")], plugin_files))))
+
+
+@pytest.mark.parametrize(
+    ("names", "problem"),
+    [
+        (["a.py", "A.py"], "capital letters"),
+        (["sub/a.py", "Sub/b.py"], "capital letters"),
+        (["a.py", "a.py"], "there twice"),
+        (["sub", "sub/a.py"], "a file and a folder"),
+        (["sub", "sub/"], "a file and a folder"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_refuses_names_that_are_one_place(pack, plugin_files, names, problem):
+    files = [(f"{HERE}/{name}", "") for name in names]
+    assert problem in text_of(inspect_archive(pack(with_plugin(files, plugin_files))))
+
+
+# -- kinds
+
+
+@pytest.mark.parametrize("mode", [0o120777, 0o010644, 0o020644, 0o060644, 0o140755, 0o040755])
+def test_refuses_links_and_devices(pack, plugin_files, mode):
+    name = f"{HERE}/link.py"
+    content = pack(with_plugin([(name, "/etc/passwd")], plugin_files), modes={name: mode})
+    assert "link or a device" in text_of(inspect_archive(content))
+
+
+def test_refuses_a_folder_that_is_a_link(pack, plugin_files):
+    name = f"{HERE}/sub/"
+    content = pack(with_plugin([(name, "")], plugin_files), modes={name: pack.link_mode})
+    assert "link or a device" in text_of(inspect_archive(content))
+
+
+def test_refuses_encrypted_files(pack):
+    content = bytearray(pack.plugin())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(signature) + offset] |= 1
+    assert "is encrypted" in text_of(inspect_archive(bytes(content)))
+
+
+def test_refuses_unusual_compression(pack, plugin_files):
+    assert "unusual way" in text_of(inspect_archive(pack(with_plugin([], plugin_files), compression=zipfile.ZIP_LZMA)))
+
+
+# -- sizes
+
+
+def test_refuses_large_files_by_what_they_unpack_to(pack, plugin_files):
+    content = pack(with_plugin([(f"{HERE}/large.csv", b"1" * (2**20 + 1))], plugin_files))
+    assert f"{HERE}/large.csv: has more than 1 MiB" in text_of(inspect_archive(content))
+    assert isinstance(inspect_archive(pack(with_plugin([(f"{HERE}/l.csv", b"1" * 2**20)], plugin_files))), Archive)
+
+
+def test_refuses_files_whose_size_is_not_what_the_archive_says(pack, plugin_files):
+    name = f"{HERE}/bomb.csv"
+    content = bytearray(pack(with_plugin([(name, b"0" * 5_000_000)], plugin_files)))
+    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        at = [i for i in range(len(content)) if content.startswith(signature, i)][-1]
+        assert struct.unpack_from("<I", content, at + offset) == (5_000_000,)
+        struct.pack_into("<I", content, at + offset, 10)
+    assert f"{name}: is damaged" in text_of(inspect_archive(bytes(content)))
+
+
+def test_refuses_many_files_that_are_large_together(pack, plugin_files):
+    files = [(f"{HERE}/{number}.csv", b"1" * 2**20) for number in range(4)]
+    content = pack(with_plugin(files, plugin_files))
+    assert "unpacks to more than 100 times its size" in text_of(inspect_archive(content))
+    policy = ArchivePolicy(most_total_bytes=3 * 2**20, most_ratio=1e9)
+    assert "unpacks to more than 3 MiB" in text_of(inspect_archive(content, policy=policy))
+
+
+def test_refuses_a_large_archive_without_reading_all_of_it(pack, tmp_path):
+    file = tmp_path / "a.zip"
+    with file.open("wb") as stream:
+        stream.write(pack.plugin())
+        stream.truncate(2**34)  # takes no room
+    assert "the zip file has more than 25 MiB" in text_of(inspect_archive(file))
+
+
+def test_refuses_a_hundred_thousand_files_without_parsing_them(pack, monkeypatch):
+    content = pack(((f"{HERE}/{number}", b"") for number in range(100_000)), compression=zipfile.ZIP_STORED)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    assert "more than 500 files" in text_of(inspect_archive(content))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("inner.zip", b"x", "archive inside"),
+        ("inner.tar.gz", b"x", "archive inside"),
+        ("arrays.npz", b"x", "archive inside"),
+        ("inner.csv", b"PK\x03\x04rest", "archive inside"),
+        ("inner.txt", b"\x1f\x8brest", "archive inside"),
+        ("weights.PTH", b"x", "weights"),
+        ("a.pkl", b"x", "pickle"),
+        ("lib.so", b"x", "compiled"),
+        ("lib.so.1", b"\x7fELF", "compiled"),
+    ],
+)
+def test_refuses_files_that_are_no_source(pack, plugin_files, name, content, problem):
+    packed = pack(with_plugin([(f"{HERE}/{name}", content)], plugin_files))
+    assert problem in text_of(inspect_archive(packed))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.png", b"\x89PNG\r\n\x1a\n"), ("a.nc", b"\x89HDF\r\n\x1a\n"), ("a.npy", b"\x93NUMPY")]
+)
+def test_takes_small_files_for_tests(pack, plugin_files, name, content):
+    assert isinstance(
+        inspect_archive(pack(with_plugin([(f"{HERE}/test_resources/{name}", content)], plugin_files))), Archive
+    )
+
+
+def test_refuses_a_zip_file_behind_a_picture(pack, plugin_files):
+    picture = b"\x89PNG\r\n\x1a\n" + pack.plugin()
+    assert "archive inside" in text_of(inspect_archive(pack(with_plugin([(f"{HERE}/a.png", picture)], plugin_files))))
+
+
+# -- which plugin
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "benchmarks/other",
+        "data/myexperiment2024",
+        f"vision/brainscore_vision/{HERE}",
+        f"zip/{HERE}",
+        "Benchmarks/x",
+        "benchmarks/Myexperiment2024",
+    ],
+)
+def test_refuses_a_second_plugin(pack, plugin_files, other):
+    text = text_of(inspect_archive(pack(with_plugin([(f"{other}/__init__.py", "")], plugin_files))))
+    assert "several plugins" in text or "outside of the folder of a plugin" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["README.md", "benchmarks/README.md", "noxfile.py", "vision/setup.py", "a/b/benchmarks/x/__init__.py", "core/x.py"],
+)
+def test_refuses_files_outside(pack, plugin_files, name):
+    assert f"{name}: is outside of the folder" in text_of(
+        inspect_archive(pack(with_plugin([(name, "")], plugin_files)))
+    )
+
+
+def test_refuses_a_folder_without_its_kind(pack):
+    text = text_of(inspect_archive(pack.plugin("myexperiment2024")))
+    assert "one of data, metrics, benchmarks, models" in text
+
+
+@pytest.mark.parametrize("name", ["my experiment", "a+b", "__x"])
+def test_refuses_folders_whose_name_is_not_allowed(pack, name):
+    assert "no name that the folder of a plugin may have" in text_of(inspect_archive(pack.plugin(f"benchmarks/{name}")))
+
+
+def test_refuses_a_plugin_without_init(pack):
+    assert "has no __init__.py" in text_of(inspect_archive(pack({f"{HERE}/test.py": ""})))
+
+
+def test_says_everything_at_once(pack, plugin_files):
+    files = [("../a.py", ""), ("README.md", ""), (f"{HERE}/w.pt", ""), (f"{HERE}/.env", ""), ("data/x/__init__.py", "")]
+    files += [(f"{HERE}/{number}.pkl", "") for number in range(20)]
+    result = inspect_archive(pack(with_plugin(files, plugin_files)))
+    assert len(result.problems) == 6
+    assert "and 15 more: is a pickle" in str(result)
+
+
+# -- damage
+
+
+def test_refuses_what_is_no_zip_file(pack):
+    for content in (
+        b"",
+        b"hello",
+        pack({}),
+        b"#!/bin/sh\n" + pack.plugin(),
+        b"PK\x03\x04",
+        b"PK\x03\x04" + b"\0" * 100,
+    ):
+        assert "is damaged or is none" in text_of(inspect_archive(content))
+
+
+def test_refuses_a_zip_file_with_folders_alone(pack):
+    assert "is empty" in text_of(inspect_archive(pack({f"{HERE}/": ""})))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_never_fails_on_damaged_archives(pack, data):
+    content = bytearray(pack.plugin())
+    kind = data.draw(st.sampled_from(["cut", "change", "both"]))
+    if kind != "cut":
+        for _ in range(data.draw(st.integers(1, 8))):
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    if kind != "change":
+        del content[data.draw(st.integers(0, len(content))) :]
+    result = inspect_archive(bytes(content))
+    if isinstance(result, Refusal):
+        assert result.problems
+
+
+_PARTS = st.one_of(
+    st.sampled_from(
+        [
+            "..",
+            ".",
+            "",
+            "benchmarks",
+            "data",
+            "models",
+            "mine",
+            "__init__.py",
+            "vision",
+            "brainscore_vision",
+            "C:",
+            "~",
+            "..\\..",
+        ]
+    ),
+    st.text(max_size=6),
+)
+_NAMES = st.lists(_PARTS, min_size=1, max_size=6).map("/".join)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    names=st.lists(_NAMES | _NAMES.map(lambda name: f"{HERE}/{name}"), max_size=4, unique=True),
+    is_complete=st.booleans(),
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_nothing_is_ever_written_outside_of_the_folder(pack, plugin_files, tmp_path_factory, names, is_complete):
+    files = [(name, "x") for name in names]
+    try:
+        content = pack(with_plugin(files, plugin_files) if is_complete else files)
+    except (UnicodeEncodeError, ValueError):
+        return  # halves of characters cannot be packed
+    result = inspect_archive(content)
+    if isinstance(result, Refusal):
+        assert result.problems
+        return
+    around = tmp_path_factory.mktemp("around")
+    repository = around / "repository"
+    (repository / result.path).parent.mkdir(parents=True)
+    target = extract(result, repository)
+    written = {file.relative_to(target).as_posix() for file in around.rglob("*") if file.is_file()}
+    assert written == set(result.files)

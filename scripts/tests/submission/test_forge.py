@@ -1,0 +1,127 @@
+import json
+
+import httpx
+import pytest
+
+from brainscore_ci.submission.forge import HttpForge
+from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
+
+URL = "https://github.com/user-attachments/files/1/mine.zip"
+STORAGE = "https://objects.githubusercontent.com/x?signature=1"
+
+
+@pytest.fixture
+def talk():
+    """Return a function from {(method, address): answer} to a forge, and the requests it sends."""
+
+    def start(answers):
+        sent = []
+
+        def handle(request):
+            sent.append(request)
+            answer = answers[request.method, str(request.url).partition("&per_page")[0]]
+            return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
+
+        transport = httpx.MockTransport(handle)
+        return HttpForge("owner/name", "t0ken", transport=transport, sleep=lambda _: None), sent
+
+    return start
+
+
+API = "https://api.github.com/repos/owner/name"
+
+
+def test_reads_an_issue(talk):
+    entry = {"number": 5, "user": {"login": "ada", "id": 42}, "body": None}
+    forge, _ = talk({("GET", f"{API}/issues/5"): entry, ("GET", f"{API}/issues/6"): {**entry, "pull_request": {}}})
+    said = forge.issue(5)
+    assert (said.author, said.author_id, said.body, said.is_pull_request) == ("ada", 42, "", False)
+    assert forge.issue(6).is_pull_request
+
+
+def test_an_issue_that_is_not_there(talk):
+    forge, _ = talk({("GET", f"{API}/issues/5"): httpx.Response(404, json={"message": "Not Found"})})
+    with pytest.raises(DownloadError, match=r"status 404 \('Not Found'\)"):
+        forge.issue(5)
+
+
+def test_fetches_an_attachment_without_the_token(talk):
+    forge, sent = talk(
+        {
+            ("GET", URL): httpx.Response(302, headers={"location": STORAGE}),
+            ("GET", STORAGE): httpx.Response(200, content=b"PK"),
+        }
+    )
+    assert forge.attachment(URL, 100) == b"PK"
+    assert len(sent) == 2
+    assert not any("authorization" in request.headers for request in sent)
+
+
+@pytest.mark.parametrize(
+    ("location", "problem"),
+    [
+        ("https://evil.org/x", "kept at 'evil.org'"),
+        ("https://evilgithubusercontent.com/x", "kept at 'evilgithubusercontent.com'"),
+        ("http://objects.githubusercontent.com/x", "not followed"),
+        ("https://169.254.169.254/latest/meta-data", "kept at '169.254.169.254'"),
+    ],
+)
+def test_follows_only_to_where_attachments_are_kept(talk, location, problem):
+    forge, sent = talk({("GET", URL): httpx.Response(302, headers={"location": location})})
+    with pytest.raises(DownloadError, match=problem):
+        forge.attachment(URL, 100)
+    assert len(sent) == 1
+
+
+def test_follows_not_for_ever(talk):
+    forge, sent = talk(
+        {
+            ("GET", URL): httpx.Response(302, headers={"location": STORAGE}),
+            ("GET", STORAGE): httpx.Response(302, headers={"location": STORAGE}),
+        }
+    )
+    with pytest.raises(DownloadError, match="status 302"):
+        forge.attachment(URL, 100)
+    assert len(sent) == 4
+
+
+def test_refuses_other_addresses_and_large_files(talk):
+    forge, sent = talk({("GET", URL): httpx.Response(200, content=b"x" * 101)})
+    with pytest.raises(ConfigurationError, match="is no attachment"):
+        forge.attachment("https://evil.org/user-attachments/files/1/a.zip", 100)
+    assert not sent
+    with pytest.raises(DownloadError, match="more than 100 bytes"):
+        forge.attachment(URL, 100)
+
+
+def test_an_attachment_of_a_private_repository_needs_a_person(talk):
+    forge, _ = talk({("GET", URL): httpx.Response(404)})
+    with pytest.raises(DownloadError, match="only a person can"):
+        forge.attachment(URL, 100)
+
+
+def test_finds_the_pull_request_of_a_branch_of_this_repository(talk):
+    def pull(number, name, branch="submission/1-x"):
+        return {"number": number, "head": {"ref": branch, "repo": name and {"full_name": name}}}
+
+    address = f"{API}/pulls?state=open&head=owner%3Asubmission%2F1-x"
+    forge, _ = talk(
+        {("GET", address): [pull(1, "eve/name"), pull(2, None), pull(3, "owner/name", "b"), pull(4, "Owner/name")]}
+    )
+    assert forge.pull_request_of("submission/1-x") == 4
+    forge, _ = talk({("GET", address): []})
+    assert forge.pull_request_of("submission/1-x") is None
+
+
+def test_opens_a_pull_request(talk):
+    forge, sent = talk({("POST", f"{API}/pulls"): httpx.Response(201, json={"number": 9})})
+    assert forge.open_pull_request(branch="b", base="main", title="t", body="text") == 9
+    assert json.loads(sent[0].content)["head"] == "b"
+    assert sent[0].headers["authorization"] == "Bearer t0ken"
+
+
+def test_says_why_a_pull_request_cannot_be_opened(talk):
+    message = "GitHub Actions is not permitted to create or approve pull requests"
+    forge, _ = talk({("POST", f"{API}/pulls"): httpx.Response(403, json={"message": message})})
+    with pytest.raises(UploadError, match=f"{message}.*let Actions open pull requests"):
+        forge.open_pull_request(branch="b", base="main", title="t", body="text")

@@ -1,0 +1,303 @@
+import base64
+import os
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from brainscore_ci.checks.findings import Finding
+from brainscore_ci.github.client import Comment
+from brainscore_ci.submission.publish import Remote, submit
+from brainscore_ci.submission.request import AGREEMENTS, FIELDS, UPDATE, Issue
+from brainscore_core.errors import DownloadError, UploadError
+
+URL = "https://github.com/user-attachments/files/1/mine.zip"
+HERE = "vision/brainscore_vision/benchmarks/myexperiment2024"
+BRANCH = "submission/12-benchmarks-myexperiment2024"
+
+
+class MemoryForge:
+    """GitHub in the memory: one issue, its attachments, its answers, and pull requests."""
+
+    def __init__(self, zips):
+        agreed = "\n".join(f"- [X] {text}" for text in AGREEMENTS)
+        body = f"### {FIELDS['zip']}\n\n[mine.zip]({URL})\n\n### {FIELDS['agreements']}\n\n{agreed}\n"
+        self.said = Issue(number=12, author="ada", author_id=42, body=body)
+        self.zips = zips
+        self.answers = []
+        self.pulls = {}
+        self.opened = []
+
+    def issue(self, number):
+        assert number == 12
+        return self.said
+
+    def comments(self, number):
+        return [Comment(id=i, author="github-actions[bot]", body=text) for i, text in enumerate(self.answers)]
+
+    def attachment(self, url, most_bytes):
+        return self.zips[url]
+
+    def pull_request_of(self, branch):
+        return self.pulls.get(branch)
+
+    def open_pull_request(self, **pull):
+        self.pulls[pull["branch"]] = 100 + len(self.opened)
+        self.opened.append(pull)
+        return self.pulls[pull["branch"]]
+
+    def create_comment(self, number, body):
+        self.answers.append(body)
+
+
+class Project:
+    """A repository with a remote, where people work."""
+
+    def __init__(self, path):
+        self.origin, self.work = path / "origin.git", path / "work"
+        self.git("init", "--quiet", "--bare", "--initial-branch=main", str(self.origin), cwd=path)
+        self.git("clone", "--quiet", str(self.origin), str(self.work), cwd=path)
+        self.write("vision/brainscore_vision/benchmarks/other/__init__.py", "")
+        self.write(".gitignore", "*.csv\n")
+        self.commit("first")
+
+    def git(self, *arguments, cwd=None):
+        people = {
+            f"GIT_{role}_{what}": "someone@example.org"
+            for role in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
+        environment = {**os.environ, **people, "GIT_CONFIG_GLOBAL": os.devnull}
+        command = ["git", *arguments]
+        return subprocess.run(
+            command, cwd=cwd or self.work, env=environment, capture_output=True, check=True, text=True
+        ).stdout
+
+    def write(self, path, text):
+        file = self.work / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+    def commit(self, message, branch="main"):
+        self.git("checkout", "--quiet", "-B", branch)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "-m", message)
+        self.git("push", "--quiet", "--force", "origin", branch)
+
+    def switch(self, branch):
+        self.git("fetch", "--quiet", "origin", branch)
+        self.git("checkout", "--quiet", "-B", branch, "FETCH_HEAD")
+
+    def log(self, branch, form="%s"):
+        return self.git("log", f"--format={form}", f"main..{branch}", cwd=self.origin).splitlines()
+
+    def files(self, branch):
+        return set(self.git("ls-tree", "-r", "--name-only", branch, cwd=self.origin).splitlines())
+
+    def show(self, branch, path):
+        return self.git("show", f"{branch}:{path}", cwd=self.origin)
+
+    def branches(self):
+        return set(self.git("for-each-ref", "--format=%(refname:short)", "refs/heads", cwd=self.origin).split())
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def forge(pack):
+    return MemoryForge({URL: pack.plugin()})
+
+
+@pytest.fixture
+def run(project, forge):
+    def call(*, errors=(), hints=(), **options):
+        findings = [
+            Finding(path="a.py", line=3, rule="r", message=text, fix="Mend it", severity=severity)
+            for severity, texts in (("error", errors), ("hint", hints))
+            for text in texts
+        ]
+
+        def check(checkout, folder):
+            assert folder == checkout / HERE
+            assert (folder / "__init__.py").is_file()
+            return findings
+
+        return submit(forge, Remote(url=str(project.origin)), 12, check=check, reply=True, **options)
+
+    return call
+
+
+def test_opens_a_pull_request(run, project, forge, plugin_files):
+    outcome = run(hints=["could be better"])
+    assert (outcome.state, outcome.pull, outcome.branch) == ("opened", 100, BRANCH)
+    assert project.files(BRANCH) - project.files("main") == {f"{HERE}/{name}" for name in plugin_files}
+    assert project.show(BRANCH, f"{HERE}/benchmark.py") == plugin_files["benchmark.py"]
+    assert project.log(BRANCH) == ["Add benchmarks/myexperiment2024"]
+    message = project.git("log", "-1", "--format=%an%n%B", BRANCH, cwd=project.origin)
+    assert message.startswith("github-actions[bot]\n")
+    assert message.strip().endswith("Co-authored-by: ada <42+ada@users.noreply.github.com>")
+    (pull,) = forge.opened
+    assert (pull["branch"], pull["base"], pull["title"]) == (BRANCH, "main", "Add benchmarks/myexperiment2024")
+    assert "could be better" in pull["body"]
+    assert "Pull request #100" in forge.answers[0]
+
+
+def test_the_same_again_changes_nothing(run, project, forge):
+    run()
+    before = project.git("rev-parse", BRANCH, cwd=project.origin)
+    assert run().state == "unchanged"
+    assert project.git("rev-parse", BRANCH, cwd=project.origin) == before
+    assert len(forge.opened) == 1
+    run()
+    assert len(forge.answers) == 2  # opened; unchanged, once
+
+
+def test_a_new_version_is_another_commit_and_keeps_what_reviewers_did(run, project, forge, pack):
+    run()
+    project.switch(BRANCH)
+    project.write(f"{HERE}/NOTES.md", "reviewed\n")
+    project.write("docs/new.md", "reviewed\n")
+    project.commit("review", BRANCH)
+    assert run().state == "unchanged"  # what was submitted before does not undo the review
+    forge.zips[URL] = pack.plugin(**{"benchmark.py": "VERSION = 2\n"})
+    assert run().state == "updated"
+    assert project.log(BRANCH) == ["Add benchmarks/myexperiment2024", "review", "Add benchmarks/myexperiment2024"]
+    assert project.show(BRANCH, f"{HERE}/benchmark.py") == "VERSION = 2\n"
+    assert "docs/new.md" in project.files(BRANCH)
+    assert len(forge.opened) == 1
+
+
+def test_starts_anew_if_the_pull_request_is_closed(run, project, forge, pack):
+    run()
+    forge.pulls.clear()
+    forge.zips[URL] = pack.plugin(**{"benchmark.py": "VERSION = 2\n"})
+    assert run().state == "opened"
+    assert len(project.log(BRANCH)) == 1
+
+
+def test_opens_the_pull_request_that_a_broken_run_has_not_opened(run, project, forge, monkeypatch):
+    def broken(**_):
+        raise UploadError("GitHub did not answer")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(forge, "open_pull_request", broken)
+        with pytest.raises(UploadError):
+            run()
+    assert BRANCH in project.branches()
+    assert run().state == "opened"
+    assert len(project.log(BRANCH)) == 1
+
+
+def test_what_is_merged_already_needs_nothing(run, project, forge):
+    run()
+    project.switch(BRANCH)
+    project.git("push", "--quiet", "origin", f"{BRANCH}:main")
+    forge.pulls.clear()
+    assert (run().state, len(forge.opened)) == ("unchanged", 1)
+    assert "nothing to do" in forge.answers[-1]
+
+
+def test_updates_a_plugin_if_that_is_stated(run, project, forge):
+    project.write(f"{HERE}/old.py", "1\n")
+    project.commit("second")
+    outcome = run()
+    assert outcome.state == "refused"
+    assert "has a plugin of this name already" in str(outcome)
+    forge.said = replace(forge.said, body=f"{forge.said.body}\n### {FIELDS['kind']}\n\n{UPDATE}\n")
+    assert run().state == "opened"
+    assert f"{HERE}/old.py" not in project.files(BRANCH)
+    assert "- removed: `old.py`" in forge.opened[0]["body"]
+
+
+@pytest.mark.parametrize("content", [b"nothing", None], ids=["damaged", "outside"])
+def test_refuses_a_bad_archive_and_says_why(run, project, forge, pack, plugin_files, content):
+    forge.zips[URL] = content or pack({"../../evil.py": "x", "README.md": "x"})
+    outcome = run()
+    assert outcome.state == "refused"
+    assert outcome.problems
+    assert project.branches() == {"main"}
+    assert not forge.opened
+    assert "No pull request could be made of it yet" in forge.answers[0]
+
+
+def test_refuses_what_the_checks_find(run, project, forge):
+    outcome = run(errors=["'mine' is no literal"])
+    assert str(outcome) == "Nothing was submitted:\n- a.py:3: 'mine' is no literal. Mend it"
+    assert project.branches() == {"main"}
+    assert not forge.opened
+
+
+def test_takes_a_file_that_is_here(run, pack, tmp_path, forge):
+    forge.zips.clear()
+    (tmp_path / "a.zip").write_bytes(pack.plugin())
+    assert run(file=tmp_path / "a.zip").state == "opened"
+
+
+def test_commits_what_git_would_ignore(run, project, forge, pack):
+    forge.zips[URL] = pack.plugin(**{"scores.csv": "1,2\r\n"})
+    run()
+    assert f"{HERE}/scores.csv" in project.files(BRANCH)
+    assert project.git("cat-file", "-s", f"{BRANCH}:{HERE}/scores.csv", cwd=project.origin) == "5\n"  # as it was
+
+
+def test_settings_of_the_machine_and_hooks_do_not_matter(run, project, tmp_path, monkeypatch):
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for name in ("pre-commit", "commit-msg", "pre-push", "post-checkout"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\nexit 1\n")
+        (hooks / name).chmod(0o755)
+    settings = tmp_path / "gitconfig"
+    settings.write_text(f"[core]\n\thooksPath = {hooks}\n[commit]\n\tgpgSign = true\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    assert run().state == "opened"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_token_is_in_no_argument_and_no_message(forge, monkeypatch, tmp_path):
+    seen, environments = [], []
+    original = subprocess.run
+
+    def watched(command, **options):
+        seen.append(command)
+        environments.append(options["env"])
+        return original(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", watched)
+    monkeypatch.setenv("GITHUB_TOKEN", "t0ken")
+    remote = Remote(url=str(tmp_path / "absent"), token="t0ken")  # noqa: S106 - none that opens anything
+    with pytest.raises(DownloadError) as failure:
+        submit(forge, remote, 12, check=lambda *_: [])
+    assert "t0ken" not in f"{seen}{failure.value}{environments}"
+    header = f"AUTHORIZATION: basic {base64.b64encode(b'x-access-token:t0ken').decode()}"
+    assert header in environments[0].values()
+
+
+def test_a_pull_request_gets_no_answer(run, forge):
+    forge.said = replace(forge.said, is_pull_request=True)
+    assert run().state == "refused"
+    assert forge.answers == []
+
+
+def test_somebody_else_pushing_meanwhile_is_not_overwritten(run, project, forge, monkeypatch):
+    run()
+    forge.pulls.clear()
+
+    def push_meanwhile(branch):
+        project.switch(BRANCH)
+        project.write("docs/new.md", "meanwhile\n")
+        project.commit("meanwhile", BRANCH)
+
+    original = submit.__globals__["_Git"].commit
+
+    def commit(self, *arguments):
+        push_meanwhile(BRANCH)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(submit.__globals__["_Git"], "commit", commit)
+    with pytest.raises(UploadError, match="git push failed"):
+        run()
+    assert project.log(BRANCH)[0] == "meanwhile"

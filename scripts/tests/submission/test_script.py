@@ -1,0 +1,121 @@
+"""Test the whole path as a person starts it: the script, git, a server on this machine, and the real checks."""
+
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from brainscore_ci.submission.request import AGREEMENTS, FIELDS
+
+ROOT = Path(__file__).parents[3]
+
+
+class GitHubHere(http.server.BaseHTTPRequestHandler):
+    """Answers as GitHub's REST interface does, and keeps what it is told in the server."""
+
+    def do_GET(self):
+        path = self.path.partition("?")[0].removeprefix("/repos/owner/name")
+        agreed = "\n".join(f"- [X] {text}" for text in AGREEMENTS)
+        issue = {"number": 3, "user": {"login": "ada", "id": 42}, "body": f"### {FIELDS['agreements']}\n\n{agreed}"}
+        self._send(200, {"/issues/3": issue, "/issues/3/comments": [], "/pulls": []}[path])
+
+    def do_POST(self):
+        content = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.told.append((self.path, self.headers["authorization"], content))
+        self._send(201, {"number": 4})
+
+    def _send(self, status, content):
+        data = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.fixture
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), GitHubHere) as server:
+        server.told = []
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.fixture
+def origin(tree, tmp_path):
+    """A bare repository with the small tree of plugins."""
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    people = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    for command in (
+        ["init", "--quiet", "--initial-branch=main"],
+        ["add", "--all"],
+        [*people, "commit", "--quiet", "-m", "first"],
+        ["clone", "--quiet", "--bare", ".", str(tmp_path / "origin.git")],
+    ):
+        subprocess.run(["git", *command], cwd=tree.path, env=environment, check=True)
+    return tmp_path / "origin.git"
+
+
+@pytest.fixture
+def start(server, origin, tree, tmp_path):
+    def call(content):
+        (tmp_path / "mine.zip").write_bytes(content)
+        environment = {
+            **os.environ,
+            "GITHUB_REPOSITORY": "owner/name",
+            "GITHUB_TOKEN": "t0ken",
+            "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}",
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        }
+        command = [
+            sys.executable,
+            str(ROOT / "scripts/submission.py"),
+            "--issue",
+            "3",
+            "--archive",
+            str(tmp_path / "mine.zip"),
+        ]
+        command += ["--remote", str(origin), "--reply"]
+        return subprocess.run(command, cwd=tree.path, env=environment, capture_output=True, text=True, check=False)
+
+    return call
+
+
+def test_makes_a_pull_request_of_a_plugin_that_passes_the_checks(start, server, origin, pack, tmp_path):
+    source = ROOT / "vision/brainscore_vision/metrics/accuracy"
+    files = {path.name: path.read_bytes() for path in source.iterdir() if path.is_file()}
+    done = start(pack({f"metrics/accuracy/{name}": content for name, content in files.items()}))
+    assert (done.returncode, done.stdout) == (
+        0,
+        "Opened pull request #4 from branch submission/3-metrics-accuracy.\n",
+    ), done.stderr
+    assert [path for path, _, _ in server.told] == ["/repos/owner/name/pulls", "/repos/owner/name/issues/3/comments"]
+    assert server.told[0][1] == "Bearer t0ken"
+    assert "#4" in (tmp_path / "summary.md").read_text()
+    names = subprocess.check_output(
+        ["git", "-C", str(origin), "diff", "--name-only", "main", "submission/3-metrics-accuracy"], text=True
+    ).split()
+    assert {Path(name).name for name in names} == set(files)
+
+
+def test_refuses_a_plugin_that_does_not(start, server, pack, tmp_path):
+    done = start(pack.plugin(**{"__init__.py": "import os\nos.system('touch pwned')\nraise SystemExit\n"}))
+    assert done.returncode == 1
+    assert "vision/brainscore_vision/benchmarks/myexperiment2024/__init__.py:1: " in done.stdout
+    assert [path for path, _, _ in server.told] == ["/repos/owner/name/issues/3/comments"]
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def test_refuses_a_hostile_archive(start, server, pack):
+    done = start(pack({"../../evil.py": "x"}))
+    assert done.returncode == 1
+    assert "../../evil.py: points outside of the archive" in done.stdout

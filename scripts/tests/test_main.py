@@ -1,0 +1,42 @@
+"""Test the command line as CI calls it: in a process of its own, by what it prints and its exit code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments, cwd=None):
+    command = [sys.executable, "-m", "brainscore_ci", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=cwd)
+
+
+def test_pairs_of_a_plan_are_scored_each_with_its_record(tmp_path):
+    pair = {"reasons": [], "minutes": 1, "memory_gb": 4, "private": False}
+    benchmarks = ["SimulatedCortex2026.V1-pls"]
+    groups = [
+        {"models": ["pixels"], "benchmarks": benchmarks, **pair},
+        {"models": ["no_such_model"], "benchmarks": benchmarks, **pair},
+    ]
+    plan = {"base": None, "head": None, "event": "push", "changed": [], "tests": [], "skipped": [], "refused": []}
+    (tmp_path / "plan.json").write_text(json.dumps({**plan, "pairs": groups, "previews": groups, "notes": []}))
+    options = ["--plan", str(tmp_path / "plan.json"), "--records", str(tmp_path / "records"), "--previews"]
+    done = run("score_pairs", *options, "--results", str(tmp_path / "results"), cwd=ROOT)
+    assert done.returncode == 1, done.stderr  # one of them failed
+    folder = tmp_path / "records/SimulatedCortex2026.V1-pls"
+    scored, failed = (json.loads((folder / f"{model}.json").read_text()) for model in ("pixels", "no_such_model"))
+    assert scored["status"] == "scored"
+    assert 0 < scored["score"] < 1
+    assert len(scored["model_revision"]) == len(scored["benchmark_revision"]) == 16
+    assert failed["status"] == "failed:UnknownIdentifierError"
+    (results,) = (tmp_path / "results").iterdir()
+    pairs = json.loads(results.read_text())["pairs"]
+    assert {(each["model"], each["status"]) for each in pairs} == {
+        ("pixels", "scored"),
+        ("no_such_model", "failed:UnknownIdentifierError"),
+    }
+    done = run("score_pairs", *options, "--shard", "7", cwd=ROOT)
+    assert done.returncode == 2
+    assert "there is no job 7" in done.stderr
