@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
@@ -83,14 +85,14 @@ class BrainModel:
         """
         raise NotImplementedError(_missing(self, "start_task"))
 
-    def start_recording(self, recording_target: str, time_bins: list[tuple[int, int]]) -> None:
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
         """Make the following `look_at` calls return neural activity.
 
         Parameters
         ----------
         recording_target : str
             The region, such as one of `BrainModel.RecordingTarget`.
-        time_bins : list of (int, int)
+        time_bins : sequence of (float, float)
             Start and end of each bin in ms after stimulus onset, such as ``[(70, 170)]``.
         """
         raise NotImplementedError(_missing(self, "start_recording"))

@@ -113,7 +113,7 @@ class PropertiesBenchmark(BenchmarkBase):
         assembly: Any,
         neuronal_property: Callable[..., Any],
         similarity_metric: Callable[[Any, Any], Score],
-        timebins: Sequence[tuple[int, int]],
+        timebins: Sequence[tuple[float, float]],
         **kwargs: Any,
     ) -> None:
         given = kwargs.get("ceiling_func")

@@ -1,25 +1,92 @@
-"""Prepare recordings for comparison: time bins, reliable neuroids, attributes."""
+"""Record a model as the subjects of an experiment were recorded: which region, which windows, which stimuli."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
+import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
+from brainscore_vision.benchmark_helpers.screen import place_on_screen
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_interface import BrainModel
 
 __all__ = [
-    "apply_keep_attrs",
-    "filter_reliable_neuroids",
-    "flatten_timebins_into_neuroids",
+    "DEFAULT_TIMEBINS",
+    "describe",
+    "record",
+    "region_of",
+    "show",
     "squeeze_single_timebin",
+    "timebins",
     "timebins_from_assembly",
 ]
 
+Array = TypeVar("Array", bound=xr.DataArray)
 
-def timebins_from_assembly(assembly: Any) -> list[tuple[Any, Any]]:
+DEFAULT_TIMEBINS = [(70, 170)]
+"""Window in ms after stimulus onset that is recorded when the measurements do not say theirs."""
+
+
+def region_of(assembly: xr.DataArray, benchmark: str) -> str:
+    """Return the one region of an assembly.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly or PropertyAssembly
+        With the coordinate ``region`` on neuroid.
+    benchmark : str
+        Whose assembly it is, for the message.
+
+    Raises
+    ------
+    AssemblyError
+        If there is no such coordinate, or several regions.
+    """
+    if "region" not in assembly.coords:
+        raise AssemblyError(
+            f"The assembly of benchmark {benchmark!r} has no coordinate 'region' on neuroid, which says where to "
+            f"record the model. It has {list(assembly.coords)}. Add it: assembly['region'] = 'neuroid', ['IT'] * n."
+        )
+    regions = np.unique(assembly["region"].values)
+    if len(regions) != 1:
+        raise AssemblyError(
+            f"The assembly of benchmark {benchmark!r} holds the regions {[str(region) for region in regions]}; "
+            "expected exactly one. Select it: assembly.sel(neuroid=assembly['region'] == 'IT')."
+        )
+    return str(regions[0])
+
+
+def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None = None) -> list[tuple[float, float]]:
+    """Return the windows to record a model in, ms after stimulus onset.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly
+        Looked at if no windows are given.
+    given : sequence of (start, end), optional
+        Windows that win over those of the assembly.
+
+    Returns
+    -------
+    list of (start, end)
+        Those given, else those of the assembly, else `DEFAULT_TIMEBINS`.
+    """
+    if given is not None:
+        return [(start, end) for start, end in given]
+    try:
+        return timebins_from_assembly(assembly)
+    except KeyError:
+        return list(DEFAULT_TIMEBINS)
+
+
+def timebins_from_assembly(assembly: xr.DataArray) -> list[tuple[float, float]]:
     """Return the windows of an assembly.
 
     Parameters
@@ -38,125 +105,129 @@ def timebins_from_assembly(assembly: Any) -> list[tuple[Any, Any]]:
         If the assembly has no time bins.
     """
     if "time_bin_start" in assembly.coords and "time_bin_end" in assembly.coords:
-        starts, ends = (np.atleast_1d(assembly[name].values) for name in ("time_bin_start", "time_bin_end"))
-        return [(_plain(start), _plain(end)) for start, end in zip(starts, ends, strict=True)]
+        starts, ends = (np.atleast_1d(assembly[name].values).tolist() for name in ("time_bin_start", "time_bin_end"))
+        return list(zip(starts, ends, strict=True))
     if "time_bin" not in assembly.coords:
         raise KeyError(
             "The assembly has no time_bin: expected the coordinates time_bin_start and time_bin_end. "
             f"It has {list(assembly.coords)}."
         )
     bins = assembly["time_bin"].values
-    pairs = [bins.item()] if bins.ndim == 0 else list(bins)
-    return [(_plain(start), _plain(end)) for start, end in pairs]
+    pairs = [bins.item()] if bins.ndim == 0 else bins
+    return [(np.asarray(start).item(), np.asarray(end).item()) for start, end in pairs]
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def squeeze_single_timebin(assembly: Any) -> Any:
-    """Take a time bin of length one away; an assembly with none or several passes as it is.
-
-    Parameters
-    ----------
-    assembly : NeuroidAssembly
-        Any dims.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Without the dim ``time_bin`` if that has length one.
-    """
+def squeeze_single_timebin(assembly: Array) -> Array:
+    """Take a time bin of length one away, but not what it says of itself; other assemblies pass as they are."""
     if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
         return assembly.squeeze("time_bin")
     return assembly
 
 
-def filter_reliable_neuroids(assembly: Any, reliab_threshold: float, reliab_coord: str) -> Any:
-    """Keep the neuroids that are reliable enough.
+def show(
+    candidate: BrainModel, stimulus_set: StimulusSet, *, visual_degrees: float | None, number_of_trials: int
+) -> NeuroidAssembly:
+    """Show stimuli at their size in the experiment to a model that has started recording.
 
     Parameters
     ----------
-    assembly : NeuroidAssembly
-        Any dims; the coordinate lies on one of them.
-    reliab_threshold : float
-        Kept are entries strictly above it.
-    reliab_coord : str
-        Coordinate that holds the reliability.
+    candidate : BrainModel
+        Whom to show them to.
+    stimulus_set : StimulusSet
+        What to show.
+    visual_degrees : float or None
+        Width of the stimuli in the experiment, degrees of visual angle. None: the column ``degrees`` says it.
+    number_of_trials : int
+        How often.
 
     Returns
     -------
     NeuroidAssembly
-        Same class, dtype and attributes, fewer neuroids.
+        What the model answers, which stays as it is; a time bin of length one is squeezed away.
+    """
+    on_screen = place_on_screen(
+        stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
+    )
+    activity = candidate.look_at(on_screen, number_of_trials=number_of_trials)
+    return squeeze_single_timebin(cast("NeuroidAssembly", activity))
+
+
+def record(
+    candidate: BrainModel,
+    assembly: NeuroidAssembly,
+    *,
+    region: str,
+    time_bins: Sequence[tuple[float, float]],
+    visual_degrees: float,
+    number_of_trials: int,
+    benchmark: str,
+) -> NeuroidAssembly:
+    """Record a model in one region while it sees the stimuli of some recordings.
+
+    Parameters
+    ----------
+    candidate : BrainModel
+        Whom to record from.
+    assembly : NeuroidAssembly
+        Of the experiment, with the attribute ``stimulus_set``.
+    region : str
+        Where.
+    time_bins : sequence of (start, end)
+        When, ms after stimulus onset.
+    visual_degrees, number_of_trials
+        See `show`.
+    benchmark : str
+        Who asks, for the message.
+
+    Returns
+    -------
+    NeuroidAssembly
+        See `show`.
 
     Raises
     ------
     AssemblyError
-        If none is left.
+        If the recordings have lost their stimulus set.
     """
-    reliability = assembly[reliab_coord]
-    (dim,) = reliability.dims
-    kept = np.flatnonzero(np.asarray(reliability.values, dtype=float) > reliab_threshold)
-    if not len(kept):
+    candidate.start_recording(region, time_bins=time_bins)
+    stimulus_set = assembly.attrs.get("stimulus_set")
+    if stimulus_set is None:
         raise AssemblyError(
-            f"No neuroid has {reliab_coord!r} above {reliab_threshold}: the highest of {reliability.size} is "
-            f"{np.nanmax(np.asarray(reliability.values, dtype=float))}. Lower the threshold."
+            f"The assembly of benchmark {benchmark!r} has no attribute 'stimulus_set', so there is nothing to show. "
+            "Load it with a stimulus_set_loader; after arithmetic or a reduction set assembly.attrs['stimulus_set']."
         )
-    return assembly[{dim: kept}]
+    return show(candidate, stimulus_set, visual_degrees=visual_degrees, number_of_trials=number_of_trials)
 
 
-def flatten_timebins_into_neuroids(assembly: Any) -> Any:
-    """Treat every pair of neuroid and time bin as a neuroid of its own.
-
-    Parameters
-    ----------
-    assembly : NeuroidAssembly
-        Dims (presentation, neuroid, time_bin), in this order.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Dims (presentation, neuroid, time_bin) of shape (P, N * T, 1); the time bin runs fastest. Neuroids have
-        ``recording_time``, the start of their bin; the one time bin spans from the first start to the last end.
-
-    Raises
-    ------
-    AssemblyError
-        If the dims are others.
-    """
-    expected = ("presentation", "neuroid", "time_bin")
-    if tuple(assembly.dims) != expected:
-        raise AssemblyError(f"The dims are {tuple(assembly.dims)}; expected {expected}. Use assembly.transpose(*dims).")
-    bins = timebins_from_assembly(assembly)
-    n_neuroids, n_bins = assembly.sizes["neuroid"], len(bins)
-    coords: dict[str, Any] = {}
-    for name, dims, values in walk_coords(assembly):
-        if dims == ("presentation",):
-            coords[name] = (dims, values)
-        elif dims == ("neuroid",):
-            coords[name] = (dims, np.repeat(values, n_bins))
-    coords["recording_time"] = ("neuroid", np.tile([start for start, _ in bins], n_neuroids))
-    coords["time_bin_start"] = ("time_bin", [bins[0][0]])
-    coords["time_bin_end"] = ("time_bin", [bins[-1][1]])
-    values = np.asarray(assembly.values).reshape(assembly.sizes["presentation"], n_neuroids * n_bins, 1)
-    return type(assembly)(values, coords=coords, dims=expected, attrs=dict(assembly.attrs))
-
-
-def apply_keep_attrs(assembly: Any, fnc: Callable[[Any], Any]) -> Any:
-    """Return ``fnc(assembly)`` with the attributes of the assembly.
+def describe(
+    score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], *, region: str, number_of_trials: int
+) -> None:
+    """Attach to a score what its summary shows.
 
     Parameters
     ----------
-    assembly : assembly
-        What to change.
-    fnc : callable
-        Takes and returns an assembly; may lose the attributes on the way.
-
-    Returns
-    -------
-    assembly
-        The attributes are a copy of those of the input.
+    score : Score
+        Gets the attributes ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and where they are known
+        ``seed`` and ``layers``.
+    candidate : BrainModel
+        Whose layers are named.
+    assemblies : sequence of assemblies
+        Different stimuli are counted in all of them, neuroids in the last; the seed is that of the first.
+    region : str
+        Which layers to name.
+    number_of_trials : int
+        How often each stimulus was shown.
     """
-    result = fnc(assembly)
-    result.attrs = dict(assembly.attrs)
-    return result
+    stimulus_ids = {each for assembly in assemblies for each in assembly["stimulus_id"].values.tolist()}
+    score.attrs.update(
+        n_stimuli=len(stimulus_ids),
+        n_neuroids=int(assemblies[-1].sizes["neuroid"]),
+        n_trials=int(number_of_trials),
+        simulated=any(bool(assembly.attrs.get("simulated", False)) for assembly in assemblies),
+    )
+    seed = assemblies[0].attrs.get("seed")
+    if seed is not None:
+        score.attrs["seed"] = int(seed)
+    layer_map = getattr(getattr(candidate, "layer_model", None), "region_layer_map", None)
+    if isinstance(layer_map, Mapping) and region in layer_map:
+        score.attrs["layers"] = {region: layer_map[region]}

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from brainscore_core.benchmarks import BenchmarkBase, ceil_score
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.neural_common import _describe, _record, _timebins
-from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
+from brainscore_vision.benchmark_helpers.recordings import describe, record, squeeze_single_timebin, timebins
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, RDMSimilarity, is_square
 from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling, split_subjects
 from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+    from brainscore_vision.model_interface import BrainModel
+    from brainscore_vision.utils import LazyLoad
 
 __all__ = ["RSABenchmark"]
 
@@ -58,15 +62,15 @@ class RSABenchmark(BenchmarkBase):
         self,
         identifier: str,
         version: int,
-        assembly: Any,
+        assembly: NeuroidAssembly | LazyLoad,
         region: str,
         visual_degrees: float,
         number_of_trials: int,
         bibtex: str,
-        ceiler: Callable[[Any], Any] | None = None,
+        ceiler: Callable[[DataAssembly], Score] | None = None,
         parent: str | None = None,
-        rdm: Callable[[Any], Any] | None = None,
-        similarity: Callable[[Any, Any], Any] | None = None,
+        rdm: Callable[[DataAssembly], DataAssembly] | None = None,
+        similarity: Callable[[DataAssembly, DataAssembly], Score] | None = None,
     ) -> None:
         estimate = ceiler or RSACeiling()
         super().__init__(
@@ -76,7 +80,7 @@ class RSABenchmark(BenchmarkBase):
             parent=parent or region,
             bibtex=bibtex,
         )
-        self._assembly = assembly
+        self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as what it loads
         self.region = region
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
@@ -84,11 +88,11 @@ class RSABenchmark(BenchmarkBase):
         self._similarity = similarity or RDMSimilarity()
 
     @cached_property
-    def timebins(self) -> list[tuple[Any, Any]]:
+    def timebins(self) -> list[tuple[float, float]]:
         """The windows to record, ms after stimulus onset."""
-        return _timebins(None, self._assembly)
+        return timebins(self._assembly)
 
-    def __call__(self, candidate: Any) -> Score:
+    def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate.
 
         Parameters
@@ -108,17 +112,23 @@ class RSABenchmark(BenchmarkBase):
         CeilingError
             If the recordings have no usable ceiling.
         """
-        candidate.start_recording(self.region, time_bins=self.timebins)
-        source = _record(
-            candidate, self._assembly, self._visual_degrees, self._number_of_trials, identifier=self.identifier
+        source = record(
+            candidate,
+            self._assembly,
+            region=self.region,
+            time_bins=self.timebins,
+            visual_degrees=self._visual_degrees,
+            number_of_trials=self._number_of_trials,
+            benchmark=self.identifier,
         )
         score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
         # Ready-made dissimilarities have no neuroids; the model's are counted then.
         counted = self._assembly if "neuroid" in self._assembly.dims else source
-        _describe(score, candidate, self.region, [self._assembly, counted], self._number_of_trials)
+        shown = [self._assembly, counted]
+        describe(score, candidate, shown, region=self.region, number_of_trials=self._number_of_trials)
         return score
 
-    def _raw(self, model: Any) -> Score:
+    def _raw(self, model: DataAssembly) -> Score:
         subjects = split_subjects(squeeze_single_timebin(self._assembly))
         parts = [part if is_square(part) else self._rdm(part) for part in subjects.values()]
         similarities = [self._similarity(model, part) for part in parts]

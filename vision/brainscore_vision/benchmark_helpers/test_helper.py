@@ -7,13 +7,13 @@ its methods with the identifier of the benchmark and the expected number.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from brainscore_vision.benchmark_helpers._precomputed import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.precomputed import PrecomputedFeatures
 from brainscore_vision.loading import load_benchmark, load_stimulus_set
 from brainscore_vision.model_interface import BrainModel
 
@@ -190,7 +190,7 @@ class _Onlooker(BrainModel):
     def start_task(self, task: str, fitting_stimuli: Any = None) -> None:
         """Accept any task."""
 
-    def start_recording(self, recording_target: str, time_bins: list[tuple[int, int]]) -> None:
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
         """Accept any region."""
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1) -> Any:

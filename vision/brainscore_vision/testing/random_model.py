@@ -34,7 +34,7 @@ class RandomModel(BrainModel):
         self._task: str | None = None
         self._labels: Sequence[str] = ()
         self._region = ""
-        self._time_bins: Sequence[tuple[int, int]] = ()
+        self._time_bins: Sequence[tuple[float, float]] = ()
 
     @property
     def identifier(self) -> str:

@@ -1,13 +1,11 @@
 import numpy as np
 import pytest
-from PIL import Image
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures, neural_common
 from brainscore_vision.benchmark_helpers.rsa import RSABenchmark
 from brainscore_vision.utils import LazyLoad
@@ -16,41 +14,24 @@ N, P = 10, 6
 
 
 @pytest.fixture
-def stimulus_set(tmp_path):
-    ids = [f"s{i}" for i in range(N)]
-    paths = {each: tmp_path / f"{each}.png" for each in ids}
-    for path in paths.values():
-        Image.new("RGB", (8, 8)).save(path)
-    result = StimulusSet({"stimulus_id": ids})
-    result.stimulus_paths = paths
-    result.identifier = "rsa-test"
-    return result
-
-
-def assembly(stimulus_set, values, subjects=None, time_bin=True):
-    m = values.shape[1]
-    coords = {
-        "stimulus_id": ("presentation", stimulus_set["stimulus_id"].to_numpy()),
-        "object_name": ("presentation", ["o"] * N),
-        "neuroid_id": ("neuroid", [f"n{i}" for i in range(m)]),
-        "subject": ("neuroid", subjects or ["model"] * m),
-    }
-    dims = ["presentation", "neuroid"]
-    if time_bin:
-        values = values[:, :, None]
-        coords.update(time_bin_start=("time_bin", [70]), time_bin_end=("time_bin", [170]))
-        dims.append("time_bin")
-    return NeuroidAssembly(values, coords=coords, dims=dims, attrs={"stimulus_set": stimulus_set})
+def stimulus_set(tmp_path, make_stimuli):
+    return make_stimuli(tmp_path, N)
 
 
 @pytest.fixture
-def data(stimulus_set):
+def data(stimulus_set, make_recordings):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(N, P))
     parts = [truth + rng.normal(size=(N, P)) for _ in range(3)]
-    recordings = assembly(stimulus_set, np.hstack(parts), [name for name in "abc" for _ in range(P)])
+    recordings = make_recordings(
+        np.hstack(parts),
+        time_bins=[(70, 170)],
+        stimulus_set=stimulus_set,
+        object_name=("presentation", ["o"] * N),
+        subject=("neuroid", [name for name in "abc" for _ in range(P)]),
+    )
     order = rng.permutation(N)
-    model = assembly(stimulus_set, truth, time_bin=False).isel(presentation=order)
+    model = make_recordings(truth, stimulus_set=stimulus_set).isel(presentation=order)
     return truth, parts, recordings, PrecomputedFeatures(model, visual_degrees=8)
 
 

@@ -111,7 +111,7 @@ class ModelCommitment(BrainModel):
         self.behavior_model.start_task(task, *args, **kwargs)
         self.do_behavior = True
 
-    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[int, int]]) -> None:
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
         """See `BrainModel.start_recording`.
 
         Raises

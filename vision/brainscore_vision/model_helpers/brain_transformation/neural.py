@@ -65,7 +65,7 @@ class LayerMappedModel(BrainModel):
             raise ConfigurationError(f"Model {self.identifier!r} was made without visual_degrees; pass it.")
         return self._visual_degrees
 
-    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[int, int]] | None = None) -> None:  # noqa: ARG002 - interface
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]] | None = None) -> None:  # noqa: ARG002 - interface
         """See `BrainModel.start_recording`; the time bins do not matter here.
 
         Raises

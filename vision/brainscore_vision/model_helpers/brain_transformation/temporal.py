@@ -36,7 +36,7 @@ class TemporalAligned(BrainModel):
 
     def __init__(self, layer_model: LayerMappedModel) -> None:
         self._layer_model = layer_model
-        self._time_bins: list[tuple[int, int]] | None = None
+        self._time_bins: list[tuple[float, float]] | None = None
 
     @property
     def identifier(self) -> str:
@@ -52,7 +52,7 @@ class TemporalAligned(BrainModel):
         """Return the width of the model's field of view, in degrees."""
         return self._layer_model.visual_degrees()
 
-    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[int, int]]) -> None:
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
         """See `BrainModel.start_recording`."""
         bins = _check_bins(time_bins)
         self._layer_model.start_recording(recording_target)
@@ -74,7 +74,7 @@ class TemporalAligned(BrainModel):
         return _drop_single_bin(aligned) if len(bins) == 1 else aligned
 
 
-def _check_bins(time_bins: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     bins = [tuple(bin_edges) for bin_edges in time_bins]
     wrong = [edges for edges in bins if len(edges) != 2 or not edges[0] < edges[1]]
     if not bins or wrong:
@@ -85,7 +85,7 @@ def _check_bins(time_bins: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(start, end) for start, end in bins]
 
 
-def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[int, int]]) -> Assembly:
+def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[float, float]]) -> Assembly:
     """Add a ``time_bin`` dimension along which the values are the same.
 
     Parameters
@@ -105,7 +105,7 @@ def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[int, int]]) -> 
     return type(assembly)(values, coords={**coords, **_bin_coords(time_bins)}, dims=[*assembly.dims, "time_bin"])
 
 
-def _bin_coords(time_bins: Sequence[tuple[int, int]]) -> dict[str, tuple[str, list[int]]]:
+def _bin_coords(time_bins: Sequence[tuple[float, float]]) -> dict[str, tuple[str, list[float]]]:
     return {
         level: ("time_bin", [edges[index] for edges in time_bins]) for index, level in enumerate(_LEVELS)
     }  # fmt: skip
@@ -162,7 +162,7 @@ def align_bins(
 
 
 def assembly_time_align(
-    source: Assembly, target_time_bins: Sequence[tuple[int, int]], mode: str = "portion"
+    source: Assembly, target_time_bins: Sequence[tuple[float, float]], mode: str = "portion"
 ) -> Assembly:
     """Bring an assembly onto other time bins; see `align_bins`.
 

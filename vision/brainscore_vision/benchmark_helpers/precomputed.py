@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class PrecomputedFeatures(BrainModel):
     def start_task(self, task: str, fitting_stimuli: Any = None) -> None:
         """Accept any task; the features stay the same."""
 
-    def start_recording(self, recording_target: str, time_bins: list[tuple[int, int]]) -> None:
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
         """Accept any region; the features stay the same."""
 
     def look_at(self, stimuli: Any, number_of_trials: int = 1) -> Any:  # noqa: ARG002 - the interface has it

@@ -1,8 +1,8 @@
-"""Check that an assembly has the standard format, and bring a score into its range."""
+"""Check that an assembly of recordings has the standard format."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,32 +10,12 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 
 if TYPE_CHECKING:
-    from brainscore_core.metrics import Score
+    import xarray as xr
 
-__all__ = ["bound_score", "check_standard_format"]
-
-
-def bound_score(score: Score) -> None:
-    """Clip the values of a score to [0, 1] in place.
-
-    Parameters
-    ----------
-    score : Score
-        Any dimensions. Its attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and
-        ``interval`` those before clipping. NaN stays NaN.
-
-    Examples
-    --------
-    >>> from brainscore_core.metrics import Score
-    >>> score = Score(1.07)
-    >>> bound_score(score)
-    >>> score.item()
-    1.0
-    """
-    score.data = np.clip(np.asarray(score.data), 0, 1)
+__all__ = ["check_standard_format"]
 
 
-def check_standard_format(assembly: Any, nans_expected: bool = False) -> None:
+def check_standard_format(assembly: xr.DataArray, nans_expected: bool = False) -> None:
     """Raise unless an assembly of neural recordings has what the neural benchmarks rely on.
 
     Parameters

@@ -1,0 +1,136 @@
+"""Bring raw scores to the scale of the published ones: neuroid by neuroid, for some of the neuroids, within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brainscore_core.benchmarks import explained_variance_ratio, validate_quantities
+from brainscore_core.errors import AssemblyError, CeilingError
+from brainscore_core.metrics import Score
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["bound_score", "ceiling_of", "neuroid_wise_explained_var"]
+
+Floats = NDArray[np.float64]
+
+_OF_RAW_ONLY = {"raw", "ceiling", "error", "interval", "quantity"}
+
+
+def bound_score(score: Score) -> None:
+    """Clip the values of a score to [0, 1] in place.
+
+    Parameters
+    ----------
+    score : Score
+        Any dimensions. Its attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and
+        ``interval`` those before clipping. NaN stays NaN.
+
+    Examples
+    --------
+    >>> from brainscore_core.metrics import Score
+    >>> score = Score(1.07)
+    >>> bound_score(score)
+    >>> score.item()
+    1.0
+    """
+    score.data = np.clip(np.asarray(score.data), 0, 1)
+
+
+def neuroid_wise_explained_var(
+    score: Score, ceiling: Score, aggregate_func: Callable[[Floats], float] = np.mean
+) -> Score:
+    r"""Normalise each neuroid by its own ceiling, then summarise over neuroids.
+
+    .. math:: \operatorname{aggregate}_i \left( \operatorname{sign}(r_i) \, r_i^2 / \rho_i \right)
+
+    Parameters
+    ----------
+    score : Score
+        With an attribute ``raw`` of dims (neuroid[, split]): correlation of each neuroid; NaN for those left out.
+    ceiling : Score
+        With such an attribute: reliability of each neuroid. Splits are averaged.
+    aggregate_func : callable
+        From an array of shape (n_neuroids,) to a number.
+
+    Returns
+    -------
+    Score
+        0-d. Attributes: ``raw`` (the score given), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), and the
+        descriptive attributes of the raw score.
+
+    Raises
+    ------
+    AssemblyError
+        If score and ceiling are not about the same neuroids.
+    CeilingError
+        If a neuroid's ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability.
+    """
+    validate_quantities(score, ceiling, normalization="explained_variance")
+    per_neuroid = _mean_over_splits(score.attrs.get("raw"), "score")
+    ceilings = _mean_over_splits(ceiling.attrs.get("raw"), "ceiling")
+    ids, ceiling_ids = per_neuroid["neuroid_id"].values, ceilings["neuroid_id"].values
+    if len(set(ids)) != len(ids) or set(ids) != set(ceiling_ids) or len(ids) != len(ceiling_ids):
+        raise AssemblyError(
+            f"The score is about {len(ids)} neuroids and the ceiling about {len(ceiling_ids)}; expected the same "
+            "unique neuroid_id in both. Compute the ceiling from the neuroids that are scored."
+        )
+    position = {neuroid_id: index for index, neuroid_id in enumerate(ceiling_ids)}
+    rho = np.asarray(ceilings.values, dtype=float)[[position[neuroid_id] for neuroid_id in ids]]
+    r = np.asarray(per_neuroid.values, dtype=float)
+    scored = ~np.isnan(r)  # the metric leaves out neuroids that never vary, and so may the ceiling
+    wrong = scored & ~(np.isfinite(rho) & (rho > 0))
+    if wrong.any():
+        raise CeilingError(
+            f"{int(wrong.sum())} of {len(rho)} neuroids have a ceiling that is NaN, zero "
+            "or negative; expected numbers above 0. Drop unreliable neuroids first, see filter_reliable_neuroids."
+        )
+    ratios = np.full(len(r), np.nan)
+    ratios[scored] = explained_variance_ratio(r[scored], rho[scored])
+    ceiled = per_neuroid.copy(data=ratios)
+    ceiled.attrs = {}
+    result = Score(float(aggregate_func(ratios[scored])) if scored.any() else float("nan"))
+    kept = {key: value for key, value in score.attrs.items() if key not in _OF_RAW_ONLY}
+    result.attrs.update(kept, raw=score, ceiling=ceiling, ceiled_scores=ceiled)
+    return result
+
+
+def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
+    if raw is None or "neuroid" not in getattr(raw, "dims", ()):
+        raise AssemblyError(
+            f"The {what} keeps no values for each neuroid: expected its attribute 'raw' with dims (neuroid[, split]). "
+            "Use a metric and a ceiling that keep them, or per_voxel_ceilings=False."
+        )
+    return raw.mean(dim="split") if "split" in raw.dims else raw
+
+
+def ceiling_of(neuroids: xr.DataArray, ceiling: Score) -> Score:
+    """Return the ceiling of some of the neuroids, from the values that a ceiling keeps for each of them.
+
+    Parameters
+    ----------
+    neuroids : NeuroidAssembly
+        With the coordinate ``neuroid_id``.
+    ceiling : Score
+        With an attribute ``raw`` of dims (neuroid[, split]).
+
+    Returns
+    -------
+    Score
+        0-d, the mean over splits of the median over these neuroids, with their values as ``raw``. The ceiling itself
+        if it keeps none.
+    """
+    per_neuroid = ceiling.attrs.get("raw")
+    if per_neuroid is None or "neuroid" not in per_neuroid.dims:
+        return ceiling
+    chosen = np.isin(per_neuroid["neuroid_id"].values, neuroids["neuroid_id"].values)
+    values = per_neuroid[{"neuroid": np.flatnonzero(chosen)}]
+    medians = np.nanmedian(np.asarray(values.values, dtype=float), axis=values.dims.index("neuroid"))
+    result = Score(float(np.mean(medians)))
+    result.attrs["raw"] = values
+    return result
