@@ -1,46 +1,49 @@
-"""Check assemblies against the data standard: dims, coordinates, values, time bins, repetitions and stimuli."""
+"""Check assemblies against the data standard: dims, coordinates, values, time bins, repetitions and stimuli.
+
+Assemblies validate themselves and packaging refuses what breaks the standard, so these checks lie below
+`brainscore_core.supported_data_standards` and know plain xarray and pandas only; the class of an array counts by its
+name.
+"""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from brainscore_core.supported_data_standards.brainio import conventions
-from brainscore_core.supported_data_standards.brainio._index import coordinates
-from brainscore_core.supported_data_standards.brainio.conventions import (
+from brainscore_core.errors import nearest
+from brainscore_core.validation.problem import Problem
+from brainscore_core.validation.standards import (
+    NANS_EXPECTED,
     PRESENTATION,
     REPETITION,
     STIMULUS_ID,
     TIME_BIN,
     TIME_BIN_END,
     TIME_BIN_START,
+    AssemblyStandard,
+    standard_of,
 )
-from brainscore_core.validation.problem import Problem
 from brainscore_core.validation.stimuli import check_texts
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-
 __all__ = [
-    "NANS_EXPECTED",
     "check_alignment",
     "check_assembly",
+    "check_missing",
     "check_repetitions",
+    "check_standard",
     "check_time_bins",
     "check_units",
     "check_values",
 ]
-
-NANS_EXPECTED = "nans_expected"
-"""Attribute of an assembly whose missing values belong to the data."""
 
 _EXAMPLES = 5
 _WHO_AND_WHEN = ("subject", "animal", "session")
@@ -49,20 +52,20 @@ _WITHOUT_UNITS = ("BehavioralAssembly", "MetadataAssembly")
 _IDS_TO_TEXT = "convert them: coords={'stimulus_id': ('presentation', [str(id) for id in stimulus_ids]), ...}"
 
 
-def check_assembly(assembly: DataAssembly, *, nans_expected: bool = False) -> list[Problem]:
+def check_assembly(assembly: xr.DataArray, *, nans_expected: bool = False) -> list[Problem]:
     """Check an assembly: the standard of its class, values, stimulus identifiers, time bins, repetitions and units.
 
     Parameters
     ----------
-    assembly : DataAssembly
+    assembly : xr.DataArray
         Any dims; its class says which dims and coordinates are required.
     nans_expected : bool
         Whether missing values are part of the data; ``attrs['nans_expected']`` says so too.
     """
     if assembly.size == 0:
         what = f"there are no values; the sizes are {dict(assembly.sizes)}"
-        return [Problem(where="values", what=what, fix="package an assembly that has values")]
-    problems = _check_standard(assembly)
+        return [Problem("values", what, "package an assembly that has values")]
+    problems = _check_required(assembly)
     if STIMULUS_ID in assembly.coords and not any(STIMULUS_ID in problem.what for problem in problems):
         identifiers = np.atleast_1d(assembly[STIMULUS_ID].values).tolist()
         problems += check_texts(identifiers, f"coordinate '{STIMULUS_ID}'", _IDS_TO_TEXT)
@@ -75,80 +78,147 @@ def check_assembly(assembly: DataAssembly, *, nans_expected: bool = False) -> li
     ]
 
 
-def _check_standard(assembly: xr.DataArray) -> list[Problem]:
-    """Check dims and required coordinates of the class; time bins are looked at more closely by `check_time_bins`."""
-    return [
-        Problem(where=_place(text), what=text.rstrip("."), fix=_standard_fix(text, type(assembly).__name__))
-        for text in conventions.check_assembly(assembly)
-        if not text.startswith("Time bin") and f"repeat the {TIME_BIN_START}" not in text
+def check_standard(assembly: xr.DataArray) -> list[Problem]:
+    """Check dims, required coordinates, keys that must not repeat and time bins against the standard of the class."""
+    repeated = _check_unique(assembly, standard_of(type(assembly)), TIME_BIN)
+    return [*_check_required(assembly), *repeated, *_check_edges(assembly)]
+
+
+def _check_required(assembly: xr.DataArray) -> list[Problem]:
+    """Check what the class requires but for time bins, at which `check_time_bins` looks more closely."""
+    standard = standard_of(type(assembly))
+    problems = _check_dims(assembly, standard) + _check_coordinates(assembly, standard)
+    for dim in assembly.dims:
+        if dim != TIME_BIN:
+            problems += _check_unique(assembly, standard, dim)
+    return problems
+
+
+def _check_dims(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Problem]:
+    problems = []
+    if len(set(assembly.dims)) < len(assembly.dims):
+        what = f"A dimension occurs twice in {assembly.dims}"
+        problems.append(Problem("dimensions", what, "give every dimension a name of its own"))
+    if standard.dims is None:
+        return problems
+    name_them = f"name the dimensions of a {type(assembly).__name__} when you build it: dims=[...]"
+    problems += [
+        Problem(f"dimension '{dim}'", f"The dimension '{dim}' is absent; there are {assembly.dims}", name_them)
+        for dim in standard.dims
+        if dim not in assembly.dims
+    ]
+    allowed = (*standard.dims, *standard.optional_dims)
+    return problems + [
+        Problem(
+            f"dimension '{dim}'",
+            f"The dimension '{dim}' has no place here; expected {' x '.join(allowed)}",
+            "rename or select that dimension, or package the data as a DataAssembly",
+        )
+        for dim in assembly.dims
+        if dim not in allowed
     ]
 
 
-def _place(text: str) -> str:
-    named = re.search(r"(dimension|coordinate) '(\w+)'", text)
-    if named:
-        return f"{named[1]} '{named[2]}'"
-    along = re.search(r"along '(\w+)'", text)
-    return f"dimension '{along[1]}'" if along else "dimensions"
+def _check_coordinates(assembly: xr.DataArray, standard: AssemblyStandard) -> list[Problem]:
+    required = [(dim, name) for dim, names in standard.coords.items() if dim in assembly.dims for name in names]
+    found = ((name, _coordinate_fault(assembly, dim, name)) for dim, name in required)
+    return [
+        Problem(f"coordinate {name!r}", f"The coordinate {name!r} {fault[0]}", fault[1])
+        for name, fault in found
+        if fault
+    ]
 
 
-def _standard_fix(text: str, class_name: str) -> str:
-    absent = re.search(r"coordinate '(\w+)' along '(\w+)' is absent", text)
-    if absent:
-        return f"add it: coords={{'{absent[1]}': ('{absent[2]}', [...]), ...}}"
-    for part, fix in (
-        ("is absent", f"name the dimensions of a {class_name} when you build it: dims=[...]"),
-        ("has no place", "rename or select that dimension, or package the data as a DataAssembly"),
-        ("lies along", "attach it to the expected dimension: coords={name: (dimension, values)}"),
-        ("missing values", "give every entry a value, or leave those entries out"),
-        ("holds", _IDS_TO_TEXT),
-        ("repeat the", "give each entry a name of its own; several showings belong along presentation"),
-    ):
-        if part in text:
-            return fix
-    return f"see what a {class_name} requires"
+def _coordinate_fault(assembly: xr.DataArray, dim: str, name: str) -> tuple[str, str] | None:
+    """Return what is wrong with a required coordinate and how to mend it."""
+    if name not in assembly.coords:
+        close = nearest(name, [str(coord) for coord in assembly.coords])
+        hint = f" (is it {close[0]!r}?)" if close else ""
+        return f"along {dim!r} is absent{hint}", f"add it: coords={{'{name}': ('{dim}', [...]), ...}}"
+    dims, values = assembly.coords[name].dims, _values(assembly, name)
+    if dims != (dim,):
+        fix = "attach it to the expected dimension: coords={name: (dimension, values)}"
+        return f"lies along {dims}; expected ({dim!r},)", fix
+    missing = int(np.asarray(pd.isna(values)).sum())
+    if missing:
+        return f"has {missing} missing values", "give every entry a value, or leave those entries out"
+    if name == STIMULUS_ID and values.size and not isinstance(values.flat[0], str):
+        return f"holds {values.dtype}; expected text, such as {str(values.flat[0])!r}", _IDS_TO_TEXT
+    return None
+
+
+def _check_unique(assembly: xr.DataArray, standard: AssemblyStandard, dim: Hashable) -> list[Problem]:
+    names = [name for name in standard.unique if name in assembly.coords and assembly.coords[name].dims == (dim,)]
+    table = pd.DataFrame({name: _values(assembly, name) for name in names})
+    repeated = int(table.duplicated().sum()) if names else 0
+    if not repeated:
+        return []
+    example = np.atleast_1d(np.asarray(table.groupby(names, dropna=False).size().idxmax(), dtype=object))
+    what = (
+        f"{repeated} entries along '{dim}' repeat the {', '.join(names)} of another, such as "
+        f"{', '.join(map(str, example))}"
+    )
+    fix = "give each entry a name of its own; several showings belong along presentation"
+    return [Problem(f"dimension '{dim}'", what, fix)]
+
+
+def _check_edges(assembly: xr.DataArray) -> list[Problem]:
+    return [
+        Problem(
+            f"dimension '{TIME_BIN}'", f"the time bin {low} to {high} ms does not end after it starts", "swap its edges"
+        )
+        for low, high in _time_bins(assembly)
+        if not low < high
+    ]
+
+
+def _time_bins(assembly: xr.DataArray) -> list[tuple[Any, Any]]:
+    """Return (start, end) of each time bin; empty without both edges, which is said where they are required."""
+    edges = (TIME_BIN_START, TIME_BIN_END)
+    if not all(name in assembly.coords and assembly.coords[name].dims == (TIME_BIN,) for name in edges):
+        return []
+    return list(zip(*(_values(assembly, name).tolist() for name in edges), strict=True))
+
+
+def _values(assembly: xr.DataArray, name: str) -> npt.NDArray[Any]:
+    return np.asarray(assembly.coords[name].values)
+
+
+def check_missing(assembly: xr.DataArray) -> list[Problem]:
+    """Check that no value is missing."""
+    missing = np.asarray(pd.isna(assembly.values))
+    if not missing.any():
+        return []
+    touched = []
+    for axis, dim in enumerate(assembly.dims):
+        others = tuple(other for other in range(missing.ndim) if other != axis)
+        touched.append(f"{int(missing.any(axis=others).sum())} of {missing.shape[axis]} {dim}")
+    what = f"{int(missing.sum())} of {missing.size} values are NaN (in {', '.join(touched)})"
+    return [Problem("values", what, "mend the data, or say that they belong to it: nans_expected=True")]
 
 
 def check_values(assembly: xr.DataArray, *, nans_expected: bool = False) -> list[Problem]:
     """Check that no value is missing unless that is declared, and (a hint) that none is infinite."""
-    values = np.asarray(assembly.values)
-    problems = []
-    missing = np.asarray(pd.isna(values))
-    count = int(missing.sum())
-    if count and not nans_expected and not assembly.attrs.get(NANS_EXPECTED):
-        touched = []
-        for axis, dim in enumerate(assembly.dims):
-            others = tuple(other for other in range(missing.ndim) if other != axis)
-            touched.append(f"{int(missing.any(axis=others).sum())} of {missing.shape[axis]} {dim}")
-        what = f"{count} of {missing.size} values are NaN (in {', '.join(touched)})"
-        fix = "mend the data, or say that they belong to it: nans_expected=True"
-        problems.append(Problem(where="values", what=what, fix=fix))
-    infinite = int(np.isinf(values).sum()) if values.dtype.kind in "fc" else 0
+    problems = [] if nans_expected or assembly.attrs.get(NANS_EXPECTED) else check_missing(assembly)
+    infinite = int(np.isinf(assembly.values).sum()) if assembly.dtype.kind in "fc" else 0
     if infinite:
-        what = f"{infinite} of {values.size} values are infinite"
+        what = f"{infinite} of {assembly.size} values are infinite"
         fix = "metrics cannot use them; mend the data"
-        problems.append(Problem(where="values", what=what, fix=fix, is_hint=True))
+        problems.append(Problem("values", what, fix, is_hint=True))
     return problems
 
 
 def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
     """Check that time bins end after they start and differ, and (hints) that they ascend and do not overlap."""
-    edges = (TIME_BIN_START, TIME_BIN_END)
-    if not all(name in assembly.coords and assembly.coords[name].dims == (TIME_BIN,) for name in edges):
-        return []  # `_check_standard` says so where they are required
-    start, end = (coordinates.values_of(assembly, name) for name in edges)
+    bins = _time_bins(assembly)
     where = f"dimension '{TIME_BIN}'"
-    if start.dtype.kind not in "iuf" or end.dtype.kind not in "iuf":
-        what = f"the edges are of type {start.dtype} and {end.dtype}"
-        return [Problem(where=where, what=what, fix="give numbers, in ms after stimulus onset")]
-    bins = list(zip(start.tolist(), end.tolist(), strict=True))
-    problems = [
-        Problem(where=where, what=f"the time bin {low} to {high} ms does not end after it starts", fix="swap its edges")
-        for low, high in bins
-        if not low < high
-    ]
+    types = [assembly.coords[name].dtype for name in (TIME_BIN_START, TIME_BIN_END) if bins]
+    if any(dtype.kind not in "iuf" for dtype in types):
+        what = f"the edges are of type {' and '.join(map(str, types))}"
+        return [Problem(where, what, "give numbers, in ms after stimulus onset")]
+    problems = _check_edges(assembly)
     problems += [
-        Problem(where=where, what=f"the time bin {low} to {high} ms is there {count} times", fix="keep one of them")
+        Problem(where, f"the time bin {low} to {high} ms is there {count} times", "keep one of them")
         for (low, high), count in Counter(bins).items()
         if count > 1
     ]
@@ -157,22 +227,22 @@ def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
     ascending = sorted(bins)
     if bins != ascending:
         fix = "sort them: assembly.sortby('time_bin_start')"
-        problems.append(Problem(where=where, what="the time bins do not ascend", fix=fix, is_hint=True))
+        problems.append(Problem(where, "the time bins do not ascend", fix, is_hint=True))
     overlapping = [(one, other) for one, other in itertools.pairwise(ascending) if other[0] < one[1]]
     if overlapping:
         (low, high), (next_low, next_high) = overlapping[0]
         what = f"time bins overlap, such as {low} to {high} and {next_low} to {next_high} ms"
         fix = "fine for sliding windows; otherwise correct the edges"
-        problems.append(Problem(where=where, what=what, fix=fix, is_hint=True))
+        problems.append(Problem(where, what, fix, is_hint=True))
     return problems
 
 
 def check_repetitions(assembly: xr.DataArray) -> list[Problem]:
     """Check that repetitions can be told apart, and (hints) that every stimulus has all of them."""
     along = {
-        str(name): np.asarray(coordinates.values_of(assembly, str(name)))
-        for name in coordinates.coordinates_of(assembly, PRESENTATION)
-        if PRESENTATION in assembly.dims
+        str(name): np.asarray(coord.values)
+        for name, coord in assembly.coords.items()
+        if coord.dims == (PRESENTATION,) and name != PRESENTATION
     }
     if STIMULUS_ID not in along:
         return []
@@ -184,7 +254,7 @@ def check_repetitions(assembly: xr.DataArray) -> list[Problem]:
             return []
         what = "stimuli are shown more than once, but nothing says which repetition it is"
         fix = "add coords={'repetition': ('presentation', [0, 1, ...]), ...}; ceilings need it"
-        return [Problem(where=where, what=what, fix=fix, is_hint=True)]
+        return [Problem(where, what, fix, is_hint=True)]
     key = [*who, REPETITION]
     return _check_repeated(table, key, where) or _check_balance(table, who, where)
 
@@ -195,13 +265,13 @@ def _check_repeated(table: pd.DataFrame, key: list[str], where: str) -> list[Pro
         example = ", ".join(f"{name}={same.iloc[0][name]}" for name in key)
         what = f"{len(same)} presentations agree in all coordinates with another, such as {example}"
         fix = "number the repetitions of a stimulus differently, or drop what is there twice"
-        return [Problem(where=where, what=what, fix=fix)]
+        return [Problem(where, what, fix)]
     alike = int(table.duplicated(key, keep=False).sum())
     if not alike:
         return []
     what = f"{alike} presentations agree in {', '.join(key)} with another, though not in all coordinates"
     fix = "fine if conditions tell them apart; otherwise number the repetitions differently"
-    return [Problem(where=where, what=what, fix=fix, is_hint=True)]
+    return [Problem(where, what, fix, is_hint=True)]
 
 
 def _check_balance(table: pd.DataFrame, who: list[str], where: str) -> list[Problem]:
@@ -214,7 +284,7 @@ def _check_balance(table: pd.DataFrame, who: list[str], where: str) -> list[Prob
         f"for each {', '.join(who)}"
     )
     fix = "fine if the experiment was like that; ceilings then use fewer stimuli in each half"
-    return [Problem(where=where, what=what, fix=fix, is_hint=True)]
+    return [Problem(where, what, fix, is_hint=True)]
 
 
 def check_units(assembly: xr.DataArray) -> list[Problem]:
@@ -224,7 +294,7 @@ def check_units(assembly: xr.DataArray) -> list[Problem]:
         return []
     what = "nothing says in which units the values are"
     fix = "set assembly.attrs['units'] = 'spikes/s', or whatever they are"
-    return [Problem(where="attrs", what=what, fix=fix, is_hint=True)]
+    return [Problem("attrs", what, fix, is_hint=True)]
 
 
 def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[Problem]:
@@ -232,7 +302,7 @@ def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[
     where = f"coordinate '{STIMULUS_ID}'"
     if STIMULUS_ID not in assembly.coords:
         what = f"there is no coordinate '{STIMULUS_ID}' to look up in the stimulus set"
-        return [Problem(where=where, what=what, fix="add coords={'stimulus_id': ('presentation', [...]), ...}")]
+        return [Problem(where, what, "add coords={'stimulus_id': ('presentation', [...]), ...}")]
     if STIMULUS_ID not in stimulus_set.columns:
         return []  # `check_stimulus_ids` says so
     shown = list(dict.fromkeys(np.atleast_1d(assembly[STIMULUS_ID].values).tolist()))
@@ -243,13 +313,13 @@ def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[
         fix = "use the same identifiers in both"
         if len(unknown) == len(shown) and {str(identifier) for identifier in shown} & {str(key) for key in known}:
             fix = "as texts they would agree: convert the stimulus_ids of both to str"
-        return [Problem(where=where, what=what, fix=fix)]
+        return [Problem(where, what, fix)]
     unseen = sorted(map(str, known.difference(shown)))
     if not unseen:
         return []
     what = f"{_counted(unseen, known)} stimuli are not in the assembly: {_first(unseen)}"
     fix = "fine if they belong to another assembly; otherwise check the identifiers"
-    return [Problem(where=where, what=what, fix=fix, is_hint=True)]
+    return [Problem(where, what, fix, is_hint=True)]
 
 
 def _counted(some: Sequence[Any], of: Any) -> str:

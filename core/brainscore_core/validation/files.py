@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from brainscore_core.errors import BrainScoreError, ConfigurationError
-from brainscore_core.supported_data_standards.brainio.conventions import (
+from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
+from brainscore_core.supported_data_standards.brainio.fetch import resolve_assembly_class
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader, read_table
+from brainscore_core.validation.assemblies import check_alignment, check_assembly
+from brainscore_core.validation.media import stream_problem
+from brainscore_core.validation.problem import Problem, errors_of
+from brainscore_core.validation.standards import (
     EVENT,
-    LEGACY_STIMULUS_ID,
+    FILENAME,
     NEUROID,
     PRESENTATION,
     STIMULUS_ID,
 )
-from brainscore_core.validation.assemblies import check_alignment, check_assembly
-from brainscore_core.validation.media import stream_problem
-from brainscore_core.validation.problem import Problem
 from brainscore_core.validation.stimuli import (
-    FILENAME,
     check_identifier,
     check_stimulus_columns,
     check_stimulus_ids,
@@ -33,8 +35,7 @@ from brainscore_core.validation.stimuli import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    import xarray as xr
 
 __all__ = ["DATA_SUFFIXES", "check_path", "guess_class"]
 
@@ -72,14 +73,16 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
         problems = []
         for file in files:
             found = check_path(file, nans_expected=nans_expected, class_name=class_name)
-            problems += [_within(file.name, problem) for problem in found]
+            problems += [problem.within(file.name) for problem in found]
         return problems
     if not path.exists():
         raise ConfigurationError(f"There is no file {path}.")
     if path.suffix == ".zip":
         table = path.with_suffix(".csv")
         if not table.is_file():
-            return [_error(path.name, f"there is no table {table.name} beside the archive", "put both into one folder")]
+            return [
+                Problem(path.name, f"there is no table {table.name} beside the archive", "put both into one folder")
+            ]
         return check_path(table)
     if path.suffix == ".csv":
         return _check_table(path)
@@ -88,32 +91,19 @@ def check_path(path: Path, *, nans_expected: bool = False, class_name: str | Non
     raise ConfigurationError(f"{path} is none of {', '.join(DATA_SUFFIXES)}, a folder with these, or a plugin folder.")
 
 
-def _error(where: str, what: str, fix: str) -> Problem:
-    return Problem(where=where, what=what, fix=fix)
-
-
-def _within(name: str, problem: Problem) -> Problem:
-    return Problem(where=f"{name}: {problem.where}", what=problem.what, fix=problem.fix, is_hint=problem.is_hint)
-
-
 # Tables --------------------------------------------------------------------------------------------------------------
 
 
 def _check_table(path: Path) -> list[Problem]:
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
-
     problems = _check_text(path)
-    if any(not problem.is_hint for problem in problems):
+    if errors_of(problems):
         return problems
     try:
-        stimulus_set = StimulusSet(_read(path))
+        stimulus_set = _read_stimuli(path)
     except (ValueError, OSError) as error:
-        return [*problems, _error("table", f"cannot be read: {error}", "save it as comma separated text in UTF-8")]
-    StimulusSetLoader.correct_stimulus_id_name(stimulus_set)
+        return [*problems, Problem("table", f"cannot be read: {error}", "save it as comma separated text in UTF-8")]
     archive = path.with_suffix(".zip")
     is_packaged = archive.is_file() or path.stem.startswith("stimulus_")
-    if STIMULUS_ID in stimulus_set.columns:
-        stimulus_set[STIMULUS_ID] = _texts(stimulus_set[STIMULUS_ID])
     if archive.is_file():
         problems += check_stimulus_ids(stimulus_set)
         problems += check_stimulus_columns(stimulus_set, is_packaged=True)
@@ -121,7 +111,7 @@ def _check_table(path: Path) -> list[Problem]:
     column = next((name for name in _FILE_COLUMNS if name in stimulus_set.columns), None)
     if column is None or STIMULUS_ID not in stimulus_set.columns:
         fix = f"add a column '{_FILE_COLUMNS[0]}', or put the archive {archive.name} beside the table"
-        missing = [] if column else [_error("table", "no column says which file belongs to which stimulus", fix)]
+        missing = [] if column else [Problem("table", "no column says which file belongs to which stimulus", fix)]
         return problems + missing + check_stimulus_ids(stimulus_set)
     folder = path.with_suffix("") if path.with_suffix("").is_dir() else path.parent
     stimulus_set.stimulus_paths = {
@@ -131,39 +121,38 @@ def _check_table(path: Path) -> list[Problem]:
     return problems + check_stimulus_set(stimulus_set, is_packaged=is_packaged)
 
 
-def _texts(column: pd.Series) -> list[str]:
-    """Return identifiers as the tutorial reads them: numbers of a table that was not packaged become texts."""
-    return ["" if value != value else str(value) for value in column.tolist()]
-
-
-def _read(path: Path) -> pd.DataFrame:
-    from brainscore_core.supported_data_standards.brainio.stimuli import _read_table
-
-    return _read_table(path)
+def _read_stimuli(table: Path) -> StimulusSet:
+    """Read a table as the tutorial does: numbers that identify stimuli in a table not packaged become texts."""
+    stimulus_set = StimulusSet(read_table(table))
+    StimulusSetLoader.correct_stimulus_id_name(stimulus_set)
+    if STIMULUS_ID in stimulus_set.columns:
+        identifiers = stimulus_set[STIMULUS_ID].tolist()
+        stimulus_set[STIMULUS_ID] = ["" if value != value else str(value) for value in identifiers]
+    return stimulus_set
 
 
 def _check_text(path: Path) -> list[Problem]:
     content = path.read_bytes()
     if not content.strip():
-        return [_error("table", "is empty", "write a header and one row per stimulus")]
+        return [Problem("table", "is empty", "write a header and one row per stimulus")]
     if content.startswith(b"\xef\xbb\xbf"):
         fix = "save it as UTF-8 without signature"
-        return [_error("table", "starts with a byte order mark, which becomes part of the first column's name", fix)]
+        return [Problem("table", "starts with a byte order mark, which becomes part of the first column's name", fix)]
     if b"\0" in content:
-        return [_error("table", "holds a NUL byte", "remove it; the file may be damaged")]
+        return [Problem("table", "holds a NUL byte", "remove it; the file may be damaged")]
     try:
         lines = content.decode("utf-8").splitlines(keepends=True)
         return _check_records(csv.reader(lines, strict=True))
     except UnicodeDecodeError as error:
-        return [_error("table", f"is not UTF-8 (byte {error.start})", "save it as UTF-8")]
+        return [Problem("table", f"is not UTF-8 (byte {error.start})", "save it as UTF-8")]
     except csv.Error as error:
-        return [_error("table", f"is no comma separated text: {error}", "save it as comma separated text")]
+        return [Problem("table", f"is no comma separated text: {error}", "save it as comma separated text")]
 
 
 def _check_records(records: Iterator[list[str]]) -> list[Problem]:
     header = next(records, [])
     problems = [
-        _error(f"column {name!r}", f"the header has {name!r} {count} times", "rename or drop all but one")
+        Problem(f"column {name!r}", f"the header has {name!r} {count} times", "rename or drop all but one")
         for name, count in Counter(header).items()
         if count > 1
     ]
@@ -174,12 +163,12 @@ def _check_records(records: Iterator[list[str]]) -> list[Problem]:
             formulas[name] += text.startswith(_FORMULA_STARTS) and not _is_number(text)
     if ragged:
         what = f"{ragged} rows have another number of fields than the header ({len(header)})"
-        problems.append(_error("table", what, "put quotes around texts with commas"))
+        problems.append(Problem("table", what, "put quotes around texts with commas"))
     return problems + [
         Problem(
-            where=f"column {name!r}",
-            what=f"{count} texts start like a formula, which spreadsheet programs would run",
-            fix="fine for Python; otherwise start them with another character",
+            f"column {name!r}",
+            f"{count} texts start like a formula, which spreadsheet programs would run",
+            "fine for Python; otherwise start them with another character",
             is_hint=True,
         )
         for name, count in formulas.items()
@@ -207,32 +196,32 @@ def _check_archive(path: Path, table: pd.DataFrame) -> list[Problem]:
             if not problems:
                 found = ((info, _member_problem(archive, info)) for info in members)
                 fix = f"replace the file by a whole one and {_PACKAGE_AGAIN}"
-                problems = [_error(f"file {info.filename!r}", what, fix) for info, what in found if what]
+                problems = [Problem(f"file {info.filename!r}", what, fix) for info, what in found if what]
             return problems + _check_listing(path.name, {info.filename for info in members}, table)
     except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
-        return [_error(path.name, f"is no archive or is damaged: {error}", f"copy it again, or {_PACKAGE_AGAIN}")]
+        return [Problem(path.name, f"is no archive or is damaged: {error}", f"copy it again, or {_PACKAGE_AGAIN}")]
 
 
 def _check_members(archive: str, members: Sequence[zipfile.ZipInfo]) -> list[Problem]:
     names = Counter(info.filename for info in members)
     folded = Counter(name.casefold() for name in names)
     problems = [
-        _error(archive, f"{name!r} is there {count} times", _PACKAGE_AGAIN)
+        Problem(archive, f"{name!r} is there {count} times", _PACKAGE_AGAIN)
         for name, count in names.items()
         if count > 1
     ]
     problems += [
-        _error(archive, f"{name!r} is no plain path below the archive's own folder", _PACKAGE_AGAIN)
+        Problem(archive, f"{name!r} is no plain path below the archive's own folder", _PACKAGE_AGAIN)
         for name in names
         if not is_safe_name(name)
     ]
     problems += [
-        _error(archive, f"{name!r} and another name differ in case only", "rename the stimuli and package them again")
+        Problem(archive, f"{name!r} and another name differ in case only", "rename the stimuli and package them again")
         for name in names
         if folded[name.casefold()] > 1
     ]
     problems += [
-        _error(archive, f"{info.filename!r} is encrypted or a link", _PACKAGE_AGAIN)
+        Problem(archive, f"{info.filename!r} is encrypted or a link", _PACKAGE_AGAIN)
         for info in members
         if info.flag_bits & 1 or (info.external_attr >> 28) not in (0, 8)
     ]
@@ -255,15 +244,15 @@ def _member_problem(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> str | No
 def _check_listing(archive: str, names: set[str], table: pd.DataFrame) -> list[Problem]:
     if FILENAME not in table.columns:
         what = f"the table has no column '{FILENAME}' that names the members of {archive}"
-        return [_error(f"column '{FILENAME}'", what, _PACKAGE_AGAIN)]
+        return [Problem(f"column '{FILENAME}'", what, _PACKAGE_AGAIN)]
     listed = dict.fromkeys(map(str, table[FILENAME].tolist()))
     problems = [
-        _error(f"file {name!r}", f"is listed in the table but not in {archive}", _PACKAGE_AGAIN)
+        Problem(f"file {name!r}", f"is listed in the table but not in {archive}", _PACKAGE_AGAIN)
         for name in listed
         if name not in names
     ]
     return problems + [
-        _error(f"file {name!r}", f"is in {archive} but not listed in the table", _PACKAGE_AGAIN)
+        Problem(f"file {name!r}", f"is in {archive} but not listed in the table", _PACKAGE_AGAIN)
         for name in sorted(names - set(listed))
     ]
 
@@ -272,15 +261,12 @@ def _check_listing(archive: str, names: set[str], table: pd.DataFrame) -> list[P
 
 
 def _check_assembly_file(path: Path, class_name: str | None, *, nans_expected: bool) -> list[Problem]:
-    from brainscore_core.supported_data_standards.brainio.assemblies import AssemblyLoader, DataAssembly
-    from brainscore_core.supported_data_standards.brainio.fetch import resolve_assembly_class
-
     if class_name is not None:
         resolve_assembly_class(class_name)  # a wrong name is the caller's, not the file's
     try:
         assembly = AssemblyLoader(DataAssembly, path).load()
     except (BrainScoreError, OSError, ValueError) as error:
-        return [_error("file", f"cannot be read: {error}", "package the assembly again")]
+        return [Problem("file", f"cannot be read: {error}", "package the assembly again")]
     assembly = resolve_assembly_class(class_name or guess_class(assembly))(assembly)
     problems = check_assembly(assembly, nans_expected=nans_expected)
     identifier = assembly.attrs.get("stimulus_set_identifier")
@@ -290,23 +276,17 @@ def _check_assembly_file(path: Path, class_name: str | None, *, nans_expected: b
     table = path.with_name(f"stimulus_{str(identifier).replace('.', '_')}.csv")
     if not table.is_file():
         what = f"the stimuli were not compared: there is no {table.name} beside the file"
-        hint = Problem(where="stimulus set", what=what, fix="put the files into one folder", is_hint=True)
-        return [*problems, hint]
+        return [*problems, Problem("stimulus set", what, "put the files into one folder", is_hint=True)]
     return problems + _check_stimuli_of(assembly, table)
 
 
-def _check_stimuli_of(assembly: DataAssembly, table: Path) -> list[Problem]:
-    if any(not problem.is_hint for problem in _check_text(table)):
+def _check_stimuli_of(assembly: xr.DataArray, table: Path) -> list[Problem]:
+    if errors_of(_check_text(table)):
         return []  # said where the table itself is checked
-    stimulus_set = _read(table)
-    if STIMULUS_ID not in stimulus_set.columns and LEGACY_STIMULUS_ID in stimulus_set.columns:
-        stimulus_set = stimulus_set.rename(columns={LEGACY_STIMULUS_ID: STIMULUS_ID})
-    if STIMULUS_ID in stimulus_set.columns:
-        stimulus_set[STIMULUS_ID] = _texts(stimulus_set[STIMULUS_ID])
-    return check_alignment(assembly, stimulus_set)
+    return check_alignment(assembly, _read_stimuli(table))
 
 
-def guess_class(assembly: DataAssembly) -> str:
+def guess_class(assembly: xr.DataArray) -> str:
     """Return the most demanding class that the dims allow; a file does not say which class it holds."""
     if {PRESENTATION, NEUROID} <= set(assembly.dims):
         return "NeuroidAssembly"

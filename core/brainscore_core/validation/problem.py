@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 __all__ = ["Problem", "errors_of", "format_table", "raise_errors"]
 
@@ -13,7 +13,7 @@ _NARROWEST, _GAP = 12, 2
 _TITLES = ("KIND", "WHERE", "WHAT", "FIX")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Problem:
     """One thing that is wrong with data, or that looks as if.
 
@@ -32,7 +32,7 @@ class Problem:
     where: str
     what: str
     fix: str
-    is_hint: bool = False
+    is_hint: bool = field(default=False, kw_only=True)
 
     @property
     def kind(self) -> str:
@@ -41,6 +41,10 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}; {self.fix}"
+
+    def within(self, whole: str) -> Problem:
+        """Return the same problem of a part of something, such as of one file in a folder."""
+        return replace(self, where=f"{whole}: {self.where}")
 
 
 def errors_of(problems: Iterable[Problem]) -> list[Problem]:

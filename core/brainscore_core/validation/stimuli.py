@@ -1,28 +1,28 @@
-"""Check stimulus sets against the data standard: identifiers, columns and files."""
+"""Check stimulus sets against the data standard: identifiers, columns and files.
+
+These checks lie below `brainscore_core.supported_data_standards`, whose packaging uses them: a stimulus set is a table
+of pandas here, with an attribute `stimulus_paths`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.errors import nearest
-from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
 from brainscore_core.validation.media import file_problem
 from brainscore_core.validation.problem import Problem
+from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-
 __all__ = [
-    "FILENAME",
-    "PATH_WITHIN_STORE",
     "check_identifier",
     "check_stimulus_columns",
     "check_stimulus_files",
@@ -32,11 +32,6 @@ __all__ = [
     "check_texts",
     "is_safe_name",
 ]
-
-FILENAME = "filename"
-"""Column that packaging adds: name of the stimulus file within the archive."""
-PATH_WITHIN_STORE = "stimulus_path_within_store"
-"""Optional column: name of the stimulus file within the archive, without its ending, instead of the stimulus_id."""
 
 # AuthorYear or a descriptive word; '_' between words, '.' before a sub-set: MajajHong2015.IT, Malania2007.vernier_only.
 _CONVENTIONAL = re.compile(r"[A-Z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*")
@@ -56,32 +51,31 @@ def check_identifier(identifier: object, where: str = "identifier") -> list[Prob
     """
     if not isinstance(identifier, str) or not identifier:
         fix = "give a text such as 'MajajHong2015.IT', or set stimulus_set.name = 'MajajHong2015'"
-        return [Problem(where=where, what=f"the identifier is {identifier!r}", fix=fix)]
+        return [Problem(where, f"the identifier is {identifier!r}", fix)]
     wrong = sorted({character for character in identifier if character in '/\\:*?"<>|' or not character.isprintable()})
     wrong += [" "] if any(character.isspace() for character in identifier) else []
     convention = "join words with '_' and sub-sets with '.', as in Malania2007.vernier_only"
     if wrong:
-        return [Problem(where=where, what=f"the identifier {identifier!r} contains {wrong}", fix=convention)]
+        return [Problem(where, f"the identifier {identifier!r} contains {wrong}", convention)]
     if not _CONVENTIONAL.fullmatch(identifier):
         what = f"{identifier!r} is not of the form AuthorYear or AuthorYear.sub_set"
-        return [Problem(where=where, what=what, fix=convention, is_hint=True)]
+        return [Problem(where, what, convention, is_hint=True)]
     return []
 
 
-def check_stimulus_set(stimulus_set: StimulusSet, *, is_packaged: bool = False) -> list[Problem]:
+def check_stimulus_set(stimulus_set: pd.DataFrame, *, is_packaged: bool = False) -> list[Problem]:
     """Check a stimulus set: identifiers, columns and files.
 
     Parameters
     ----------
     stimulus_set : StimulusSet
-        Before it is packaged, or as it was loaded.
+        A table with `stimulus_paths`; before it is packaged, or as it was loaded.
     is_packaged : bool
         Whether it comes out of a package, so that the column ``filename`` is the one that packaging adds.
     """
-    problems = check_stimulus_ids(stimulus_set)
-    if STIMULUS_ID not in stimulus_set.columns or list(stimulus_set.columns).count(STIMULUS_ID) > 1:
-        return problems + check_stimulus_columns(stimulus_set, is_packaged=is_packaged)
-    problems += check_stimulus_columns(stimulus_set, is_packaged=is_packaged)
+    problems = check_stimulus_ids(stimulus_set) + check_stimulus_columns(stimulus_set, is_packaged=is_packaged)
+    if list(stimulus_set.columns).count(STIMULUS_ID) != 1:
+        return problems
     if not is_packaged:
         problems += check_store_paths(stimulus_set)
     return problems + check_stimulus_files(stimulus_set)
@@ -94,17 +88,17 @@ def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
         close = nearest(STIMULUS_ID, map(str, stimulus_set.columns))
         meant = f" (is it {close[0]!r}?)" if close else ""
         what = f"there is no column '{STIMULUS_ID}'{meant}; the columns are {list(stimulus_set.columns)}"
-        return [Problem(where=column, what=what, fix="add it: one text per stimulus, no two the same")]
+        return [Problem(column, what, "add it: one text per stimulus, no two the same")]
     if list(stimulus_set.columns).count(STIMULUS_ID) > 1:
         return []  # `check_stimulus_columns` says so
     if len(stimulus_set) == 0:
-        return [Problem(where=column, what="there are no stimuli", fix="add a row for each stimulus")]
+        return [Problem(column, "there are no stimuli", "add a row for each stimulus")]
     identifiers = stimulus_set[STIMULUS_ID].tolist()
     return check_texts(identifiers, column, _TO_TEXT) + [
         Problem(
-            where=column,
-            what=f"{identifier!r} is there {count} times",
-            fix="give every stimulus an identifier of its own; repetitions belong into the assembly",
+            column,
+            f"{identifier!r} is there {count} times",
+            "give every stimulus an identifier of its own; repetitions belong into the assembly",
         )
         for identifier, count in Counter(identifiers).most_common()
         if count > 1
@@ -114,19 +108,19 @@ def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
 def check_stimulus_columns(stimulus_set: pd.DataFrame, *, is_packaged: bool = False) -> list[Problem]:
     """Check that the names of the columns are texts, that none is there twice and that none is called ``filename``."""
     problems = [
-        Problem(where=f"column {column!r}", what=f"the column {column!r} is not named by a text", fix="rename it")
+        Problem(f"column {column!r}", f"the column {column!r} is not named by a text", "rename it")
         for column in stimulus_set.columns
         if not isinstance(column, str) or not column
     ]
     problems += [
-        Problem(where=f"column {column!r}", what=f"there are {count} columns called {column!r}", fix="drop all but one")
+        Problem(f"column {column!r}", f"there are {count} columns called {column!r}", "drop all but one")
         for column, count in Counter(stimulus_set.columns).items()
         if count > 1
     ]
     if FILENAME in stimulus_set.columns and not is_packaged:
         fix = f"rename yours: stimulus_set = stimulus_set.rename(columns={{'{FILENAME}': 'stimulus_{FILENAME}'}})"
         what = f"there is a column '{FILENAME}', which packaging adds itself"
-        problems.append(Problem(where=f"column '{FILENAME}'", what=what, fix=fix))
+        problems.append(Problem(f"column '{FILENAME}'", what, fix))
     return problems
 
 
@@ -140,21 +134,21 @@ def check_store_paths(stimulus_set: pd.DataFrame) -> list[Problem]:
     unsafe = [name for name in texts if not is_safe_name(name)]
     problems += [
         Problem(
-            where=where,
-            what=f"no file can be called {name!r}",
-            fix="use a relative path with '/' between its parts and without characters that do not print",
+            where,
+            f"no file can be called {name!r}",
+            "use a relative path with '/' between its parts and without characters that do not print",
         )
         for name in unsafe
     ]
     if column == PATH_WITHIN_STORE:
         problems += [
-            Problem(where=where, what=f"{name!r} is there {count} times", fix="give every stimulus a name of its own")
+            Problem(where, f"{name!r} is there {count} times", "give every stimulus a name of its own")
             for name, count in Counter(texts).most_common()
             if count > 1
         ]
     elif any("/" in name for name in texts if name not in unsafe):
         fix = f"rename it, or name the files in a column '{PATH_WITHIN_STORE}'"
-        problems.append(Problem(where=where, what=f"a {STIMULUS_ID} with a '/' in it would become a folder", fix=fix))
+        problems.append(Problem(where, f"a {STIMULUS_ID} with a '/' in it would become a folder", fix))
     return problems + _check_case(texts, where)
 
 
@@ -164,27 +158,27 @@ def _check_case(names: Sequence[str], where: str) -> list[Problem]:
         by_folded.setdefault(name.casefold(), set()).add(name)
     return [
         Problem(
-            where=where,
-            what=f"{', '.join(map(repr, sorted(alike)))} differ in case only and would be one file on some machines",
-            fix="give them names that differ in more than upper and lower case",
+            where,
+            f"{', '.join(map(repr, sorted(alike)))} differ in case only and would be one file on some machines",
+            "give them names that differ in more than upper and lower case",
         )
         for alike in by_folded.values()
         if len(alike) > 1
     ]
 
 
-def check_stimulus_files(stimulus_set: StimulusSet) -> list[Problem]:
+def check_stimulus_files(stimulus_set: pd.DataFrame) -> list[Problem]:
     """Check that every stimulus has a file that is whole: images decode to the end, containers have the right magic."""
-    if not hasattr(stimulus_set, "stimulus_paths"):
+    paths: Mapping[Hashable, str | Path] | None = getattr(stimulus_set, "stimulus_paths", None)
+    if paths is None:
         fix = "set stimulus_set.stimulus_paths = {stimulus_id: path, ...}"
-        return [Problem(where="stimulus_paths", what="stimulus_paths is not set", fix=fix)]
-    paths = stimulus_set.stimulus_paths
+        return [Problem("stimulus_paths", "stimulus_paths is not set", fix)]
     identifiers = list(dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()))
     problems = [
         Problem(
-            where=f"stimulus {identifier!r}",
-            what="has no entry in stimulus_paths",
-            fix="add stimulus_paths[stimulus_id] = path; the keys are the stimulus_ids",
+            f"stimulus {identifier!r}",
+            "has no entry in stimulus_paths",
+            "add stimulus_paths[stimulus_id] = path; the keys are the stimulus_ids",
         )
         for identifier in identifiers
         if identifier not in paths
@@ -195,9 +189,9 @@ def check_stimulus_files(stimulus_set: StimulusSet) -> list[Problem]:
         found = zip(listed, pool.map(file_problem, listed.values()), strict=True)
         return problems + [
             Problem(
-                where=f"stimulus {identifier!r}",
-                what=problem,
-                fix="correct the path in stimulus_paths, or replace the file by a whole one",
+                f"stimulus {identifier!r}",
+                problem,
+                "correct the path in stimulus_paths, or replace the file by a whole one",
             )
             for identifier, problem in found
             if problem
@@ -207,11 +201,9 @@ def check_stimulus_files(stimulus_set: StimulusSet) -> list[Problem]:
 def check_texts(values: Sequence[Any], where: str, fix: str) -> list[Problem]:
     """Check that all values are texts and none is empty."""
     types = sorted({type(value).__name__ for value in values if not isinstance(value, str)})
-    problems = (
-        [] if not types else [Problem(where=where, what=f"has to hold texts, but holds {', '.join(types)}", fix=fix)]
-    )
+    problems = [] if not types else [Problem(where, f"has to hold texts, but holds {', '.join(types)}", fix)]
     if any(value == "" for value in values):
-        problems.append(Problem(where=where, what="holds an empty text", fix="give every stimulus a name"))
+        problems.append(Problem(where, "holds an empty text", "give every stimulus a name"))
     return problems
 
 

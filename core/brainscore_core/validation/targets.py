@@ -9,6 +9,8 @@ from brainscore_core.errors import BrainScoreError, DownloadError, UnknownIdenti
 from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.import_plugin import import_plugin, known_identifiers_of
 from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
 from brainscore_core.validation.files import DATA_SUFFIXES, check_path
 from brainscore_core.validation.problem import Problem
@@ -80,20 +82,20 @@ def _plugin_at(folder: Path, library: str) -> Plugin:
 def _check_plugin(plugin: Plugin, library: str, *, nans_expected: bool) -> list[Problem]:
     problems = []
     if plugin.problem is not None:
-        problems.append(Problem(where="__init__.py", what=f"cannot be read: {plugin.problem}", fix="correct that line"))
+        problems.append(Problem("__init__.py", f"cannot be read: {plugin.problem}", "correct that line"))
     if not (plugin.directory / "test.py").is_file():
         what = "there is no test.py"
         fix = "add tests of what the data are expected to be, such as the number of stimuli"
-        problems.append(Problem(where="plugin", what=what, fix=fix, is_hint=True))
+        problems.append(Problem("plugin", what, fix, is_hint=True))
     wanted = [(kind.name, identifier) for kind in _KINDS for identifier in plugin.identifiers(kind)]
     if plugin.computed:
         what = f"{len(plugin.computed)} registrations compute their identifiers and were not checked"
         fix = "write the identifiers out, or validate each by its name"
-        problems.append(Problem(where="__init__.py", what=what, fix=fix, is_hint=True))
+        problems.append(Problem("__init__.py", what, fix, is_hint=True))
     elif not wanted and plugin.problem is None:
         what = "registers neither a stimulus set nor data"
         fix = "assign stimulus_set_registry['<AuthorYear>'] = ... and data_registry['<AuthorYear>'] = ..."
-        problems.append(Problem(where="__init__.py", what=what, fix=fix))
+        problems.append(Problem("__init__.py", what, fix))
     index = PluginIndex([plugin.root])
     return problems + _check_identifiers(wanted, library, index, nans_expected=nans_expected)
 
@@ -112,24 +114,18 @@ def _check_identifiers(
         except Exception as error:  # noqa: BLE001 - the plugin's own code: whatever it raises is what is wrong with it
             said = str(error) if isinstance(error, BrainScoreError) else f"{type(error).__name__}: {error}"
             fix = _FETCH_FIX if isinstance(error, DownloadError) else _LOAD_FIX
-            problems.append(Problem(where=where, what=f"cannot be loaded: {said}", fix=fix))
+            problems.append(Problem(where, f"cannot be loaded: {said}", fix))
             continue
-        found = _check_loaded(loaded, nans_expected=nans_expected)
-        problems += [
-            Problem(where=f"{where}: {one.where}", what=one.what, fix=one.fix, is_hint=one.is_hint) for one in found
-        ]
+        problems += [problem.within(where) for problem in _check_loaded(loaded, nans_expected=nans_expected)]
     return problems
 
 
 def _check_loaded(loaded: object, *, nans_expected: bool) -> list[Problem]:
-    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-
     if isinstance(loaded, StimulusSet):
         return check_stimulus_set(loaded, is_packaged=True)
     if not isinstance(loaded, DataAssembly):
         what = f"is a {type(loaded).__name__}, which there are no checks for"
-        return [Problem(where="type", what=what, fix="fine if the benchmark expects it", is_hint=True)]
+        return [Problem("type", what, "fine if the benchmark expects it", is_hint=True)]
     problems = check_assembly(loaded, nans_expected=nans_expected)
     stimulus_set = loaded.attrs.get("stimulus_set")
     return problems if stimulus_set is None else problems + check_alignment(loaded, stimulus_set)

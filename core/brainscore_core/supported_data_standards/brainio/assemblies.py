@@ -17,7 +17,6 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio._files.loaders import (
     AssemblyLoader,
-    GroupAppendAssemblyLoader,
     StimulusMergeAssemblyLoader,
     StimulusReferenceAssemblyLoader,
 )
@@ -465,6 +464,16 @@ class MetadataAssembly(DataAssembly):
     def get_loader_class(cls) -> type[AssemblyLoader]:
         """Return the class that reads files of this kind of assembly."""
         return StimulusReferenceAssemblyLoader
+
+
+class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
+    """Read one assembly and put the other groups of its file into its ``attrs`` as metadata assemblies."""
+
+    def load(self) -> xr.DataArray:
+        """Return the assembly with an entry in ``attrs`` for every group of the file."""
+        assembly = super().load()
+        assembly.attrs.update(self.load_other_groups(MetadataAssembly))
+        return assembly
 
 
 class NeuroidAssembly(DataAssembly):

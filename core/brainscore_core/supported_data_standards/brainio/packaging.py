@@ -19,17 +19,15 @@ from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import AssemblyError, BrainScoreError, StimulusError
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
-from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import (
-    create_stimulus_csv,
-    create_stimulus_zip,
-)
+from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import create_stimulus_zip
+from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
 from brainscore_core.supported_data_standards.brainio._transfer.upload import upload_to_s3
-from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
-from brainscore_core.validation.assemblies import NANS_EXPECTED, check_alignment, check_assembly
+from brainscore_core.validation.assemblies import check_alignment, check_assembly
 from brainscore_core.validation.problem import Problem, raise_errors
-from brainscore_core.validation.stimuli import FILENAME, check_identifier, check_stimulus_set
+from brainscore_core.validation.standards import FILENAME, NANS_EXPECTED, STIMULUS_ID
+from brainscore_core.validation.stimuli import check_identifier, check_stimulus_set
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -391,18 +389,14 @@ def _check_links(assembly: xr.DataArray, link: Any, stimulus_set: pd.DataFrame |
     where = "stimulus_set_identifier"
     if link is _OMITTED:
         fix = "pass stimulus_set_identifier='<AuthorYear>', or None for an assembly without stimuli"
-        return [Problem(where=where, what="nothing says which stimulus set was shown", fix=fix)]
+        return [Problem(where, "nothing says which stimulus set was shown", fix)]
     problems = [] if link is None else check_identifier(link, where)
     return problems if stimulus_set is None else problems + check_alignment(assembly, stimulus_set)
 
 
 def _check_extras(extras: Mapping[str, xr.DataArray] | None) -> list[Problem]:
     return [
-        Problem(
-            where="extras",
-            what=f"extra {name!r} is a {type(extra).__name__}",
-            fix="pass a DataArray or an assembly",
-        )
+        Problem("extras", f"extra {name!r} is a {type(extra).__name__}", "pass a DataArray or an assembly")
         for name, extra in (extras or {}).items()
         if not isinstance(extra, xr.DataArray)
     ]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import logging
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, overload
 
 import pandas as pd
 
 from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, nearest
+from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import read_table
 
-__all__ = ["StimulusSet", "StimulusSetLoader"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["StimulusSet", "StimulusSetLoader", "read_table"]
 
 # How many wrong entries an error message spells out.
 _EXAMPLES = 10
-# One field of a comma separated line: in quotes (a quote inside is doubled) or bare.
-_CSV_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n?|\n|\Z)')
 
 
 class _SideAttribute:
@@ -246,7 +241,7 @@ class StimulusSetLoader:
         MissingStimulusError
             A `FileNotFoundError`: names the files that are listed but absent.
         """
-        stimulus_set = self.stimulus_set_class(_read_table(Path(self.csv_path)))
+        stimulus_set = self.stimulus_set_class(read_table(Path(self.csv_path)))
         self.correct_stimulus_id_name(stimulus_set)
         absent = [column for column in ("stimulus_id", "filename") if column not in stimulus_set.columns]
         if absent:
@@ -287,72 +282,3 @@ class StimulusSetLoader:
             + rest
             + f"\nRemove the folder {self.stimuli_directory} and load again to have it extracted anew."
         )
-
-
-def _read_table(path: Path) -> pd.DataFrame:
-    text = _read_text(path)
-    header = _header(path, text)
-    options: dict[str, Any] = {}
-    if _pandas_version() < (3, 1):
-        options["float_precision"] = "round_trip"  # numbers come back as they were written; later versions always do
-    if text[:1] == '"':
-        options["dtype"] = dict.fromkeys(_quoted_columns(text), str)
-        # In such a table only an empty field is a missing value; 'NA' or 'None' are words.
-        options |= {"keep_default_na": False, "na_values": [""]}
-    try:
-        table: pd.DataFrame = pd.read_csv(io.StringIO(text), **options)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise StimulusError(f"{path} is no table of comma-separated values: {error}.") from error
-    if len(table.columns) != len(header) or not isinstance(table.index, pd.RangeIndex):
-        raise StimulusError(f"The rows of {path} have more fields than its header, {header}.")
-    return table
-
-
-def _read_text(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:  # spreadsheet programs begin with a mark (BOM)
-            text = stream.read()
-    except UnicodeDecodeError as error:
-        raise StimulusError(f"{path} is damaged or not text in UTF-8: {error}. Fetch or write it again.") from error
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise StimulusError(f"{path} is damaged: line {line} holds a NUL byte. Fetch or write it again.")
-    return text
-
-
-def _header(path: Path, text: str) -> list[str]:
-    names = [_unquoted(field) for field in next(_csv_records(text), [])]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice & {"stimulus_id", "image_id", "filename"}:
-        raise StimulusError(f"{path} has a column twice ({', '.join(sorted(twice))}); which one counts is not clear.")
-    if twice:
-        logger.warning("%s has columns twice; pandas numbers them ('name', 'name.1'): %s", path, sorted(twice))
-    return names
-
-
-def _unquoted(field: str) -> str:
-    return field[1:-1].replace('""', '"') if field.startswith('"') else field
-
-
-def _pandas_version() -> tuple[int, int]:
-    major, minor = pd.__version__.split(".")[:2]
-    return int(major), int(minor)
-
-
-def _quoted_columns(text: str) -> list[str]:
-    """Return the columns in which at least one value is in quotes (empty ones do not count)."""
-    records = _csv_records(text)
-    header = [_unquoted(field) for field in next(records)]
-    quoted = {index for record in records for index, field in enumerate(record) if field[:1] == '"' and field != '""'}
-    return [column for index, column in enumerate(header) if index in quoted]
-
-
-def _csv_records(text: str) -> Iterator[list[str]]:
-    record: list[str] = []
-    for match in _CSV_FIELD.finditer(text):
-        if match.start() == len(text):
-            return
-        record.append(match[1])
-        if match[2] != ",":
-            yield record
-            record = []

@@ -12,7 +12,7 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio._index import coordinates
-from brainscore_core.supported_data_standards.brainio.conventions import PRESENTATION, REPETITION, STIMULUS_ID
+from brainscore_core.validation.standards import PRESENTATION, REPETITION, STIMULUS_ID
 
 __all__ = ["Reduction", "average_repetition", "index_efficient", "reduce_groups", "reduce_rows", "subset"]
 

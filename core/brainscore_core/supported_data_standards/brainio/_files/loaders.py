@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio._files.netcdf import list_groups, read_netcdf
 from brainscore_core.supported_data_standards.brainio._index import coordinates
-from brainscore_core.supported_data_standards.brainio.conventions import LEGACY_STIMULUS_ID, PRESENTATION, STIMULUS_ID
+from brainscore_core.validation.standards import LEGACY_STIMULUS_ID, PRESENTATION, STIMULUS_ID
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    import xarray as xr
 
 __all__ = [
     "AssemblyLoader",
-    "GroupAppendAssemblyLoader",
     "StimulusMergeAssemblyLoader",
     "StimulusReferenceAssemblyLoader",
 ]
@@ -43,7 +41,7 @@ class AssemblyLoader:
 
     def __init__(
         self,
-        cls: type[DataAssembly],
+        cls: type[xr.DataArray],
         file_path: str | Path,
         group: str | None = None,
         memory_map: Path | None = None,
@@ -56,13 +54,18 @@ class AssemblyLoader:
         self.group = group
         self.memory_map = memory_map
 
-    def load(self) -> DataAssembly:
+    def load(self) -> xr.DataArray:
         """Return the assembly, in memory unless it is mapped; a coordinate ``image_id`` is called ``stimulus_id``."""
         assembly = read_netcdf(self.file_path, self.assembly_class, group=self.group, memory_map=self.memory_map)
         return self.correct_stimulus_id_name(assembly)
 
+    def load_other_groups(self, cls: type[xr.DataArray]) -> dict[str, xr.DataArray]:
+        """Return what the other groups of the file hold, by their names, as arrays of a class."""
+        names = [name for name in list_groups(self.file_path) if name != self.group]
+        return {name: read_netcdf(self.file_path, cls, group=name) for name in names}
+
     @staticmethod
-    def correct_stimulus_id_name(assembly: DataAssembly) -> DataAssembly:
+    def correct_stimulus_id_name(assembly: xr.DataArray) -> xr.DataArray:
         """Return the assembly with ``image_id``, the name in old files, renamed unless there are both."""
         if LEGACY_STIMULUS_ID not in assembly.coords or STIMULUS_ID in assembly.coords:
             return assembly
@@ -92,7 +95,7 @@ class StimulusReferenceAssemblyLoader(AssemblyLoader):
 
     def __init__(
         self,
-        cls: type[DataAssembly],
+        cls: type[xr.DataArray],
         file_path: str | Path,
         stimulus_set_identifier: str | None = None,
         stimulus_set: pd.DataFrame | None = None,
@@ -102,7 +105,7 @@ class StimulusReferenceAssemblyLoader(AssemblyLoader):
         self.stimulus_set_identifier = stimulus_set_identifier
         self.stimulus_set = stimulus_set
 
-    def load(self) -> DataAssembly:
+    def load(self) -> xr.DataArray:
         """Return the assembly with its stimulus set in ``attrs``."""
         assembly = super().load()
         assembly.attrs["stimulus_set_identifier"] = self.stimulus_set_identifier
@@ -113,24 +116,24 @@ class StimulusReferenceAssemblyLoader(AssemblyLoader):
 class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
     """Read one assembly and give its presentations the columns of the stimulus set as coordinates."""
 
-    def load(self) -> DataAssembly:
+    def load(self) -> xr.DataArray:
         """Return the assembly with its stimulus set in ``attrs`` and in its coordinates."""
         assembly = super().load()
         return assembly if self.stimulus_set is None else self.merge_stimulus_set_meta(assembly, self.stimulus_set)
 
-    def merge_stimulus_set_meta(self, assy: DataAssembly, stimulus_set: pd.DataFrame) -> DataAssembly:
+    def merge_stimulus_set_meta(self, assy: xr.DataArray, stimulus_set: pd.DataFrame) -> xr.DataArray:
         """Return the assembly with the columns of a stimulus set joined to its presentations by ``stimulus_id``.
 
         Parameters
         ----------
-        assy : DataAssembly
+        assy : xr.DataArray
             With the coordinate ``stimulus_id`` along ``presentation``. Left alone.
         stimulus_set : StimulusSet
             With the column ``stimulus_id``, each value once.
 
         Returns
         -------
-        DataAssembly
+        xr.DataArray
             Presentations in their order. Coordinates that the assembly has already keep its values; stimuli that the
             set lacks get missing values.
 
@@ -155,9 +158,7 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         }
         return assy.assign_coords(added) if added else assy
 
-    def _rows(self, assembly: DataAssembly, stimulus_set: pd.DataFrame) -> npt.NDArray[np.intp]:
-        import pandas as pd
-
+    def _rows(self, assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> npt.NDArray[np.intp]:
         keys = pd.Index(np.asarray(stimulus_set[STIMULUS_ID]))
         if not keys.is_unique:
             repeated = keys[keys.duplicated()].unique()[:5].tolist()
@@ -166,20 +167,6 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
         if wanted.dtype.kind in "OUS" and keys.dtype.kind not in "OUS" and not isinstance(keys.dtype, pd.StringDtype):
             keys = keys.astype(str)  # a table read from text has numbers where the assembly has text
         return np.asarray(keys.get_indexer(pd.Index(wanted)), dtype=np.intp)
-
-
-class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
-    """Read one assembly and put the other groups of its file into its ``attrs`` as metadata assemblies."""
-
-    def load(self) -> DataAssembly:
-        """Return the assembly with an entry in ``attrs`` for every group of the file."""
-        from brainscore_core.supported_data_standards.brainio.assemblies import MetadataAssembly
-
-        assembly = super().load()
-        for name in list_groups(self.file_path):
-            if name != self.group:
-                assembly.attrs[name] = read_netcdf(self.file_path, MetadataAssembly, group=name)
-        return assembly
 
 
 def _take(column: pd.Series[Any], positions: npt.NDArray[np.intp]) -> npt.NDArray[Any]:

@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,9 @@ from brainscore_core.errors import AssemblyError, CorruptFileError
 from brainscore_core.supported_data_standards.brainio._files.hdf5 import check_self_contained
 from brainscore_core.supported_data_standards.brainio._index import coordinates
 
-if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-
 __all__ = ["list_groups", "read_netcdf", "write_netcdf"]
 
-Assembly = TypeVar("Assembly", bound="DataAssembly")
+Assembly = TypeVar("Assembly", bound=xr.DataArray)
 
 VARIABLE = "data"
 """Name of the variable that holds the values."""

@@ -1,85 +1,30 @@
-"""Write the files and the table of a stimulus set, the same bytes for the same stimuli every time."""
+"""Read the table of a stimulus set and write it, the same bytes for the same stimuli every time."""
 
 from __future__ import annotations
 
 import csv
-import shutil
-import stat
-import zipfile
+import io
+import logging
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import StimulusError
-from brainscore_core.supported_data_standards.brainio.conventions import STIMULUS_ID
-from brainscore_core.validation.stimuli import FILENAME, PATH_WITHIN_STORE
+from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID
 
-if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+__all__ = ["create_stimulus_csv", "read_table"]
 
-__all__ = ["create_stimulus_csv", "create_stimulus_zip"]
+logger = logging.getLogger(__name__)
 
 # Columns that say where files are on this machine or how the archive is laid out; they are not published.
 _LOCAL_COLUMNS = ("stimulus_current_local_file_path", PATH_WITHIN_STORE)
-# One date for every member, the earliest that an archive can hold: the same stimuli make the same bytes every time.
-_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
-
-
-def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | Path) -> tuple[str, list[str]]:
-    """Write the files of a stimulus set to an archive.
-
-    Members are stored as they are (images and videos are compressed already), in the order of their names and with
-    one fixed date, so that the same files make the same archive everywhere.
-
-    Parameters
-    ----------
-    proto_stimulus_set : StimulusSet
-        With the column ``stimulus_id``, `stimulus_paths` and optionally the column ``stimulus_path_within_store``.
-    target_zip_path : path-like
-        Where to write; appears when it is complete.
-
-    Returns
-    -------
-    sha1 : str
-        Digest of the archive.
-    filenames : list of str
-        Name of every stimulus within the archive, in the order of the rows.
-
-    Raises
-    ------
-    StimulusError
-        If two stimuli would have the same name.
-    """
-    column = PATH_WITHIN_STORE
-    names = proto_stimulus_set[column if column in proto_stimulus_set.columns else STIMULUS_ID]
-    paths = [Path(proto_stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in proto_stimulus_set[STIMULUS_ID]]
-    filenames = [
-        # Whoever chose the name may have written the ending already.
-        name if names.name == column and name.endswith(path.suffix) else f"{name}{path.suffix}"
-        for name, path in zip(names, paths, strict=True)
-    ]
-    members = dict(zip(filenames, paths, strict=True))
-    if len(members) < len(filenames):
-        twice = sorted({name for name in filenames if filenames.count(name) > 1})
-        raise StimulusError(f"Several stimuli would be called the same within the archive: {', '.join(twice[:10])}.")
-    with atomic_path(target_zip_path) as temporary:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
-            for filename, path in sorted(members.items()):
-                _add_member(archive, filename, path)
-        sha1 = file_digest(temporary)
-    return sha1, filenames
-
-
-def _add_member(archive: zipfile.ZipFile, filename: str, path: Path) -> None:
-    info = zipfile.ZipInfo(filename, date_time=_ZIP_DATE)
-    info.create_system = 3  # Unix, on every machine
-    info.external_attr = (stat.S_IFREG | 0o644) << 16
-    info.file_size = path.stat().st_size
-    with path.open("rb") as source, archive.open(info, "w") as member:
-        shutil.copyfileobj(source, member, 2**20)
+# One field of a comma separated line: in quotes (a quote inside is doubled) or bare.
+_CSV_FIELD = re.compile(r'("(?:[^"]|"")*"|[^,\r\n]*)(,|\r\n?|\n|\Z)')
 
 
 def create_stimulus_csv(proto_stimulus_set: pd.DataFrame, target_path: str | Path) -> str:
@@ -121,3 +66,82 @@ def _plain_value(value: Any) -> Any:
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return ""
     return value if isinstance(value, float) else str(value)
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read the table of a stimulus set.
+
+    In a table whose header is quoted, as `create_stimulus_csv` writes it, quoted values are text (``"007"`` stays
+    ``'007'``); in any other table pandas infers the types.
+
+    Raises
+    ------
+    StimulusError
+        If the table is damaged: a NUL byte, not UTF-8, rows of different lengths, an essential column twice.
+    """
+    text = _read_text(path)
+    header = _header(path, text)
+    options: dict[str, Any] = {}
+    if _pandas_version() < (3, 1):
+        options["float_precision"] = "round_trip"  # numbers come back as they were written; later versions always do
+    if text[:1] == '"':
+        options["dtype"] = dict.fromkeys(_quoted_columns(text), str)
+        # In such a table only an empty field is a missing value; 'NA' or 'None' are words.
+        options |= {"keep_default_na": False, "na_values": [""]}
+    try:
+        table: pd.DataFrame = pd.read_csv(io.StringIO(text), **options)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise StimulusError(f"{path} is no table of comma-separated values: {error}.") from error
+    if len(table.columns) != len(header) or not isinstance(table.index, pd.RangeIndex):
+        raise StimulusError(f"The rows of {path} have more fields than its header, {header}.")
+    return table
+
+
+def _read_text(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:  # spreadsheet programs begin with a mark (BOM)
+            text = stream.read()
+    except UnicodeDecodeError as error:
+        raise StimulusError(f"{path} is damaged or not text in UTF-8: {error}. Fetch or write it again.") from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise StimulusError(f"{path} is damaged: line {line} holds a NUL byte. Fetch or write it again.")
+    return text
+
+
+def _header(path: Path, text: str) -> list[str]:
+    names = [_unquoted(field) for field in next(_csv_records(text), [])]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice & {"stimulus_id", "image_id", "filename"}:
+        raise StimulusError(f"{path} has a column twice ({', '.join(sorted(twice))}); which one counts is not clear.")
+    if twice:
+        logger.warning("%s has columns twice; pandas numbers them ('name', 'name.1'): %s", path, sorted(twice))
+    return names
+
+
+def _unquoted(field: str) -> str:
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field
+
+
+def _pandas_version() -> tuple[int, int]:
+    major, minor = pd.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def _quoted_columns(text: str) -> list[str]:
+    """Return the columns in which at least one value is in quotes (empty ones do not count)."""
+    records = _csv_records(text)
+    header = [_unquoted(field) for field in next(records)]
+    quoted = {index for record in records for index, field in enumerate(record) if field[:1] == '"' and field != '""'}
+    return [column for index, column in enumerate(header) if index in quoted]
+
+
+def _csv_records(text: str) -> Iterator[list[str]]:
+    record: list[str] = []
+    for match in _CSV_FIELD.finditer(text):
+        if match.start() == len(text):
+            return
+        record.append(match[1])
+        if match[2] != ",":
+            yield record
+            record = []

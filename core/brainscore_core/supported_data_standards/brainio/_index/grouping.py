@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,6 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError, nearest
 from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.transform import Reduction, reduce_groups
-
-if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
 __all__ = ["GroupbyBridge", "GroupbyError", "multi_dim_apply"]
 
@@ -33,7 +30,7 @@ class GroupbyBridge:
     group_coord_names : sequence of str
     """
 
-    def __init__(self, assembly: DataAssembly, group_coord_names: Sequence[str]) -> None:
+    def __init__(self, assembly: xr.DataArray, group_coord_names: Sequence[str]) -> None:
         names = [group_coord_names] if isinstance(group_coord_names, str) else list(group_coord_names)
         # The only coordinate of a dimension may be called by the name of the dimension, too.
         levels = [coordinates.only_level(assembly, name) for name in names]
@@ -112,7 +109,7 @@ class GroupbyBridge:
 
     apply = map  # noqa: A003  # the name that xarray uses too
 
-    def __iter__(self) -> Iterator[tuple[Any, DataAssembly]]:
+    def __iter__(self) -> Iterator[tuple[Any, xr.DataArray]]:
         """Yield (value or tuple of values, assembly) for every group, in order of the values."""
         for key, part in self._parts():
             yield key, self._assembly.isel({self._dim: part})

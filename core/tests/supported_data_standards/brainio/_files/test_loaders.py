@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from brainscore_core.errors import AssemblyError, CorruptFileError
-from brainscore_core.supported_data_standards.brainio._files import loaders
+from brainscore_core.supported_data_standards.brainio import assemblies
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
@@ -127,7 +127,7 @@ def test_classes_and_their_loaders():
     assert BehavioralAssembly.get_loader_class() is StimulusMergeAssemblyLoader
     assert NeuronRecordingAssembly.get_loader_class() is StimulusMergeAssemblyLoader
     assert PropertyAssembly.get_loader_class() is StimulusReferenceAssemblyLoader
-    assert SpikeTimesAssembly.get_loader_class() is loaders.GroupAppendAssemblyLoader
+    assert SpikeTimesAssembly.get_loader_class() is assemblies.GroupAppendAssemblyLoader
 
 
 def test_group(tmp_path):
