@@ -15,7 +15,8 @@ from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error, declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

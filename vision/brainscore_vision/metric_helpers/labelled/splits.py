@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, standard_errors
 
 __all__ = ["Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
 
@@ -19,8 +20,8 @@ Indices = NDArray[np.intp]
 
 
 def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> Any:
-    """Compute ``std(values) / sqrt(n)`` along a dimension, with the population standard deviation (ddof 0)."""
-    return values.std(dim) / np.sqrt(values.sizes[dim])
+    """Compute the standard error of the mean along a dimension; see `standard_errors`."""
+    return values.reduce(standard_errors, dim)
 
 
 def extract_coord(assembly: xr.DataArray, coord: str, unique: bool = False) -> xr.DataArray:
@@ -181,10 +182,8 @@ class Split:
 
     @classmethod
     def aggregate(cls, values: Any) -> Any:
-        """Take the mean over splits; ``attrs['error']`` is the standard error of that mean, a float."""
-        center = values.mean("split")
-        center.attrs["error"] = _plain(standard_error_of_the_mean(values, "split"))
-        return center
+        """Take the mean over splits, with the standard error of that mean; see `attach_standard_error`."""
+        return attach_standard_error(values.mean("split"), values.transpose("split", ...).values, over="split")
 
     def _classes(self, assembly: xr.DataArray, positions: Indices) -> tuple[NDArray[Any] | None, str]:
         name = self._stratification_coord
@@ -213,8 +212,3 @@ class Split:
             test_size=self._test_size,
             random_state=self._random_state,
         )
-
-
-def _plain(value: xr.DataArray) -> Any:
-    """Turn a scalar into a float and leave everything else as it is."""
-    return float(value) if value.ndim == 0 else value

@@ -36,9 +36,12 @@ from brainscore_vision.metric_helpers.regression.sides import (
     usable_over_all_dims,
     whole_assembly,
 )
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.errors import (
+    attach_standard_error,
+    declare_no_error,
+    standard_error_of_median,
+)
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut
-from brainscore_vision.metric_helpers.uncertainty.median import median_standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Quantity
@@ -170,10 +173,9 @@ class CrossRegressedCorrelation(Metric):
         problem = self._problem(source, target, neuroids)
         r = problem.correlations(self.regression.estimator, self.correlation.function)
         medians = _median(r)
-        score = Score(medians.mean())
+        score = attach_standard_error(Score(medians.mean()), medians, over="split")
         score.attrs.update(
             raw=_labelled(r, target, neuroids, {"split": np.arange(len(r))}),
-            error=float(medians.std() / np.sqrt(len(medians))),
             **problem.notes,
         )
         if np.isnan(r).any():
@@ -234,7 +236,7 @@ class TrainTestSplitCorrelation(Metric):
         -------
         Score
             0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` (bootstrap standard error of the median
-            over neuroids, see `median_standard_error`; it does not cover the choice of stimuli), ``n_stimuli``
+            over neuroids, see `standard_error_of_median`; it does not cover the choice of stimuli), ``n_stimuli``
             (tested), ``n_train_stimuli``, ``n_neuroids``; ``alpha`` if the regression chose one. Neuroids that are
             constant or NaN throughout, in either part, do not count.
 
@@ -357,7 +359,7 @@ def _median(r: Floats) -> Floats:
 
 
 def _attach_median_error(score: Score) -> None:
-    error = median_standard_error(score.attrs["raw"].values)
+    error = standard_error_of_median(score.attrs["raw"].values)
     if np.isnan(error):
         declare_no_error(score, "fewer than two neuroids: there is nothing to resample")
     else:

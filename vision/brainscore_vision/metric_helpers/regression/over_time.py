@@ -33,6 +33,7 @@ from brainscore_vision.metric_helpers.labelled.slices import PerOps, PerTime, Sp
 from brainscore_vision.metric_helpers.regression.estimators import PearsonR, SplitPredictor
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression, neuroid_order
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -379,6 +380,5 @@ def _summarised(r: Floats, target: Any, bins: NDArray[np.intp], notes: dict[str,
     raw = Score(r[:, :, neuroids], coords={**split, **time, **who}, dims=dims)
     medians = raw.median("neuroid").values
     score = Score(medians.mean(axis=0), coords=time, dims=["time_bin"])
-    error = Score(medians.std(axis=0) / np.sqrt(len(medians)), coords=time, dims=["time_bin"])
-    score.attrs.update(raw=raw, error=error, **notes)
+    attach_standard_error(score, medians, over="split").attrs.update(raw=raw, **notes)
     return score

@@ -18,7 +18,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.agreement import (
 )
 from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import Judgements, read_judgements, read_model_judgements
-from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error, pair_mean_error
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
 
 __all__ = ["AccuracyDistance", "ErrorConsistency"]
 
@@ -77,7 +77,7 @@ class ErrorConsistency(Metric):
             coords={"condition": ("condition", _condition_names(people)), "subject": ("subject", people.subjects)},
             dims=["condition", "subject"],
         )
-        return self._aggregate(raw, people, mean_error(_mean_known(kappas, axis=0)))
+        return self._aggregate(raw, people, standard_error(_mean_known(kappas, axis=0)))
 
     def ceiling(self, assembly: Any) -> Score:
         """Compute how consistent people are with each other: the mean kappa over all pairs of subjects.
@@ -130,12 +130,12 @@ class ErrorConsistency(Metric):
             error = float(np.nanstd(kappas)) if not np.isnan(kappas).all() else float("nan")
         score.attrs.update(
             raw=raw,
-            error=error,
             n_stimuli=len(people.stimuli),
             n_trials=int(people.judged.sum()),
             n_subjects=len(people.subjects),
             quantity=self.quantity,
         )
+        note_error(score, error, over="subject", n=len(people.subjects))
         if np.isnan(kappas).any():
             score.attrs["n_undefined"] = int(np.isnan(kappas).sum())
         return score
@@ -200,7 +200,7 @@ class AccuracyDistance(Metric):
             model = (share[:, None] * judged).sum(axis=-1) / number
         by_subject = _mean_known(accuracy_closeness(model, accuracy), axis=0)
         raw = Score(by_subject, coords={"subject": ("subject", people.subjects)}, dims=["subject"])
-        return self._aggregate(raw, people, mean_error(by_subject))
+        return self._aggregate(raw, people, standard_error(by_subject))
 
     def ceiling(self, assembly: Any) -> Score:
         """Compute how close people come to each other: the mean over all pairs of subjects.
@@ -246,13 +246,13 @@ class AccuracyDistance(Metric):
             error = float(np.nanstd(values)) if not np.isnan(values).all() else float("nan")
         score.attrs.update(
             raw=raw,
-            error=error,
             n_stimuli=len(people.stimuli),
             n_trials=int(people.judged.sum()),
             n_subjects=len(people.subjects),
             n_conditions=len(people.conditions),
             quantity=self.quantity,
         )
+        note_error(score, error, over="subject", n=len(people.subjects))
         if np.isnan(values).any():
             score.attrs["n_undefined"] = int(np.isnan(values).sum())
         return score
@@ -275,7 +275,7 @@ def _pairs(people: Judgements) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 def _error_over_pairs(values: Floats, people: Judgements) -> float:
     table = np.full((len(people.subjects), len(people.subjects)), np.nan)
     table[np.triu_indices(len(people.subjects), k=1)] = values
-    return pair_mean_error(table)
+    return pair_standard_error(table)
 
 
 def _mean_known(values: Any, axis: int | None = None) -> Any:

@@ -17,7 +17,7 @@ from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, upper_triangle
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, read_square
-from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 __all__ = ["RSACeiling", "split_subjects"]
@@ -160,7 +160,7 @@ class RSACeiling(Ceiling):
 
     def _score(self, upper: Floats, lower: Floats, subjects: list[Any]) -> Score:
         chosen = upper if self._bound == "upper" else lower
-        score = Score(float(chosen.mean()))
+        score = attach_standard_error(Score(float(chosen.mean())), chosen, over="subject")
         names = np.asarray(subjects)
         score.attrs["raw"] = Score(
             np.stack([upper, lower]),
@@ -174,7 +174,6 @@ class RSACeiling(Ceiling):
             upper_bound=float(upper.mean()),
             lower_bound=float(lower.mean()),
             lower_bound_loo=float(lower.mean()),
-            error=mean_error(chosen),
             interval=(float(low), float(high)),
             seed=0,
             n_subjects=len(subjects),

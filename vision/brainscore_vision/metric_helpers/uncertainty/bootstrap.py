@@ -1,4 +1,4 @@
-"""Attach a bootstrap standard error to a score, or say why it has none.
+"""Attach a bootstrap standard error to a score.
 
 The error says how much a score would move with other stimuli, subjects or whatever else was sampled; it is on the scale
 of the score. For an interval, and for metrics that fit, see `brainscore_vision.metric_helpers.uncertainty.intervals`.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from brainscore_core.metrics import Score
 
-__all__ = ["attach_error", "bootstrap_error", "declare_no_error"]
+__all__ = ["attach_error", "bootstrap_error"]
 
 
 def bootstrap_error(
@@ -107,31 +107,4 @@ def attach_error(
     score.attrs["error_over"] = list(over)
     score.attrs["n_bootstrap"] = int(n_bootstrap)
     score.attrs.setdefault("raw", values)
-    return score
-
-
-def declare_no_error(score: Score, reason: str) -> Score:
-    """Say in a score's attributes why it has no error.
-
-    Parameters
-    ----------
-    score : Score
-        Its attributes are written to.
-    reason : str
-        Why nothing can be resampled, such as ``'one subject'``.
-
-    Returns
-    -------
-    Score
-        The score given, with attrs ``error`` (NaN) and ``error_nan_reason``.
-
-    Raises
-    ------
-    ValueError
-        If there is no reason.
-    """
-    if not reason:
-        raise ValueError("A score without an error needs a reason, such as 'a single subject: nothing to resample'.")
-    score.attrs["error"] = float("nan")
-    score.attrs["error_nan_reason"] = reason
     return score

@@ -18,6 +18,7 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
 
 
 class Accuracy(Metric):
@@ -48,7 +49,7 @@ class Accuracy(Metric):
         -------
         Score
             0-d, in [0, 1]. Attrs: ``raw`` (Score of bool, dims (presentation), in the order of `target`), ``error``
-            (standard error of the mean, ``sqrt(p (1 - p) / n)``), ``n_stimuli``, ``n_trials``, ``quantity``.
+            (standard error of the mean, ``sqrt(p (1 - p) / (n - 1))``), ``n_stimuli``, ``n_trials``, ``quantity``.
 
         Raises
         ------
@@ -64,12 +65,12 @@ class Accuracy(Metric):
         if len(truth) == 0:
             raise AssemblyError("There is nothing to compare: both sides are empty.")
         correct = answers == truth
-        deviation = float(correct.std())
         score = Score(correct.mean())
         labelled = next((side for side in (target, source) if isinstance(side, xr.DataArray)), None)
         coords = coords_along(labelled, "presentation") if labelled is not None else {}
         score.attrs["raw"] = Score(correct, coords=coords, dims=["presentation"])
-        score.attrs["error"] = deviation if self._compat else deviation / float(np.sqrt(len(correct)))
+        error = correct.std() if self._compat else standard_error(correct)
+        note_error(score, error, over="presentation", n=len(correct))
         score.attrs["n_stimuli"] = len(np.unique(ids[-1].astype(str))) if ids else len(correct)
         score.attrs["n_trials"] = len(correct)
         score.attrs["quantity"] = self.quantity

@@ -19,7 +19,7 @@ def test_by_hand():
     assert score == pytest.approx(0.75)
     assert score.attrs["raw"].values.tolist() == [True, True, False, True]
     assert score.attrs["raw"]["stimulus_id"].values.tolist() == list("1234")
-    assert score.attrs["error"] == pytest.approx(np.sqrt(0.75 * 0.25 / 4))
+    assert score.attrs["error"] == pytest.approx(np.sqrt(0.75 * 0.25 / 3))
     assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (4, 4)
     assert score.attrs["quantity"] == "share"
 

@@ -39,6 +39,7 @@ from brainscore_vision.metric_helpers.arrays.geometry.cka import cka_jackknife, 
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
 from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 _COMPAT_EPSILON = 1e-12
 
@@ -171,8 +172,8 @@ class CKACrossValidated(Metric):
         sums = cka_parts(first, second, parts, unbiased=self._unbiased)
         values = np.array([self._metric.ratio(*triple) for triple in sums])
         raw = Score(values, coords={"split": ("split", np.arange(len(values)))}, dims=["split"])
-        score = Score(values.mean())
-        score.attrs.update(raw=raw, error=float(values.std() / np.sqrt(len(values))), **plan.notes, **notes)
+        score = attach_standard_error(Score(values.mean()), values, over="split")
+        score.attrs.update(raw=raw, **plan.notes, **notes)
         return score
 
 

@@ -85,7 +85,7 @@ def test_cross_validated_scores_test_parts(pair):
     np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-10)
     assert score.attrs["raw"].dims == ("split",)
     assert float(score) == pytest.approx(np.mean(expected))
-    assert score.attrs["error"] == pytest.approx(np.std(expected) / np.sqrt(10))
+    assert score.attrs["error"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(10))
     assert score.attrs["quantity"] == "share"
 
 

@@ -29,7 +29,7 @@ from brainscore_core.errors import AssemblyError, nearest
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers.arrays.geometry.dimensionality import factor_dimensions, factor_scores
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 RESIDUAL = "residual"
 

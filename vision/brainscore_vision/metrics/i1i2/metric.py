@@ -55,7 +55,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
     two_way_rates,
 )
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
-from brainscore_vision.metric_helpers.uncertainty.jackknife import jackknife_error
+from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 
 Floats = NDArray[np.float64]
 

@@ -173,7 +173,6 @@ class InternalConsistency(Ceiling):
     def _summarised(self, raw: Score) -> Score:
         aggregate = self._aggregate or (lambda scores: scores.median("neuroid") if "neuroid" in scores.dims else scores)
         score: Score = apply_aggregate(Split.aggregate, apply_aggregate(aggregate, raw))
-        score.attrs["error_over"] = ["split"]
         return score
 
     def _interval(self, raw: Score) -> tuple[float, float] | None:

@@ -37,7 +37,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import step_up
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
-from brainscore_vision.metric_helpers.uncertainty.jackknife import jackknife_error
+from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 Floats = NDArray[np.float64]

@@ -48,6 +48,7 @@ from brainscore_vision.metric_helpers.arrays.regression.decoding import (
 )
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order, matrix
 from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -178,8 +179,7 @@ class OSTCorrelation(Metric):
         score = Score(defined.mean() if len(defined) else np.nan)
         split = {"split": ("split", np.arange(len(correlations)))}
         score.attrs["raw"] = Score(correlations, coords=split, dims=["split"])
-        score.attrs["error"] = float(defined.std() / np.sqrt(len(correlations))) if len(defined) else float("nan")
-        score.attrs["error_over"] = ["split"]
+        attach_standard_error(score, defined, over="split")
         score.attrs.update(notes)
         score.attrs.update(counts)
         score.attrs["n_undefined"] = len(correlations) - len(defined)

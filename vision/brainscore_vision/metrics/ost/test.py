@@ -100,7 +100,7 @@ def test_by_hand():
         unsolved += int(np.isnan(found).sum())
     np.testing.assert_allclose(score.attrs["raw"].values, raw, atol=1e-9)
     assert float(score) == pytest.approx(np.nanmean(raw))
-    assert score.attrs["error"] == pytest.approx(np.nanstd(raw) / np.sqrt(10))
+    assert score.attrs["error"] == pytest.approx(np.nanstd(raw, ddof=1) / np.sqrt(10))
     expected = {"n_stimuli": 40, "n_unsolved": unsolved, "n_undefined": int(np.isnan(raw).sum()), "seed": 1}
     assert {name: score.attrs[name] for name in expected} == expected
     assert score.attrs["quantity"] == "correlation"

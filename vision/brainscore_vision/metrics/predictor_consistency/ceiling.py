@@ -43,6 +43,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     squeeze_time_bin,
     usable_neuroids,
 )
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
 
 if TYPE_CHECKING:
@@ -127,10 +128,9 @@ class SplitHalfPredictorConsistency(Ceiling):
         used = raw_values[:, neuroids.used]
         undefined = np.isnan(used).all(axis=1)
         medians = np.array([np.nan if none else np.nanmedian(row) for row, none in zip(used, undefined, strict=True)])
-        score = Score(medians.mean())
+        score = attach_standard_error(Score(medians.mean()), medians, over="split")
         score.attrs.update(
             raw=raw,
-            error=float(medians.std() / np.sqrt(self.n_splits)),
             interval=raw_interval(raw, seed=self.seed),
             **neuroids.attrs,
             n_stimuli=n_stimuli,

@@ -48,7 +48,7 @@ from brainscore_vision.metric_helpers.labelled.rdms import (
     read_responses,
     read_square,
 )
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, declare_no_error
 
 NO_ERROR = "resampling stimuli takes longer than the score: ask half_sample_interval of uncertainty.intervals for it"
 
@@ -170,8 +170,8 @@ class RDMCrossValidated(Metric):
         parts = [test for _, test in plan.presentations(assembly2)]
         values = rdm_similarity_draws(first, second, parts)
         raw = Score(values, coords={"split": ("split", np.arange(len(values)))}, dims=["split"])
-        score = Score(values.mean())
-        score.attrs.update(raw=raw, error=float(values.std() / np.sqrt(len(values))), **plan.notes, **notes)
+        score = attach_standard_error(Score(values.mean()), values, over="split")
+        score.attrs.update(raw=raw, **plan.notes, **notes)
         return score
 
 

@@ -182,7 +182,7 @@ class TestCrossValidated:
         np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-12)
         assert score.attrs["raw"].dims == ("split",)
         assert float(score) == pytest.approx(np.mean(expected))
-        assert score.attrs["error"] == pytest.approx(np.std(expected) / np.sqrt(10))
+        assert score.attrs["error"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(10))
         assert (score.attrs["n_stimuli"], score.attrs["n_neuroids"], score.attrs["seed"]) == (20, 30, 1)
         assert score.attrs["quantity"] == "correlation"
 

@@ -102,7 +102,7 @@ def test_equals_scikit_learn_split_by_split(identifier, p):
     raw = by_hand(x, y, REFERENCES[identifier.removesuffix("_cv")])
     medians = np.median(raw, axis=1)
     assert float(score) == pytest.approx(medians.mean(), abs=1e-8)
-    assert score.attrs["error"] == pytest.approx(medians.std() / np.sqrt(10), abs=1e-8)
+    assert score.attrs["error"] == pytest.approx(medians.std(ddof=1) / np.sqrt(10), abs=1e-8)
     assert score.attrs["raw"].dims == ("split", "neuroid")
     assert score.attrs["raw"]["neuroid_id"].values.tolist() == [f"n{i:03d}" for i in range(1, 7)]
     np.testing.assert_allclose(score.attrs["raw"].values, raw[:, ::-1], atol=1e-8)  # sorted by neuroid_id

@@ -44,7 +44,7 @@ from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import (
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import declare_no_error
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 COMPARISONS = {

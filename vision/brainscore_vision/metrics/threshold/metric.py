@@ -46,7 +46,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.psychometrics import (
 )
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
-from brainscore_vision.metric_helpers.uncertainty.jackknife import mean_error, pair_mean_error
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
 
 Floats = NDArray[np.float64]
 Accuracy = float | Literal["inflection"]
@@ -359,9 +359,9 @@ def _compare(value: float, people: Floats, subjects: NDArray[Any], *, compat: bo
     score = Score(closeness.mean())
     score.attrs.update(
         raw=Score(closeness, coords={"subject": ("subject", subjects)}, dims=["subject"]),
-        error=float(closeness.std()) if compat else mean_error(closeness),
         n_subjects=len(people),
     )
+    note_error(score, closeness.std() if compat else standard_error(closeness), over="subject", n=len(people))
     return score
 
 
@@ -378,10 +378,10 @@ def _ceiling(people: Floats, subjects: NDArray[Any], *, compat: bool, quantity: 
     dim = next(iter(coords))
     score.attrs.update(
         raw=Score(closeness, coords={dim: (dim, coords[dim])}, dims=[dim]),
-        error=float(closeness.std()) if compat else pair_mean_error(table),
         n_subjects=len(people),
         quantity=quantity,
     )
+    note_error(score, closeness.std() if compat else pair_standard_error(table), over="subject", n=len(people))
     return score
 
 

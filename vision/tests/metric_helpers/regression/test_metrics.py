@@ -24,8 +24,8 @@ from brainscore_vision.metric_helpers.regression.metrics import (
 )
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+from brainscore_vision.metric_helpers.uncertainty.errors import standard_error_of_median
 from brainscore_vision.metric_helpers.uncertainty.intervals import HoldsOut
-from brainscore_vision.metric_helpers.uncertainty.median import median_standard_error
 
 N, P, Q = 80, 300, 12
 IDS = np.array([f"s{i:03d}" for i in range(N)])
@@ -211,7 +211,7 @@ def test_split_gives_the_score_of_a_fit(regression, small_blocks):
     np.testing.assert_allclose(streamed.attrs["raw"].values, alone.attrs["raw"].values, atol=1e-9)
     for score in (together, alone, streamed):
         assert score.attrs["raw"].dims == ("neuroid",)
-        assert score.attrs["error"] == pytest.approx(median_standard_error(score.attrs["raw"].values))
+        assert score.attrs["error"] == pytest.approx(standard_error_of_median(score.attrs["raw"].values))
         assert score.attrs["error_over"] == ["neuroid"]
         assert (score.attrs["n_train_stimuli"], score.attrs["n_stimuli"], score.attrs["n_neuroids"]) == (60, 20, Q)
         assert score.attrs["quantity"] == "correlation"

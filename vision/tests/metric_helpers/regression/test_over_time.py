@@ -84,7 +84,7 @@ def test_span_time_by_scikit_learn(estimator, oracle):
     np.testing.assert_allclose(score.attrs["raw"].values, raw, atol=1e-8)
     medians = np.median(raw, axis=2)
     np.testing.assert_allclose(score.values, medians.mean(axis=0), atol=1e-8)
-    np.testing.assert_allclose(score.attrs["error"].values, medians.std(axis=0) / np.sqrt(10), atol=1e-8)
+    np.testing.assert_allclose(score.attrs["error"].values, medians.std(axis=0, ddof=1) / np.sqrt(10), atol=1e-8)
     assert score.dims == ("time_bin",)
     assert score.attrs["raw"].dims == ("split", "time_bin", "neuroid")
     assert score.attrs["raw"]["neuroid_id"].values.tolist() == sorted(target["neuroid_id"].values)

@@ -1,0 +1,248 @@
+"""Estimate standard errors of means, medians and other statistics without any draw, and write them into scores.
+
+The standard error of a mean is defined here, for all of the library.
+
+References
+----------
+Tukey (1958), Bias and confidence in not-quite large samples, Annals of Mathematical Statistics 29:614.
+Efron & Stein (1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+
+__all__ = [
+    "attach_standard_error",
+    "declare_no_error",
+    "jackknife_error",
+    "note_error",
+    "pair_standard_error",
+    "standard_error",
+    "standard_error_of_median",
+    "standard_errors",
+]
+
+Floats = NDArray[np.float64]
+
+
+def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
+    """Compute the standard errors of means along an axis, ``std(values, ddof=1) / sqrt(n)``.
+
+    Parameters
+    ----------
+    values : array-like
+        One value for each independent unit along `axis`; NaN does not count.
+    axis : int
+        Along which the mean is taken.
+
+    Returns
+    -------
+    ndarray, shape of `values` without `axis`
+        NaN for fewer than two values.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    known = ~np.isnan(array)
+    n = known.sum(axis=axis, keepdims=True)
+    mean = np.where(known, array, 0.0).sum(axis=axis, keepdims=True) / np.maximum(n, 1)
+    squares = np.where(known, (array - mean) ** 2, 0.0).sum(axis=axis, keepdims=True)
+    variance = np.divide(squares, (n - 1) * n, out=np.full(n.shape, np.nan), where=n > 1)
+    return np.asarray(np.sqrt(variance).squeeze(axis))
+
+
+def standard_error(values: ArrayLike) -> float:
+    """Compute the standard error of one mean; see `standard_errors`.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        One value for each independent unit; NaN does not count.
+
+    Returns
+    -------
+    float
+        NaN for fewer than two values.
+
+    Examples
+    --------
+    >>> standard_error([1.0, 3.0])
+    1.0
+    """
+    return float(standard_errors(values))
+
+
+def standard_error_of_median(values: ArrayLike) -> float:
+    """Return the bootstrap standard error of the median, without drawing.
+
+    Over all samples of size n with replacement, the median is the i-th smallest value ``x_i`` with probability
+    ``p_i = I(i/n) - I((i-1)/n)``, where I is the distribution function of Beta((n+1)/2, (n+1)/2); the error is the
+    standard deviation of that. For odd n this is what drawing infinitely often would give; for even n, whose median is
+    a mean of two values, it lies between the errors of their order statistics.
+
+    Parameters
+    ----------
+    values : array-like, shape (n,)
+        NaN does not count.
+
+    Returns
+    -------
+    float
+        NaN for fewer than two values.
+
+    References
+    ----------
+    Maritz & Jarrett (1978), doi:10.1080/01621459.1978.10480027; Harrell & Davis (1982), doi:10.1093/biomet/69.3.635.
+
+    Examples
+    --------
+    >>> round(standard_error_of_median([1., 2., 3.]), 4)
+    0.7201
+    """
+    from scipy.special import betainc  # scipy is loaded by those who use it
+
+    array = np.asarray(values, dtype=np.float64)
+    ordered = np.sort(array[~np.isnan(array)])
+    n = len(ordered)
+    if n < 2:
+        return float("nan")
+    probability = np.diff(betainc((n + 1) / 2, (n + 1) / 2, np.arange(n + 1) / n))
+    deviation = ordered - probability @ ordered
+    return float(np.sqrt(probability @ deviation**2))
+
+
+def jackknife_error(left_out: ArrayLike) -> float:
+    """Compute the standard error of a statistic from its values without one unit each.
+
+    ``error = sqrt((n - 1) / n * sum_i (t_i - mean(t))^2)``
+
+    Parameters
+    ----------
+    left_out : array-like, shape (n,)
+        The statistic over all units but the i-th.
+
+    Returns
+    -------
+    float
+        For a mean the same as `standard_error`. NaN for fewer than two units, or if a value is NaN.
+
+    Examples
+    --------
+    >>> jackknife_error([3.0, 1.0])  # the mean of 1 and 3, each left out in turn
+    1.0
+    """
+    values = np.asarray(left_out, dtype=np.float64)
+    if len(values) < 2:
+        return float("nan")
+    return float(np.sqrt((len(values) - 1) * values.var()))
+
+
+def pair_standard_error(values: ArrayLike) -> float:
+    """Compute the standard error of the mean over pairs of units, by leaving out one unit with all its pairs.
+
+    Pairs that share a unit are not independent, so that the standard deviation over pairs says little.
+
+    Parameters
+    ----------
+    values : array-like, shape (n, n)
+        One value for each ordered pair; NaN does not count. For unordered pairs fill the upper triangle alone.
+
+    Returns
+    -------
+    float
+        NaN for fewer than three units, or if leaving one out leaves nothing.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if len(table) < 3:
+        return float("nan")
+    known = ~np.isnan(table)
+    filled = np.where(known, table, 0.0)
+    diagonal = np.diagonal(filled), np.diagonal(known)
+    total = filled.sum() - filled.sum(axis=0) - filled.sum(axis=1) + diagonal[0]
+    number = known.sum() - known.sum(axis=0) - known.sum(axis=1) + diagonal[1]
+    left_out = np.divide(total, number, out=np.full(len(table), np.nan), where=number > 0)
+    return jackknife_error(left_out)
+
+
+def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
+    """Write the standard error of the mean that a score is into its attributes.
+
+    Parameters
+    ----------
+    score : Score
+        The mean of `values` along their first axis. Its attributes are written to.
+    values : array-like, shape (n, ...)
+        Rest of the shape as the score's.
+    over : str
+        What the values belong to, such as ``'split'``.
+
+    Returns
+    -------
+    Score
+        The score given, with attrs ``error`` (float, or a Score like itself if that has dimensions) and
+        ``error_over``; ``error_nan_reason`` too, if the error is NaN throughout.
+    """
+    return note_error(score, standard_errors(values), over=over, n=len(np.asarray(values)))
+
+
+def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Score:
+    """Write a standard error into a score's attributes, or say why there is none.
+
+    Parameters
+    ----------
+    score : Score
+        Its attributes are written to.
+    error : float or array-like
+        Of the score's shape; NaN where it cannot be estimated.
+    over : str
+        What was sampled, such as ``'subject'``.
+    n : int
+        How many of these there are.
+
+    Returns
+    -------
+    Score
+        The score given; attrs as for `attach_standard_error`.
+    """
+    # Where the score is undefined so is its error, however many values are defined.
+    errors = np.where(np.isnan(score.values), np.nan, error)
+    score.attrs["error"] = float(errors) if errors.ndim == 0 else score.copy(deep=False, data=errors)
+    if errors.ndim:
+        score.attrs["error"].attrs = {}
+    score.attrs["error_over"] = [over]
+    if np.isnan(errors).all():
+        one = f"a single {over}: there is nothing to compare it with"
+        score.attrs["error_nan_reason"] = one if n == 1 else f"undefined for the {n} {over}s that there are"
+    return score
+
+
+def declare_no_error(score: Score, reason: str) -> Score:
+    """Say in a score's attributes why it has no error.
+
+    Parameters
+    ----------
+    score : Score
+        Its attributes are written to.
+    reason : str
+        Why nothing can be resampled, such as ``'one subject'``.
+
+    Returns
+    -------
+    Score
+        The score given, with attrs ``error`` (NaN) and ``error_nan_reason``.
+
+    Raises
+    ------
+    ValueError
+        If there is no reason.
+    """
+    if not reason:
+        raise ValueError("A score without an error needs a reason, such as 'a single subject: nothing to resample'.")
+    score.attrs["error"] = float("nan")
+    score.attrs["error_nan_reason"] = reason
+    return score
