@@ -1,5 +1,8 @@
 """Make recordings and stimuli for the tests of the benchmark helpers."""
 
+import itertools
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -7,6 +10,8 @@ from PIL import Image
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.benchmark_helpers import single_units
+from brainscore_vision.model_interface import BrainModel
 
 
 @pytest.fixture(scope="session")
@@ -91,3 +96,73 @@ def per_neuroid():
         return score
 
     return make
+
+
+POSITIONS = np.array([-0.5, 0.0, 0.5, 1.0])
+ORIENTATIONS = np.arange(0, 180, 45.0)
+GRATING = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
+
+
+def gratings(identifier, **levels):
+    given = {name: [1.0] for name in GRATING} | {"position_x": [0.5], "position_y": [0.5]} | levels
+    rows = list(itertools.product(*(given[name] for name in GRATING)))
+    result = StimulusSet({name: [row[i] for row in rows] for i, name in enumerate(GRATING)})
+    result["stimulus_id"] = [f"{identifier}-{i}" for i in range(len(rows))]
+    result["degrees"] = 8.0
+    result.identifier = identifier
+    return result
+
+
+SETS = {
+    "Marques2020_blank": gratings("Marques2020_blank", contrast=[0.0]),
+    "Marques2020_receptive_field": gratings(
+        "Marques2020_receptive_field",
+        position_x=POSITIONS,
+        position_y=POSITIONS,
+        orientation=ORIENTATIONS,
+        phase=[0.0, 180.0],
+    ),
+    "Marques2020_orientation": gratings(
+        "Marques2020_orientation", spatial_frequency=[1.0, 2.0], orientation=ORIENTATIONS, phase=[0.0, 180.0]
+    ),
+}
+
+
+class V1(BrainModel):
+    """Units with a Gaussian field at a place, a preferred orientation, and a spontaneous response."""
+
+    def __init__(self, n=30, far=False, seed=0):
+        rng = np.random.default_rng(seed)
+        self.centres = rng.choice(POSITIONS, size=(n, 2)) if not far else np.full((n, 2), -0.5)
+        self.preferred = rng.choice(ORIENTATIONS, size=n)
+        self.gain = rng.uniform(1, 3, size=n)
+        self.gain[0] = 0
+        self.shown = []
+
+    identifier = "v1"
+
+    def visual_degrees(self):
+        return 8.0
+
+    def start_recording(self, recording_target, time_bins):
+        self.recorded = recording_target, time_bins
+
+    def look_at(self, stimuli, number_of_trials=1):
+        self.shown.append((stimuli.identifier, number_of_trials))
+        places = stimuli[["position_y", "position_x"]].to_numpy()
+        distance = np.linalg.norm(places[:, None] - self.centres, axis=2)
+        angle = np.deg2rad(stimuli["orientation"].to_numpy()[:, None] - self.preferred)
+        drive = np.exp(-((distance / 0.2) ** 2)) * (1 + np.cos(2 * angle)) * stimuli["contrast"].to_numpy()[:, None]
+        values = self.gain * (drive + 0.05) - 1e-9
+        coords = {name: ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns}
+        n = values.shape[1]
+        coords.update(neuroid_id=("neuroid", np.arange(n)), region=("neuroid", ["V1"] * n))
+        coords.update(time_bin_start=("time_bin", [70]), time_bin_end=("time_bin", [170]))
+        return NeuroidAssembly(values[:, :, None], coords=coords, dims=["presentation", "neuroid", "time_bin"])
+
+
+@pytest.fixture
+def world(monkeypatch):
+    """What the tests of single units share: a model of V1, its stimulus sets (registered), and how these vary."""
+    monkeypatch.setattr(single_units, "load_stimulus_set", SETS.__getitem__)
+    return SimpleNamespace(V1=V1, SETS=SETS, POSITIONS=POSITIONS, ORIENTATIONS=ORIENTATIONS)

@@ -1,0 +1,117 @@
+"""Provide the design of benchmarks on single-neuron properties.
+
+A model is treated like an experiment in a visual area: receptive fields are mapped, units whose field covers the
+stimuli are kept, their activations are turned into firing rates (see `single_units`), and a property is computed from
+the responses to the stimuli of the experiment. Its distribution over units is compared with the published distribution
+over neurons.
+
+References
+----------
+Marques, Schrimpf & DiCarlo (2021), Multi-scale hierarchical neural network models that bridge from single neurons in
+the primate primary visual cortex to object recognition behavior, doi:10.1101/2021.03.01.433495.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from brainscore_core.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.benchmark_helpers.recordings import region_of
+from brainscore_vision.benchmark_helpers.single_units import (
+    BLANK_STIM_NAME,
+    firing_rate_scale,
+    firing_rates,
+    map_receptive_fields,
+    stimulus_position,
+    units_near,
+)
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+    from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
+    from brainscore_vision.model_interface import BrainModel
+    from brainscore_vision.utils import LazyLoad
+
+__all__ = ["PropertiesBenchmark"]
+
+
+class PropertiesBenchmark(BenchmarkBase):
+    """Compare how a property is distributed over model units and over recorded neurons.
+
+    Score: ``ceil_score(similarity_metric(property of model units, recorded property), ceiling)``.
+
+    Parameters
+    ----------
+    identifier : str
+        Unique name, equal to the registry key: ``<AuthorYear>_<Source>-<property>``.
+    assembly : PropertyAssembly
+        Dims (neuroid, neuronal_property), with the coordinate ``region`` of a single value, the attribute
+        ``number_of_trials``, and ``stimulus_set`` with the columns ``degrees``, ``position_x``, ``position_y``.
+    neuronal_property : callable
+        ``neuronal_property(model_identifier=, responses=, baseline=)`` returns a PropertyAssembly; responses to the
+        stimuli and to the blank are firing rates, dims (neuroid, presentation).
+    similarity_metric : Metric
+        ``similarity_metric(model_property, assembly)``.
+    timebins : list of (int, int)
+        Windows to record, ms after stimulus onset; one.
+    **kwargs
+        ``ceiling_func`` (called with the assembly), ``version``, ``parent``, ``bibtex`` of `BenchmarkBase`.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        assembly: PropertyAssembly | LazyLoad,
+        neuronal_property: Callable[..., PropertyAssembly],
+        similarity_metric: Callable[[PropertyAssembly, PropertyAssembly], Score],
+        timebins: Sequence[tuple[float, float]],
+        **kwargs: Any,  # checked by BenchmarkBase
+    ) -> None:
+        given = kwargs.get("ceiling_func")
+        if callable(given):
+            kwargs["ceiling_func"] = lambda: given(assembly)
+        super().__init__(identifier=identifier, **kwargs)
+        self._assembly = cast("PropertyAssembly", assembly)  # a LazyLoad acts as what it loads
+        self._neuronal_property = neuronal_property
+        self._similarity_metric = similarity_metric
+        self.region = region_of(self._assembly, identifier)
+        self._number_of_trials = int(assembly.attrs["number_of_trials"])
+        self._visual_degrees = assembly.stimulus_set["degrees"]
+        self.timebins = timebins
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate.
+
+        Parameters
+        ----------
+        candidate : BrainModel
+            Whom to record from. It sees five stimulus sets: the blank (three times), gratings that map receptive
+            fields, gratings that say how strongly units respond, and those of the experiment.
+
+        Returns
+        -------
+        Score
+            0-d. Attributes: ``raw``, ``ceiling``, ``error``, ``n_stimuli``, ``n_model_units`` (with a receptive field
+            at the stimuli), ``n_trials``, and what the metric says.
+
+        Raises
+        ------
+        AssemblyError
+            If no unit has its receptive field at the stimuli, or responses are not of the expected stimuli.
+        """
+        stimulus_set = self._assembly.stimulus_set
+        candidate.start_recording(self.region, time_bins=self.timebins)
+        centres = map_receptive_fields(candidate).centres
+        units = units_near(centres, stimulus_position(stimulus_set))
+        scale = firing_rate_scale(candidate, self.region, centres)
+        responses, baseline = (
+            firing_rates(candidate, shown, self._number_of_trials, units, scale)
+            for shown in (stimulus_set, BLANK_STIM_NAME)
+        )
+        model_property = self._neuronal_property(
+            model_identifier=candidate.identifier, responses=responses, baseline=baseline
+        )
+        score = ceil_score(self._similarity_metric(model_property, self._assembly), self.ceiling)
+        score.attrs.update(n_stimuli=len(stimulus_set), n_model_units=len(units), n_trials=self._number_of_trials)
+        return score
