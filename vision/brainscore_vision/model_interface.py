@@ -72,7 +72,7 @@ class BrainModel:
         """
         raise NotImplementedError(_missing(self, "visual_degrees"))
 
-    def start_task(self, task: str, fitting_stimuli: Any) -> None:
+    def start_task(self, task: str, fitting_stimuli: Any) -> None:  # each task takes something else
         """Make the following `look_at` calls behavioural.
 
         Parameters

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from brainscore_core.caching import content_digest
 from brainscore_core.errors import AssemblyError
+from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
 from brainscore_vision.model_interface import BrainModel
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import (
+        BehavioralAssembly,
+        DataAssembly,
+        NeuroidAssembly,
+    )
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = ["PrecomputedFeatures"]
 
@@ -26,7 +35,7 @@ class PrecomputedFeatures(BrainModel):
         Field of view to report; the features do not depend on it.
     """
 
-    def __init__(self, features: Any, visual_degrees: float) -> None:
+    def __init__(self, features: DataAssembly | Mapping[str, DataAssembly], visual_degrees: float) -> None:
         self.features = features
         self._visual_degrees = visual_degrees
 
@@ -41,13 +50,17 @@ class PrecomputedFeatures(BrainModel):
         """Return the field of view given, in degrees."""
         return self._visual_degrees
 
-    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:
+    def start_task(self, task: str, fitting_stimuli: object = None) -> None:
         """Accept any task; the features stay the same."""
 
     def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
         """Accept any region; the features stay the same."""
 
-    def look_at(self, stimuli: Any, number_of_trials: int = 1) -> Any:  # noqa: ARG002 - the interface has it
+    def look_at(
+        self,
+        stimuli: StimulusSet,
+        number_of_trials: int = 1,  # noqa: ARG002 - the interface has it
+    ) -> BehavioralAssembly | NeuroidAssembly:
         """Return the stored features of the stimuli.
 
         Parameters
@@ -68,7 +81,7 @@ class PrecomputedFeatures(BrainModel):
             If there are no features for the stimulus set, or for some of its stimuli.
         """
         features = self._features_of(stimuli)
-        row_of: dict[Any, int] = {}
+        row_of: dict[Hashable, int] = {}
         for row, stimulus_id in enumerate(features["stimulus_id"].values):
             row_of.setdefault(stimulus_id, row)
         wanted = list(stimuli["stimulus_id"].values)
@@ -80,11 +93,9 @@ class PrecomputedFeatures(BrainModel):
                 "stimulus_id."
             )
         features = features[{"presentation": [row_of[stimulus_id] for stimulus_id in wanted]}]
-        if "time_bin" in features.dims and features.sizes["time_bin"] == 1:
-            features = features.squeeze("time_bin")
-        return features
+        return cast("NeuroidAssembly", squeeze_single_timebin(features))  # of the class that was given
 
-    def _features_of(self, stimuli: Any) -> Any:
+    def _features_of(self, stimuli: StimulusSet) -> DataAssembly:
         if not isinstance(self.features, Mapping):
             return self.features
         identifier = stimuli.identifier

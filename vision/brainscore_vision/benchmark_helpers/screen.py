@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +67,7 @@ def place_on_screen(
     identifier = f"{name}--target{target_visual_degrees:.2f}--source{shown_source}"
     folder = settings().home / "stimuli_on_screen" / re.sub(r"[^\w.=+-]", "_", identifier)
     originals = {stimulus_id: stimulus_set.get_stimulus(stimulus_id) for stimulus_id in stimulus_set["stimulus_id"]}
-    paths: dict[Hashable, Any] = {}
+    paths: dict[Hashable, str | Path] = {}
     degrees_of = zip(originals.items(), _first_per_stimulus(stimulus_set, sources), strict=True)
     progress = tqdm(degrees_of, total=len(originals), desc="place on screen", unit="stimuli", leave=False, disable=None)
     for (stimulus_id, path), source in progress:

@@ -9,15 +9,27 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 import numpy as np
 
+from brainscore_core.supported_data_standards.brainio.assemblies import (
+    DataAssembly,
+    NeuroidAssembly,
+    PropertyAssembly,
+)
 from brainscore_vision.benchmark_helpers.precomputed import PrecomputedFeatures
 from brainscore_vision.loading import load_benchmark, load_stimulus_set
 from brainscore_vision.model_interface import BrainModel
 
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark
+
 __all__ = ["NumberOfTrialsTests", "PrecomputedTests", "StandardizedTests", "VisualDegreesTests"]
+
+Assembly = TypeVar("Assembly", bound=DataAssembly)
 
 GRAY = (128, 128, 128)
 """Colour that `place_on_screen` pads with."""
@@ -26,7 +38,7 @@ GRAY = (128, 128, 128)
 class StandardizedTests:
     """Check the ceiling of a benchmark, and what its own recordings score on it."""
 
-    def ceilings_test(self, benchmark: str, expected: Any) -> None:
+    def ceilings_test(self, benchmark: str, expected: object) -> None:
         """Compare the ceiling.
 
         Parameters
@@ -38,7 +50,7 @@ class StandardizedTests:
         """
         _require_equal(load_benchmark(benchmark).ceiling, expected, f"ceiling of {benchmark!r}")
 
-    def self_regression_test(self, benchmark: str, visual_degrees: float, expected: Any) -> None:
+    def self_regression_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
         """Compare the raw score of the recordings against themselves, where a regression fits 10 splits.
 
         Parameters
@@ -52,7 +64,7 @@ class StandardizedTests:
         """
         self._self_test(benchmark, visual_degrees, expected, dims=("neuroid", "split"))
 
-    def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: Any) -> None:
+    def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
         """Compare the raw score of the recordings against themselves, where dissimilarities are compared in 10 splits.
 
         Parameters
@@ -62,8 +74,8 @@ class StandardizedTests:
         """
         self._self_test(benchmark, visual_degrees, expected, dims=("split",))
 
-    def _self_test(self, benchmark: str, visual_degrees: float, expected: Any, dims: tuple[str, ...]) -> None:
-        loaded: Any = load_benchmark(benchmark)
+    def _self_test(self, benchmark: str, visual_degrees: float, expected: object, dims: tuple[str, ...]) -> None:
+        loaded = cast("NeuralBenchmark", load_benchmark(benchmark))
         raw = loaded(PrecomputedFeatures(loaded._assembly, visual_degrees)).attrs["raw"]  # noqa: SLF001 - contract
         _require_equal(raw, expected, f"raw score of the recordings of {benchmark!r} against themselves")
         values = raw.attrs["raw"]
@@ -76,7 +88,7 @@ class StandardizedTests:
 class PrecomputedTests:
     """Score features that were computed before and stored as netCDF."""
 
-    def run_test(self, benchmark: str, precomputed_features_filepath: str | Path, expected: Any) -> None:
+    def run_test(self, benchmark: str, precomputed_features_filepath: str | Path, expected: object) -> None:
         """Compare the raw score of stored features.
 
         Parameters
@@ -88,9 +100,7 @@ class PrecomputedTests:
         expected : float or pytest.approx
             The known raw score.
         """
-        from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-
-        loaded: Any = load_benchmark(benchmark)
+        loaded = cast("NeuralBenchmark", load_benchmark(benchmark))
         stimulus_set = loaded._assembly.stimulus_set  # noqa: SLF001 - contract with plugins
         features = NeuroidAssembly.from_files(
             precomputed_features_filepath, stimulus_set_identifier=stimulus_set.identifier, stimulus_set=None
@@ -99,7 +109,7 @@ class PrecomputedTests:
         raw = loaded(PrecomputedFeatures(features, visual_degrees=10)).attrs["raw"]
         _require_equal(raw, expected, f"raw score of the stored features on {benchmark!r}")
 
-    def run_test_properties(self, benchmark: str, files: Mapping[str, str | Path], expected: Any) -> None:
+    def run_test_properties(self, benchmark: str, files: Mapping[str, str | Path], expected: object) -> None:
         """Compare the raw score of stored features for several stimulus sets.
 
         Parameters
@@ -111,8 +121,6 @@ class PrecomputedTests:
         expected : float or pytest.approx
             The known raw score.
         """
-        from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
-
         features = {}
         for identifier, path in files.items():
             stimulus_set = load_stimulus_set(identifier)
@@ -127,7 +135,7 @@ class PrecomputedTests:
 class VisualDegreesTests:
     """Check that a benchmark places its stimuli at their size in the experiment."""
 
-    def amount_gray_test(self, benchmark: str, candidate_degrees: float, image_id: str, expected: Any) -> None:
+    def amount_gray_test(self, benchmark: str, candidate_degrees: float, image_id: str, expected: object) -> None:
         """Compare how much of a placed image is padding.
 
         Parameters
@@ -178,7 +186,7 @@ class _Onlooker(BrainModel):
 
     def __init__(self, degrees: float) -> None:
         self.degrees = degrees
-        self.seen: tuple[Any, int] | None = None
+        self.seen: tuple[StimulusSet, int] | None = None
 
     @property
     def identifier(self) -> str:
@@ -187,18 +195,18 @@ class _Onlooker(BrainModel):
     def visual_degrees(self) -> float:
         return self.degrees
 
-    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:
+    def start_task(self, task: str, fitting_stimuli: object = None) -> None:
         """Accept any task."""
 
     def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
         """Accept any region."""
 
-    def look_at(self, stimuli: Any, number_of_trials: int = 1) -> Any:
+    def look_at(self, stimuli: StimulusSet, number_of_trials: int = 1) -> NoReturn:
         self.seen = stimuli, number_of_trials
         raise _LookedAtError
 
 
-def _look_at_call(benchmark: Any, candidate_degrees: float) -> tuple[Any, int]:
+def _look_at_call(benchmark: Benchmark, candidate_degrees: float) -> tuple[StimulusSet, int]:
     """Return the arguments of the first `look_at` of a benchmark."""
     onlooker = _Onlooker(candidate_degrees)
     with contextlib.suppress(_LookedAtError):
@@ -208,7 +216,7 @@ def _look_at_call(benchmark: Any, candidate_degrees: float) -> tuple[Any, int]:
     return onlooker.seen
 
 
-def _with_stimulus_columns(features: Any, stimulus_set: Any) -> Any:
+def _with_stimulus_columns(features: Assembly, stimulus_set: StimulusSet) -> Assembly:
     """Attach the columns of a stimulus set to features, matched by the file name of the stimulus."""
     id_of = {Path(stimulus_set.get_stimulus(each)).name: each for each in stimulus_set["stimulus_id"]}
     names = [Path(str(path)).name for path in features["stimulus_path"].values]
@@ -225,6 +233,6 @@ def _with_stimulus_columns(features: Any, stimulus_set: Any) -> Any:
     return type(features)(features)
 
 
-def _require_equal(found: Any, expected: Any, what: str) -> None:
+def _require_equal(found: object, expected: object, what: str) -> None:
     if not found == expected:  # pytest.approx defines == only
         raise AssertionError(f"The {what} is {found}; expected {expected}.")

@@ -2,14 +2,11 @@ import numpy as np
 import pytest
 
 from brainscore_core.benchmarks import BenchmarkBase
-from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.testing.synthetic import make_neuroid_assembly
 from brainscore_vision.benchmark_helpers.multi_subject import (
     WRAPPER_N_BOOTSTRAP,
     KFoldNeuralBenchmark,
     MultiSubjectNeuralBenchmark,
-    block_diagonal_concat,
 )
 from brainscore_vision.benchmark_helpers.validate_error import assert_valid_uncertainty
 from brainscore_vision.metric_helpers.uncertainty.bootstrap import bootstrap_error
@@ -87,6 +84,8 @@ def test_a_single_child_has_no_error_and_says_why():
     score = subjects(["anna"])(1.0)
     assert np.isnan(score.attrs["error"])
     assert "single subject" in score.attrs["error_nan_reason"]
+    assert np.isnan([score.attrs["sem_subjects"], score.ceiling.attrs["sem"], score.ceiling.attrs["error"]]).all()
+    assert "single subject" in score.ceiling.attrs["error_nan_reason"]
     assert_valid_uncertainty(score)
 
 
@@ -107,26 +106,3 @@ def test_memory_is_asked_of_a_child():
         benchmark.preallocate_memory("me")
     assert benchmark.preallocate_memory("me", raise_if_oom=False) is None
     assert subjects().preallocate_memory("me") is None
-
-
-def test_blocks_on_the_diagonal():
-    first = make_neuroid_assembly(4, 3)
-    second = make_neuroid_assembly(2, 2, seed=1).transpose("neuroid", "presentation")
-    joined = block_diagonal_concat([first, second])
-    assert joined.dims == ("presentation", "neuroid")
-    np.testing.assert_array_equal(joined.values[:4, :3], first.values)
-    np.testing.assert_array_equal(joined.values[4:, 3:], second.values.T)
-    assert np.isnan(joined.values[:4, 3:]).all()
-    assert np.isnan(joined.values[4:, :3]).all()
-    assert list(joined["stimulus_id"].values[4:]) == list(second["stimulus_id"].values)
-    assert list(joined["region"].values) == [*first["region"].values, *second["region"].values]
-    chosen = block_diagonal_concat([first, second], ["stimulus_id", "absent"], ["neuroid_id", "region"])
-    assert "object_name" not in chosen.coords
-    assert "absent" not in chosen.coords
-
-
-def test_blocks_need_two_dimensions():
-    with pytest.raises(AssemblyError, match="time_bin"):
-        block_diagonal_concat([make_neuroid_assembly(4, 3, time_bins=[(0, 10), (10, 20)])])
-    with pytest.raises(AssemblyError, match="got 0"):
-        block_diagonal_concat([])
