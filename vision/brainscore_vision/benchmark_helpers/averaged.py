@@ -14,7 +14,7 @@ import xarray as xr
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error
-from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error, standard_error
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, declare_no_error, standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.benchmarks import Benchmark
@@ -106,7 +106,7 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         score.attrs.update(self._details(scores))
         if len(scores) > 1:
             return attach_error(score, values, over=[self._dim], n_bootstrap=WRAPPER_N_BOOTSTRAP)
-        return declare_no_error(score, reason=self._why_no_error)
+        return declare_no_error(score, reason=f"a single {self._dim}: there is nothing to resample")
 
     def preallocate_memory(self, candidate: BrainModel, raise_if_oom: bool = True) -> None:
         """Ask the first child whether the candidate fits.
@@ -131,12 +131,9 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         labelled = self._labelled(values)
         ceiling = Score(float(labelled.mean()))
         ceiling.attrs[f"raw_{self._dim}s"] = labelled
-        ceiling.attrs["sem"] = ceiling.attrs["error"] = standard_error(labelled.values)
-        return ceiling if len(values) > 1 else declare_no_error(ceiling, reason=self._why_no_error)
-
-    @property
-    def _why_no_error(self) -> str:
-        return f"a single {self._dim}: there is nothing to resample"
+        attach_standard_error(ceiling, labelled.values, over=self._dim)
+        ceiling.attrs["sem"] = ceiling.attrs["error"]
+        return ceiling
 
     def _labelled(self, values: Sequence[float]) -> xr.DataArray:
         return xr.DataArray(np.asarray(values, dtype=float), coords={self._dim: self._keys}, dims=[self._dim])

@@ -14,7 +14,7 @@ from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers.recordings import describe, record, squeeze_single_timebin, timebins
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, RDMSimilarity, is_square
 from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling, split_subjects
-from brainscore_vision.metric_helpers.uncertainty.errors import standard_error
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
@@ -142,9 +142,7 @@ class RSABenchmark(BenchmarkBase):
         raw = Score(values.mean())
         raw.attrs["raw"] = Score(values, coords={"subject": ("subject", list(subjects))}, dims=["subject"])
         raw.attrs.update(subject_scores=values.tolist(), n_subjects=len(values))
-        error = standard_error(values)
-        if np.isfinite(error):
-            raw.attrs["error"] = error
+        attach_standard_error(raw, values, over="subject")
         quantity = getattr(similarities[0], "attrs", {}).get("quantity")
         if quantity is not None:
             raw.attrs["quantity"] = quantity
