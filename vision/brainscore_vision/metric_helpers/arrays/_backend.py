@@ -8,17 +8,17 @@ each call or the setting ``BRAINSCORE_ARRAY_BACKEND``; nothing is switched globa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, nearest
 
-__all__ = ["Backend", "resolve"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
-Floats = NDArray[np.float64]
+__all__ = ["Backend", "resolve"]
 
 NAMES = ("numpy", "torch", "torch:cpu", "torch:cuda", "torch:mps")
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
 __all__ = ["ColumnBlocks", "as_matrix", "stack_rows"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 BLOCK_BYTES = 32 * 2**20  # of a block in float64
 

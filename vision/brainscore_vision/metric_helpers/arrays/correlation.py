@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.ranking import Ranking
 
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
+
 __all__ = ["constant_columns", "pearson_columns", "ranks", "spearman"]
 
-Floats = NDArray[np.float64]
 
 # Spread around the mean below this part of the mean's size is what rounding leaves of a constant.
 ROUNDING = 1e-13

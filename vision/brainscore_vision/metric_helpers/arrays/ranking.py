@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
 __all__ = ["Ranking", "sort_order"]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _SMALL = 2**14  # below this, sorting indices costs nothing worth saving
 _REPAIRABLE = 8  # more than one in so many out of order: sort anew rather than repair

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import xarray as xr
-from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from brainscore_core.errors import AssemblyError, nearest
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Indices, NDArray
 
 __all__ = [
     "Neuroids",
@@ -26,7 +30,6 @@ __all__ = [
 ]
 
 Array = TypeVar("Array", bound=xr.DataArray)
-Indices = NDArray[np.intp]
 
 _SHOWN = 5  # how many names an error lists
 _NAMED = 1000  # how many neuroids that are left out an attribute names

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.transform import subset
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
 __all__ = [
     "Alignment",
@@ -39,7 +39,6 @@ __all__ = [
     "expand",
 ]
 
-Indices = NDArray[np.intp]
 Apply = Callable[..., Any]
 Aggregate = Callable[[Any], Any]
 Item = TypeVar("Item")

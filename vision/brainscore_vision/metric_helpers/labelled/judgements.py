@@ -12,7 +12,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
 __all__ = ["Judgements", "labels_of", "most_probable", "read_judgements", "read_model_judgements", "same_label"]
 
@@ -158,7 +158,7 @@ def read_model_judgements(
     omitted: Collection[str] = (),
     single: bool = False,
     partial_conditions: bool = False,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[Floats, NDArray[np.bool_]]:
     """Tell how often a model is right about each stimulus that people judged.
 
     Parameters
@@ -220,21 +220,21 @@ def read_model_judgements(
     return np.broadcast_to(share, shown.shape), np.broadcast_to(number > 0, shown.shape)
 
 
-def _places(values: Sequence[Any], known: Sequence[Any]) -> NDArray[np.intp]:
+def _places(values: Sequence[Any], known: Sequence[Any]) -> Indices:
     """Return where each value stands among the known ones; -1 for none of them."""
     position = {value: index for index, value in enumerate(known)}
     return np.array([position.get(value, -1) for value in values], dtype=np.intp)
 
 
 def _counts(
-    condition: NDArray[np.intp], stimulus: NDArray[np.intp], counted: NDArray[np.bool_], shape: tuple[int, ...]
+    condition: Indices, stimulus: Indices, counted: NDArray[np.bool_], shape: tuple[int, ...]
 ) -> NDArray[np.int_]:
     count = np.zeros(shape, dtype=int)
     np.add.at(count, (condition[counted], stimulus[counted]), 1)
     return count
 
 
-def _combinations(columns: Sequence[NDArray[Any]], n: int) -> tuple[list[tuple[Any, ...]], NDArray[np.intp]]:
+def _combinations(columns: Sequence[NDArray[Any]], n: int) -> tuple[list[tuple[Any, ...]], Indices]:
     """Return the combinations of values that occur, in ascending order, and the number of each row's one."""
     if not columns:
         return [()], np.zeros(n, dtype=np.intp)

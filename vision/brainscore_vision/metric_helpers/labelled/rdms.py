@@ -10,10 +10,9 @@ diagonal, larger for pairs that are less alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
@@ -29,9 +28,10 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     squeeze_time_bin,
 )
 
-__all__ = ["OTHER", "RDM", "RDMSimilarity", "Responses", "SquareRDM", "is_square", "read_responses", "read_square"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
 
-Floats = NDArray[np.float64]
+__all__ = ["OTHER", "RDM", "RDMSimilarity", "Responses", "SquareRDM", "is_square", "read_responses", "read_square"]
 
 OTHER = "_other"
 """Suffix of the second dimension of a square assembly, and of the coordinates along it."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, standard_errors
 
-__all__ = ["Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
-Indices = NDArray[np.intp]
+__all__ = ["Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
 
 
 def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> Any:

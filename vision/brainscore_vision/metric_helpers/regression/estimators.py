@@ -6,7 +6,7 @@ Each also has ``predict_splits``, with which metrics compute all cross-validatio
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -29,6 +29,7 @@ from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import (
     ridge_cv_predict_splits,
 )
 from brainscore_vision.metric_helpers.arrays.regression.single import best_source, best_source_predict_splits
+from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Splits
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays._backend import Backend
@@ -45,10 +46,7 @@ __all__ = [
     "SplitPredictor",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Source = ArrayLike | ColumnBlocks
-Splits = Sequence[tuple[ArrayLike, ArrayLike]]
 Parts = Iterator[tuple[int, slice, Floats]]
 
 

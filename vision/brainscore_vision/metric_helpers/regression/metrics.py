@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
@@ -45,6 +44,7 @@ from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Quantity
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 __all__ = [
     "CrossRegressedCorrelation",
@@ -52,9 +52,6 @@ __all__ = [
     "ReverseTrainTestSplitCorrelation",
     "TrainTestSplitCorrelation",
 ]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 class CrossRegressedCorrelation(Metric):

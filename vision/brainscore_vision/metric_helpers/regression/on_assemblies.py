@@ -21,7 +21,8 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
+
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 __all__ = ["XarrayCorrelation", "XarrayRegression", "neuroid_order"]
 
@@ -124,7 +125,7 @@ class XarrayRegression:
         along = coords_along(source, self._neuroid_dim)
         return {"neuroids": {name: values for name, (_, values) in along.items()}}
 
-    def _values(self, assembly: xr.DataArray, *, role: str) -> NDArray[np.float64]:
+    def _values(self, assembly: xr.DataArray, *, role: str) -> Floats:
         values = matrix(assembly, self._expected_dims, role=role)
         if not np.isfinite(values).all():
             raise AssemblyError(
@@ -203,7 +204,7 @@ class XarrayCorrelation:
         return Score(r, coords=coords, dims=[dims[1]])
 
 
-def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> NDArray[np.intp]:
+def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> Indices:
     """Return the positions that sort the neuroids of an assembly by their key; as they are without a key."""
     if not has_coordinate(target, neuroid_coord):
         return np.arange(target.sizes.get(Defaults.neuroid_dim, 0))

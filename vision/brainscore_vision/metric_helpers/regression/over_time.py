@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics._metric import Quantity
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
     from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut
 
 __all__ = [
@@ -48,8 +48,6 @@ __all__ = [
     "SpanTimeRegression",
     "average_over_presentation",
 ]
-
-Floats = NDArray[np.float64]
 
 _DIMS = ("time_bin", *Defaults.expected_dims)
 
@@ -370,7 +368,7 @@ def _finite(values: Floats) -> Floats:
     return values
 
 
-def _summarised(r: Floats, target: Any, bins: NDArray[np.intp], notes: dict[str, Any]) -> Score:
+def _summarised(r: Floats, target: Any, bins: Indices, notes: dict[str, Any]) -> Score:
     """Label correlations (splits, bins, neuroids) and take the median over neuroids, the mean over splits."""
     neuroids = neuroid_order(target)
     time = {name: (dim, labels[bins]) for name, (dim, labels) in coords_along(target, "time_bin").items()}

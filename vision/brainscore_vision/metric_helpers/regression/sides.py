@@ -25,6 +25,7 @@ from brainscore_vision.metric_helpers.regression.estimators import BlockPredicto
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 
 if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
     from brainscore_vision.metric_helpers.regression.estimators import PearsonR
 
 __all__ = [
@@ -38,8 +39,6 @@ __all__ = [
     "whole_assembly",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Matrix = NDArray[Any] | ColumnBlocks
 
 WIDE_BYTES = 512 * 2**20  # a target, and what is predicted of it, may be in memory as a whole up to this size

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
@@ -20,9 +19,10 @@ from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import Judgements, read_judgements, read_model_judgements
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
 
-__all__ = ["AccuracyDistance", "ErrorConsistency"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
-Floats = NDArray[np.float64]
+__all__ = ["AccuracyDistance", "ErrorConsistency"]
 
 
 class ErrorConsistency(Metric):
@@ -262,7 +262,7 @@ def _condition_names(people: Judgements) -> NDArray[Any]:
     return np.array([label[0] if label else "all" for label in people.conditions])
 
 
-def _pairs(people: Judgements) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _pairs(people: Judgements) -> tuple[Indices, Indices]:
     if len(people.subjects) < 2:
         raise AssemblyError(
             f"A ceiling over pairs needs at least two subjects, found {len(people.subjects)}. Give it the answers of "

@@ -6,10 +6,9 @@ Subjects are told apart by a coordinate of neuroids, or by a dimension of a stac
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
@@ -20,9 +19,10 @@ from brainscore_vision.metric_helpers.labelled.rdms import RDM, read_square
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
-__all__ = ["RSACeiling", "split_subjects"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
 
-Floats = NDArray[np.float64]
+__all__ = ["RSACeiling", "split_subjects"]
 
 _LEVEL = 0.95
 _DRAWS = 1000

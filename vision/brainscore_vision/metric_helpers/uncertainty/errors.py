@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = [
     "attach_standard_error",
@@ -28,8 +28,6 @@ __all__ = [
     "standard_error_of_median",
     "standard_errors",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:

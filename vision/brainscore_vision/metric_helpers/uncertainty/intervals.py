@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
@@ -40,9 +39,10 @@ from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 if TYPE_CHECKING:
     import xarray as xr
 
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+
 __all__ = ["HeldOut", "HoldsOut", "bootstrap_interval", "half_sample_interval", "raw_interval", "with_interval"]
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 _COORD_OF_DIM = {"presentation": Defaults.stimulus_coord, "neuroid": Defaults.neuroid_coord}
 _FEWEST = 4  # of how many stimuli, neuroids, ... at least halves are drawn
@@ -295,7 +295,7 @@ def _correlations(part: HeldOut, weights: Floats, position: dict[Any, int]) -> F
     return weighted_correlations(weights[:, columns], part.measurement, part.prediction)
 
 
-def _summary(correlations: Sequence[Floats], neuroids: NDArray[np.intp]) -> Floats:
+def _summary(correlations: Sequence[Floats], neuroids: Indices) -> Floats:
     """Median over drawn neuroids, mean over splits; correlations of shape (n_resamples, n_neuroids) for each split."""
     medians = [medians_of_draws(each[:, None, :], neuroids)[:, 0] for each in correlations]
     result: Floats = np.mean(medians, axis=0)
@@ -350,7 +350,7 @@ def _half(rng: np.random.Generator, n: int) -> NDArray[np.bool_]:
     return kept
 
 
-def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str, NDArray[np.intp]] | None:
+def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str, Indices] | None:
     """Return the dimension of a coordinate and which unit each entry is; None where the assembly lacks it.
 
     What is no unit of the target, such as a training stimulus, has the number behind the last: it always stays.
@@ -365,7 +365,7 @@ def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str
 
 def _selected(
     assembly: xr.DataArray,
-    places: dict[str, tuple[str, NDArray[np.intp]] | None],
+    places: dict[str, tuple[str, Indices] | None],
     kept: dict[str, NDArray[np.bool_]],
 ) -> xr.DataArray:
     rows: dict[str, NDArray[np.bool_]] = {}

@@ -7,14 +7,17 @@ Efron & Tibshirani (1993), An Introduction to the Bootstrap, doi:10.1201/9780429
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
+
 __all__ = ["bootstrap_weights", "medians_of_draws", "weighted_correlations"]
 
-Floats = NDArray[np.float64]
 _BLOCK_VALUES = 2**21
 """How many drawn values are held at a time (16 MiB)."""
 
@@ -69,7 +72,7 @@ def _standardized(values: Floats) -> Floats:
     return standardized
 
 
-def medians_of_draws(values: ArrayLike, draws: NDArray[np.intp]) -> Floats:
+def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
     """Take the median over drawn columns.
 
     Parameters

@@ -35,7 +35,7 @@ from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
 
 
 class BakerAccuracyDelta(Metric):
@@ -130,7 +130,7 @@ class BakerAccuracyDelta(Metric):
         first, second = (_human_deltas(half, types)[1].mean() for half in (source, target))
         return float(relative_closeness(first, second))
 
-    def _halves(self, subjects: NDArray[Any]) -> NDArray[np.float64]:
+    def _halves(self, subjects: NDArray[Any]) -> Floats:
         """Return which subjects are in each half, as ones, shape (n_halves, n_subjects)."""
         size = len(subjects) // 2
         if self._compat:
@@ -147,7 +147,7 @@ class BakerAccuracyDelta(Metric):
         return (keys.argsort(axis=1).argsort(axis=1) < size).astype(np.float64)
 
 
-def _human_deltas(target: Any, image_types: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _human_deltas(target: Any, image_types: Sequence[str]) -> tuple[NDArray[Any], Floats]:
     """Return subjects and their costs in accuracy, shape (n_subjects,)."""
     right = np.asarray(target.values).reshape(-1) != 0
     names = coordinate(target, "subject")
@@ -164,7 +164,7 @@ def _model_delta(source: Any, image_types: Sequence[str]) -> float:
 
 def _accuracies(
     right: NDArray[np.bool_], image_type: NDArray[Any], group: NDArray[Any], what: str, image_types: Sequence[str]
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
+) -> tuple[NDArray[Any], Floats]:
     """Return groups (subjects or categories) and accuracies by type of images and group, shape (2, n_groups)."""
     names, code = np.unique(group, return_inverse=True)
     types = image_type.astype(str)

@@ -38,11 +38,10 @@ averaged by object.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
@@ -57,7 +56,8 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
 # The names of this coordinate in data sets, and in the tutorial.
 SAMPLE, DISTRACTOR = ("sample_obj", "sample_object"), ("dist_obj", "distractor_object")
@@ -275,11 +275,11 @@ class _Trials:
 
     stimuli: NDArray[Any]  # (n_images,)
     objects: NDArray[Any]  # (n_objects,)
-    truth: NDArray[np.intp]  # (n_images,)
-    image: NDArray[np.intp]  # (n_trials,), as the following
-    chosen: NDArray[np.intp]
-    sample: NDArray[np.intp]
-    distractor: NDArray[np.intp]
+    truth: Indices  # (n_images,)
+    image: Indices  # (n_trials,), as the following
+    chosen: Indices
+    sample: Indices
+    distractor: Indices
 
 
 def _read_trials(assembly: Any) -> _Trials:
@@ -306,7 +306,7 @@ def _read_trials(assembly: Any) -> _Trials:
     return _Trials(stimuli, objects, truth, image, chosen, sampled, distractor)
 
 
-def _numbered(names: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _numbered(names: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
     """Give names numbers in ascending order of their text."""
     # Hashing is much faster than sorting as many names as there are trials.
     codes, found = pd.factorize(np.asarray(names, dtype=object))

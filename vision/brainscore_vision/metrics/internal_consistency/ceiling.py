@@ -54,7 +54,7 @@ from brainscore_vision.metric_helpers.regression.on_assemblies import neuroid_or
 from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
 _CONSTANT = 1e-11  # relative spread of means over repetitions below which single repetitions are looked at
 
@@ -197,11 +197,11 @@ class InternalConsistency(Ceiling):
     def _stepped_up(
         self,
         assembly: Any,
-        values: NDArray[np.float64],
+        values: Floats,
         names: NDArray[Any],
         repetitions: NDArray[Any],
         halves: NDArray[np.bool_],
-    ) -> tuple[NDArray[np.float64], Neuroids]:
+    ) -> tuple[Floats, Neuroids]:
         """Reliabilities of shape (splits, columns) for values of shape (presentations, columns)."""
         responses, present = self._by_repetition(assembly, values, repetitions)
         neuroids = _usable(values, responses, present, names)
@@ -213,8 +213,8 @@ class InternalConsistency(Ceiling):
         return stepped, neuroids
 
     def _by_repetition(
-        self, assembly: Any, values: NDArray[np.float64], repetitions: NDArray[Any]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        self, assembly: Any, values: Floats, repetitions: NDArray[Any]
+    ) -> tuple[Floats, NDArray[np.bool_]]:
         """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order."""
         stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
         _, repetition = _sorted_codes(coordinate(assembly, self._split_coord))
@@ -321,7 +321,7 @@ class TemporalInternalConsistency(InternalConsistency):
         return Score(ordered, coords=coords, dims=["time_bin", "split", "neuroid"]), neuroids.attrs
 
 
-def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
     """Return the distinct labels, sorted, and the position of each label among them."""
     codes, distinct = pd.factorize(labels)
     order = np.argsort(distinct.astype(str) if distinct.dtype == object else distinct, kind="stable")
@@ -330,9 +330,7 @@ def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
     return distinct[order], rank[codes]
 
 
-def _usable(
-    values: NDArray[np.float64], responses: NDArray[np.float64], present: NDArray[np.bool_], names: NDArray[Any]
-) -> Neuroids:
+def _usable(values: Floats, responses: Floats, present: NDArray[np.bool_], names: NDArray[Any]) -> Neuroids:
     """Like `usable_neuroids`, but looks at means over repetitions first, of which there are fewer."""
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is looked at below
         mean = responses.sum(axis=0) / present.sum(axis=0)[:, None]

@@ -55,7 +55,7 @@ from brainscore_vision.metric_helpers.uncertainty.resampling import (
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
 
 Bound = Literal["lower", "upper", "corrected"]
 _BLOCK_VALUES = 2**22
@@ -255,13 +255,13 @@ class LeaveOneSubjectOut(Ceiling):
 class _Table:
     """Responses arranged by subject."""
 
-    responses: NDArray[np.float64]  # (subjects, stimuli, variables), 0 where absent
+    responses: Floats  # (subjects, stimuli, variables), 0 where absent
     present: NDArray[np.bool_]  # (subjects, stimuli)
     dim: str  # of the variables
     coords: dict[str, Any]
 
     @property
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Floats:
         """Subjects that have each stimulus, of those that at least two have."""
         count = self.present.sum(axis=0).astype(float)
         return count[count > 1]

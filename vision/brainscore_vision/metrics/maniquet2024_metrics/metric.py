@@ -25,10 +25,9 @@ Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
@@ -40,7 +39,8 @@ from brainscore_vision.metric_helpers.labelled.judgements import most_probable, 
 from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
 # How a word in the name of a task is called in `manipulation`.
 MANIPULATIONS = {"clutter": "clutter", "control": "control", "occlusion": "occluder", "scrambling": "phasescrambling"}
@@ -287,14 +287,14 @@ def _correlations(pattern: Floats, others: Floats) -> Floats:
     return correlations
 
 
-def _subjects(assembly: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _subjects(assembly: Any) -> tuple[NDArray[Any], Indices]:
     if not has_coordinate(assembly, "subject_id"):
         return np.array(["all"]), np.zeros(assembly.sizes["presentation"], dtype=np.intp)
     subjects, subject = np.unique(coordinate(assembly, "subject_id"), return_inverse=True)
     return subjects, subject
 
 
-def _numbers(objects: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+def _numbers(objects: NDArray[Any], labels: NDArray[Any]) -> Indices:
     """Give labels numbers by their place among the objects, in ascending order; -1 for none of them."""
     names = labels.astype(str)
     place = np.searchsorted(objects, names).clip(max=len(objects) - 1)
@@ -310,7 +310,7 @@ def _human_matrices(assembly: Any) -> tuple[NDArray[Any], NDArray[np.int_]]:
     return objects, confusion_matrices(_numbers(objects, labels), answers, len(objects), subject, len(subjects))
 
 
-def _human_tasks(assembly: Any) -> tuple[NDArray[Any], NDArray[np.intp], Floats]:
+def _human_tasks(assembly: Any) -> tuple[NDArray[Any], Indices, Floats]:
     """Return tasks, the task of each trial, and whether the answer was right."""
     tasks, task = np.unique(coordinate(assembly, "task").astype(str), return_inverse=True)
     if len(tasks) < 3:

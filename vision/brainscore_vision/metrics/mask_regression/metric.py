@@ -30,12 +30,11 @@ Klindt, Ecker, Euler & Bethge (2017), NIPS 30, arXiv:1711.02653.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers import Defaults
@@ -52,10 +51,9 @@ from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorr
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
 
 GRID_COORDS = ("channel", "channel_x", "channel_y")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class FeatureGrid:
         Numbers of channels and of positions.
     """
 
-    order: NDArray[np.intp]
+    order: Indices
     shape: tuple[int, int, int]
 
     @classmethod
@@ -149,9 +147,7 @@ class _MaskRegressionOnGrid:
         self._grid = grid
         self._settings = settings
 
-    def predict_splits(
-        self, source: ArrayLike, target: ArrayLike, splits: Sequence[tuple[ArrayLike, ArrayLike]]
-    ) -> list[Floats]:
+    def predict_splits(self, source: ArrayLike, target: ArrayLike, splits: Splits) -> list[Floats]:
         return mask_predict_splits(self._grid.arrange(source), target, splits, self._settings)
 
 

@@ -51,9 +51,7 @@ from brainscore_vision.metric_helpers.labelled.cross_validation import CrossVali
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 _BLOCK_BYTES = 2**28  # training responses of the time bins that are decoded together
 
@@ -136,7 +134,7 @@ class OSTCorrelation(Metric):
             correlations.append(spearman(times[both], measured[test][both]))
         return self._score(np.array(correlations), plan.notes, n_stimuli=len(rows), n_unsolved=unsolved)
 
-    def _labels(self, source: Any, target: Any, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _labels(self, source: Any, target: Any, rows: Indices) -> Indices:
         """Return the objects of the target's presentations as numbers."""
         for assembly, order in ((source, rows), (target, slice(None))):
             if has_coordinate(assembly, self._label_coord):
@@ -150,9 +148,9 @@ class OSTCorrelation(Metric):
     def _accuracy(
         self,
         responses: Floats,
-        bins: NDArray[np.intp],
-        rows: tuple[NDArray[np.intp], NDArray[np.intp]],
-        labels: tuple[NDArray[np.intp], NDArray[np.intp]],
+        bins: Indices,
+        rows: tuple[Indices, Indices],
+        labels: tuple[Indices, Indices],
     ) -> Floats:
         """Decode the test images in every bin; I1 of shape (bins, images)."""
         (train, test), (known, truth) = rows, labels

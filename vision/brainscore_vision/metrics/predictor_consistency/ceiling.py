@@ -47,7 +47,7 @@ from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_
 from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
 
 _FEWEST = 3  # two stimuli always correlate with 1 or -1
 _FEWEST_PUBLISHED = 10
@@ -140,7 +140,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         )
         return score
 
-    def _repetition_means(self, assembly: Any, values: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _repetition_means(self, assembly: Any, values: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
         """Arrange as (stimuli, repetitions, neuroids), repetitions from the left, zeros after the last.
 
         Stimuli are sorted; those with a single repetition are left out; presentations of one stimulus in one

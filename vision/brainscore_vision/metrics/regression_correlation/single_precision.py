@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 
 class SinglePrecisionRidge:
@@ -33,7 +33,7 @@ class SinglePrecisionRidge:
         self._estimator.fit(np.asarray(X, np.float32), np.asarray(Y, np.float32))
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: N803 -- scikit-learn's name
+    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 -- scikit-learn's name
         """Predict responses, shape (n_stimuli, n_features) to (n_stimuli, n_neuroids)."""
         return np.asarray(self._estimator.predict(np.asarray(X, np.float32)), np.float64)
 

@@ -29,10 +29,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
@@ -48,7 +47,9 @@ from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+
 Accuracy = float | Literal["inflection"]
 
 LEAST_R2 = 0.4  # of a fit that counts

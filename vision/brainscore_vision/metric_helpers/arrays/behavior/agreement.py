@@ -9,8 +9,12 @@ measuring error consistency, NeurIPS 33, equations 1 to 3.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = [
     "accuracy_closeness",
@@ -20,8 +24,6 @@ __all__ = [
     "pairwise_error_consistency",
     "relative_closeness",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def cohens_kappa(observed: ArrayLike, expected: ArrayLike) -> Floats:

@@ -13,8 +13,12 @@ Schrimpf, Kubilius et al. (2018), Brain-Score, doi:10.1101/407007, for false ala
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Integers
 
 __all__ = [
     "center_by_task",
@@ -27,9 +31,6 @@ __all__ = [
     "off_diagonal",
     "two_way_rates",
 ]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int_]
 
 
 def confusion_matrices(
@@ -65,7 +66,7 @@ def confusion_matrices(
     return counts.reshape(n_groups, n_objects, n_objects)
 
 
-def off_diagonal(matrices: ArrayLike) -> NDArray[np.float64]:
+def off_diagonal(matrices: ArrayLike) -> Floats:
     """Return the entries beside the diagonal, row by row: shape (..., n, n) becomes (..., n (n - 1)).
 
     Examples

@@ -9,10 +9,12 @@ Psychophysics 63:1293, doi:10.3758/BF03194544, equation 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
 __all__ = [
     "PsychometricFit",
@@ -22,8 +24,6 @@ __all__ = [
     "rising_part",
     "shares_right",
 ]
-
-Floats = NDArray[np.float64]
 
 _MEAN_RANGE = (-2.0, 3.0)  # where the mean of the Gaussian may lie; the measured range is 0 to 1
 _STEEPEST = 20.0  # how many standard deviations may lie between the two nearest stimulus levels

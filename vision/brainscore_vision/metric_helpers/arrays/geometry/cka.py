@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 
-__all__ = ["cka", "cka_jackknife", "cka_parts", "linear_hsic"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+__all__ = ["cka", "cka_jackknife", "cka_parts", "linear_hsic"]
 
 _COLUMNS = 4096
 """How many columns are centred at a time."""

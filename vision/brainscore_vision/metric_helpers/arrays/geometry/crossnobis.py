@@ -19,14 +19,14 @@ doi:10.2202/1544-6115.1175.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = ["distance_product", "noise_covariance", "unbiased_distances", "whiten"]
-
-Floats = NDArray[np.float64]
 
 
 def unbiased_distances(responses: ArrayLike, present: ArrayLike | None = None) -> Floats:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
 __all__ = ["factor_dimensions", "factor_scores"]
-
-Floats = NDArray[np.float64]
 
 
 def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Floats:

@@ -8,11 +8,15 @@ Nili et al. (2014), A toolbox for representational similarity analysis, doi:10.1
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.ranking import Ranking
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = [
     "correlation_distances",
@@ -22,8 +26,6 @@ __all__ = [
     "squared_distances",
     "upper_triangle",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def correlation_distances(responses: ArrayLike) -> Floats:

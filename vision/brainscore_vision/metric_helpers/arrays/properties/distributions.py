@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = ["bin_shares", "drawn_histograms", "ks_similarity"]
-
-Floats = NDArray[np.float64]
 
 
 def ks_similarity(p: ArrayLike, q: ArrayLike) -> Floats:

@@ -13,10 +13,12 @@ doi:10.1126/science.287.5456.1273 (sparseness).
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
 __all__ = [
     "calc_bandwidth",
@@ -29,8 +31,6 @@ __all__ = [
     "calc_variance",
     "calc_variance_ratio",
 ]
-
-Floats = NDArray[np.float64]
 
 FILTERS = {
     "hanning": (0.0, 0.4, 1.0, 0.4, 0.0),
@@ -357,7 +357,7 @@ def _interpolated(places: Floats, values: Floats, dense: Floats) -> Floats:
     return result
 
 
-def _crossings(low: NDArray[np.bool_], peak: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _crossings(low: NDArray[np.bool_], peak: Indices) -> tuple[Indices, Indices]:
     """Find the last low place before the peak (-1 without one) and the first after it (the length without one)."""
     n = low.shape[-1]
     places = np.arange(n)

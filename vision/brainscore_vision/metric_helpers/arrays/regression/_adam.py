@@ -8,13 +8,14 @@ Kingma & Ba (2015), Adam: a method for stochastic optimization, arXiv:1412.6980,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
 
 __all__ = ["Adam"]
-
-Floats = NDArray[np.float64]
 
 _MOMENTS = (0.9, 0.999)  # decay of the two running means
 _EPSILON = 1e-8

@@ -19,16 +19,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_vision.metric_helpers.arrays._backend import Backend, NumpyBackend
 
-__all__ = ["Components", "find_components"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
-Indices = NDArray[np.intp]
+__all__ = ["Components", "find_components"]
 
 MAX_ITERATIONS = 500
 TOLERANCE = 1e-6  # on the squared change of the unit weight vector
@@ -57,12 +57,12 @@ class Components:
         Upper triangular, with ``X weights^T = scores^T mixing``.
     """
 
-    scores: NDArray[np.float64]
-    active: NDArray[np.float64]
-    sizes: NDArray[np.float64]
-    loadings: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    mixing: NDArray[np.float64]
+    scores: Floats
+    active: Floats
+    sizes: Floats
+    loadings: Floats
+    weights: Floats
+    mixing: Floats
 
 
 def find_components(
@@ -211,7 +211,7 @@ class _Lockstep:
         return rows - ((rows * self.mask).sum(-1) / self.count)[:, None]
 
 
-def _membership(n: int, trains: Sequence[Indices]) -> NDArray[np.float64]:
+def _membership(n: int, trains: Sequence[Indices]) -> Floats:
     """Return 1 for the training stimuli of each split and 0 for others, shape (n_splits, n_stimuli)."""
     members = np.zeros((len(trains), n))
     for row, train in zip(members, trains, strict=True):
@@ -219,7 +219,7 @@ def _membership(n: int, trains: Sequence[Indices]) -> NDArray[np.float64]:
     return members
 
 
-def _covariances(other: Any, own: Any, members: NDArray[np.float64], backend: Backend) -> Any:
+def _covariances(other: Any, own: Any, members: Floats, backend: Backend) -> Any:
     """Return ``other^T (own - its mean)`` over the training stimuli of each split, shape (n_splits, others, owns)."""
     result = backend.zeros(len(members), other.shape[1], own.shape[1])
     mean = backend.asarray(members / members.sum(-1, keepdims=True)) @ own

@@ -25,12 +25,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from brainscore_vision.metric_helpers.arrays._backend import Backend
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Splits
 
 __all__ = [
     "DeletionFits",
@@ -48,8 +50,6 @@ __all__ = [
     "solve_factorised",
 ]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 # Above this condition number of a Gram matrix, rounding may reach 1e-7 of what is predicted.
 WELL_CONDITIONED = 1e10
@@ -82,7 +82,7 @@ class Split:
         return once and 2 * len(self.left_out) <= self.n and not np.isin(self.test, self.train).any()
 
 
-def as_splits(splits: Sequence[tuple[ArrayLike, ArrayLike]], n: int) -> list[Split]:
+def as_splits(splits: Splits, n: int) -> list[Split]:
     """Turn pairs of indices into splits of `n` stimuli.
 
     Raises

@@ -15,19 +15,21 @@ execution of core object recognition behavior, doi:10.1038/s41593-019-0392-5.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.regression._adam import Adam
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = ["PENALTY", "briefly_decoded_probabilities", "decoded_probabilities", "solution_times"]
 
 PENALTY = 0.463
 """1 / (C n) of a support vector machine with C = 1e-3 and n = 2160 images."""
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.intp]
 
 _RATE, _EPOCHS, _BATCH, _TOLERANCE = 1e-4, 40, 64, 1e-4  # of the published training
 _TRUNCATED_NORMAL_STD = 0.8796256610342398  # of a standard normal cut off at 2

@@ -7,17 +7,17 @@ cross-validation splits share it, and features need never be in memory all at on
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 
-__all__ = ["centred_gram", "gram_factor", "recentred"]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+__all__ = ["centred_gram", "gram_factor", "recentred"]
 
 WELL_CONDITIONED = 1e-6  # smallest over largest pivot of a Cholesky factor that is trusted
 

@@ -18,10 +18,9 @@ Golub & Van Loan (2013), Matrix Computations, sections 5.3 and 5.5: conditioning
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
@@ -43,9 +42,10 @@ from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
 from brainscore_vision.metric_helpers.arrays.regression.ridge import deletion_from_gram
 
-__all__ = ["least_squares_fit", "least_squares_predict_splits", "least_squares_split_fits"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
 
-Floats = NDArray[np.float64]
+__all__ = ["least_squares_fit", "least_squares_predict_splits", "least_squares_split_fits"]
 
 MEMORY_BYTES = 2**30  # features that are linearly dependent stay as they are, to be decomposed, up to this size
 
@@ -86,7 +86,7 @@ def least_squares_fit(
 def least_squares_predict_splits(
     source: ArrayLike | ColumnBlocks,
     target: ArrayLike,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     *,
     backend: str | Backend | None = None,
 ) -> list[Floats]:
@@ -118,7 +118,7 @@ def least_squares_predict_splits(
 
 def least_squares_split_fits(
     source: ArrayLike | ColumnBlocks,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     *,
     backend: str | Backend | None = None,
 ) -> SplitFits:

@@ -21,17 +21,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.regression._adam import Adam
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
-__all__ = ["MaskMap", "MaskSettings", "mask_fit", "mask_predict_splits"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+__all__ = ["MaskMap", "MaskSettings", "mask_fit", "mask_predict_splits"]
 
 _LEAST_EPOCHS = 40
 _LEAST_STEPS = 4000
@@ -129,7 +129,7 @@ def mask_fit(source: ArrayLike, target: ArrayLike, settings: MaskSettings | None
 def mask_predict_splits(
     source: ArrayLike,
     target: ArrayLike,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     settings: MaskSettings | None = None,
 ) -> list[Floats]:
     """Fit the training stimuli and predict the others, for every split.

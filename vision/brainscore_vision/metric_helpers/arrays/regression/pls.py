@@ -24,10 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, as_matrix
@@ -35,11 +34,10 @@ from brainscore_vision.metric_helpers.arrays.regression._pls_components import F
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
 from brainscore_vision.metric_helpers.arrays.regression.smoothing import LinearSmoother
 
-__all__ = ["LinearMap", "pls_fit", "pls_predict_splits", "pls_smooth_splits"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-Splits = Sequence[tuple[ArrayLike, ArrayLike]]
+__all__ = ["LinearMap", "pls_fit", "pls_predict_splits", "pls_smooth_splits"]
 
 COPY_BYTES = 512 * 2**20  # a matrix may be copied to float64 as a whole up to this size
 STATE_BYTES = 512 * 2**20  # what is kept for all splits that advance together may take this much memory

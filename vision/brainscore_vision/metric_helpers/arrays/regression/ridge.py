@@ -13,10 +13,9 @@ Saunders, Gammerman & Vovk (1998), Ridge regression learning algorithm in dual v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
@@ -36,9 +35,10 @@ from brainscore_vision.metric_helpers.arrays.regression._smoother import (
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
 
-__all__ = ["ridge_fit", "ridge_predict_splits", "ridge_split_fits"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
 
-Floats = NDArray[np.float64]
+__all__ = ["ridge_fit", "ridge_predict_splits", "ridge_split_fits"]
 
 
 def ridge_fit(
@@ -85,7 +85,7 @@ def ridge_fit(
 def ridge_predict_splits(
     source: ArrayLike | ColumnBlocks,
     target: ArrayLike,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     alpha: float = 1.0,
     *,
     backend: str | Backend | None = None,
@@ -120,7 +120,7 @@ def ridge_predict_splits(
 
 def ridge_split_fits(
     source: ArrayLike | ColumnBlocks,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     alpha: float = 1.0,
     *,
     backend: str | Backend | None = None,

@@ -21,11 +21,11 @@ Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the compression of low rank mat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
@@ -33,9 +33,10 @@ from brainscore_vision.metric_helpers.arrays.regression._smoother import DualMap
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
 from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
 
-__all__ = ["check_alphas", "ridge_cv_fit", "ridge_cv_iterate", "ridge_cv_predict_splits"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
 
-Floats = NDArray[np.float64]
+__all__ = ["check_alphas", "ridge_cv_fit", "ridge_cv_iterate", "ridge_cv_predict_splits"]
 
 BASIS_TOLERANCE = 1e-13  # of the span of the shrinkage factors
 UNRELIABLE = 1e-8  # below this part of the largest, eigenvalues of X^T X have eigenvectors that are too inexact
@@ -93,7 +94,7 @@ def ridge_cv_fit(
 def ridge_cv_predict_splits(
     source: ArrayLike | ColumnBlocks,
     target: ArrayLike | ColumnBlocks,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     alphas: ArrayLike,
     *,
     alpha_per_target: bool = False,
@@ -129,7 +130,7 @@ def ridge_cv_predict_splits(
 def ridge_cv_iterate(
     source: ArrayLike | ColumnBlocks,
     target: ArrayLike | ColumnBlocks,
-    splits: Sequence[tuple[ArrayLike, ArrayLike]],
+    splits: Splits,
     alphas: ArrayLike,
     *,
     alpha_per_target: bool = False,

@@ -14,19 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, constant_columns
 from brainscore_vision.metric_helpers.arrays.regression._smoother import Split, as_splits, centred
 
-__all__ = ["best_source", "best_source_predict_splits"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray, Splits
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+__all__ = ["best_source", "best_source_predict_splits"]
 
 TIE = 1e-12  # correlations that differ by less are equal: the first of them counts
 CANCELLED = 1e-6  # sums of squares below this part of those of all stimuli are computed anew
@@ -55,9 +54,7 @@ def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
     return found.index
 
 
-def best_source_predict_splits(
-    source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Sequence[tuple[ArrayLike, ArrayLike]]
-) -> list[Floats]:
+def best_source_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Floats]:
     """Predict held-out responses by the neuroid of the source that correlates most in training, for every split.
 
     Parameters

@@ -18,12 +18,15 @@ doi:10.1371/journal.pcbi.1003553.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown, step_up
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
 __all__ = [
     "RepeatedResponses",
@@ -34,8 +37,6 @@ __all__ = [
     "single_reliability",
     "variance_components",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def repeated_responses(
     return RepeatedResponses(means=means, noise=noise, counts=counts, crossed=bool(crossed))
 
 
-def _is_crossed(stimulus: NDArray[np.intp], repetition: NDArray[np.intp], counts: Floats) -> bool:
+def _is_crossed(stimulus: Indices, repetition: Indices, counts: Floats) -> bool:
     n_stimuli, n_repetitions = len(counts), int(repetition.max()) + 1
     if n_stimuli < 2 or not (counts == n_repetitions).all():
         return False

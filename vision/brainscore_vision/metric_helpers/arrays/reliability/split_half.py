@@ -9,14 +9,16 @@ doi:10.1111/j.2044-8295.1910.tb00207.x.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 
-__all__ = ["spearman_brown", "split_half_correlations", "step_up"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
-Floats = NDArray[np.float64]
+__all__ = ["spearman_brown", "split_half_correlations", "step_up"]
 
 _BLOCK_VALUES = 2**24
 """How many sums of halves are held at a time."""

@@ -1,0 +1,15 @@
+"""Name the types of arrays that kernels take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["ArrayLike", "Floats", "Indices", "Integers", "NDArray", "Splits"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]  # positions in an array
+Integers = NDArray[np.int_]  # counts and labels
+Splits = Sequence[tuple[ArrayLike, ArrayLike]]  # positions of the stimuli that train and that test, for every split
