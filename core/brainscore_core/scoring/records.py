@@ -6,31 +6,54 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypeVar
 from urllib.parse import quote
 
-import numpy as np
+from pydantic import AfterValidator, Field, Strict, TypeAdapter
 
 from brainscore_core import caching
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.scoring import provenance
+from brainscore_core.untrusted import MOST_NAME, Flag, Untrusted, checked, matching, parse, read_start, text
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
 
-__all__ = ["SCHEMA_VERSION", "ScoreRecord", "record_path"]
+__all__ = ["MOST_BYTES", "SCHEMA_VERSION", "ScoreRecord", "Status", "record_path"]
 
 SCHEMA_VERSION = 2
-_MOST_NAME, _MOST_MESSAGE, _MOST_LAYERS, _LARGEST = 400, 1_000, 100_000, 1e15
+MOST_BYTES = 2**20  # of one record
+_MOST_MESSAGE, _MOST_LAYERS, _LARGEST = 1_000, 100_000, 10**15
 _STATUS = re.compile(r"scored|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
+
+Small = TypeVar("Small", bound=Mapping[str, object])
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("expected characters that can be printed")
+    return value
+
+
+def _small(value: Small) -> Small:
+    if len(json.dumps(value)) > _MOST_LAYERS:
+        raise ValueError(f"expected at most {_MOST_LAYERS} characters of JSON")
+    return value
+
+
+# What a record may hold: it may have been written by anybody.
+_Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_printable)]
+_Number = Annotated[float, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
+_Integer = Annotated[int, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
+Status = Annotated[str, matching(_STATUS, "'scored', 'failed:<class>' or 'skipped:<reason>'")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreRecord:
+class ScoreRecord(Untrusted):
     """What is kept about one score; every number is a plain float and every missing one is None.
 
     Attributes
@@ -75,31 +98,31 @@ class ScoreRecord:
         Version of this layout.
     """
 
-    model: str
-    benchmark: str
-    benchmark_version: int | None
-    score: float | None
-    raw: float | None
-    ceiling: float | None
-    error: float | None
-    interval: tuple[float, float] | None
-    n_stimuli: int | None
-    n_neuroids: int | None
-    n_trials: int | None
-    layers: Mapping[str, Any]
-    simulated: bool
-    seed: int | None
-    duration_s: float | None
-    created: str
-    versions: Mapping[str, str]
-    machine: str
-    source_revision: str | None
-    status: str = "scored"
-    message: str = ""
-    model_revision: str | None = None
-    benchmark_revision: str | None = None
-    version_class: str = field(default_factory=provenance.version_class)
-    schema_version: int = SCHEMA_VERSION
+    model: _Name
+    benchmark: _Name
+    benchmark_version: _Integer | None
+    score: _Number | None
+    raw: _Number | None
+    ceiling: _Number | None
+    error: _Number | None
+    interval: tuple[_Number, _Number] | None
+    n_stimuli: _Integer | None
+    n_neuroids: _Integer | None
+    n_trials: _Integer | None
+    layers: Annotated[Mapping[str, object], AfterValidator(_small)]
+    simulated: Flag
+    seed: _Integer | None
+    duration_s: _Number | None
+    created: _Name
+    versions: Annotated[Mapping[str, str], AfterValidator(_small)]
+    machine: _Name
+    source_revision: _Name | None
+    status: Status = "scored"
+    message: Annotated[str, text(_MOST_MESSAGE)] = ""
+    model_revision: _Name | None = None
+    benchmark_revision: _Name | None = None
+    version_class: _Name = field(default_factory=provenance.version_class)
+    schema_version: _Integer = SCHEMA_VERSION
 
     @property
     def is_scored(self) -> bool:
@@ -148,7 +171,7 @@ class ScoreRecord:
             layers={str(region): layer for region, layer in dict(attrs.get("layers") or {}).items()},
             simulated=bool(attrs.get("simulated", False)),
             seed=_integer(attrs.get("seed")),
-            duration_s=_number(duration_s),
+            duration_s=duration_s,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             versions=provenance.versions(),
             machine=provenance.machine(),
@@ -187,7 +210,7 @@ class ScoreRecord:
             layers={},
             simulated=False,
             seed=None,
-            duration_s=_number(duration_s),
+            duration_s=duration_s,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             versions=provenance.versions(),
             machine=provenance.machine(),
@@ -214,12 +237,12 @@ class ScoreRecord:
         Raises
         ------
         CorruptFileError
-            If the file is not JSON, lacks a field or has another schema version.
+            If the file is too large, not JSON, lacks a field, has one of a wrong type, or another schema version.
         """
-        return cls.from_json(Path(path).read_bytes(), str(path))
+        return cls.from_json(read_start(Path(path), MOST_BYTES), str(path))
 
     @classmethod
-    def from_json(cls, text: str | bytes, where: str = "This") -> ScoreRecord:
+    def from_json(cls, data: str | bytes, where: str = "This") -> ScoreRecord:
         """Read what `to_json` wrote, also with earlier schema versions.
 
         Raises
@@ -228,26 +251,24 @@ class ScoreRecord:
             As `read`; the message names `where`.
         """
         try:
-            content = json.loads(text)
-            version = content["schema_version"]
-            if version == 1:  # has no status, and every record was of a score
-                made_with = provenance.version_class(content["versions"].get("brainscore", ""))
-                content = {**content, "version_class": made_with, "schema_version": SCHEMA_VERSION}
-            record = cls(**content)
-            if record.interval is not None:
-                record = dataclasses.replace(record, interval=(record.interval[0], record.interval[1]))
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-            raise CorruptFileError(f"{where} is no score record: {error}. Score the pair again.") from error
-        if record.schema_version != SCHEMA_VERSION:
-            raise CorruptFileError(
-                f"{where} has schema version {version}, expected {SCHEMA_VERSION}. Score the pair again."
-            )
-        wrong = [name for name, is_valid in _VALID.items() if not is_valid(getattr(record, name))]
-        if wrong:
-            raise CorruptFileError(
-                f"{where} is no score record: {', '.join(wrong)} of a wrong type or size. Score the pair again."
-            )
-        return record
+            return checked(_RECORD, _of_this_version(parse(data, "record", MOST_BYTES)), "record")
+        except CorruptFileError as error:
+            raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
+
+
+_RECORD = TypeAdapter(ScoreRecord)
+
+
+def _of_this_version(content: object) -> object:
+    """Bring the content of an earlier record into the present layout."""
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if isinstance(content, dict) and version == 1:  # has no status, because every one was of a score
+        versions = content.get("versions")
+        release = versions.get("brainscore", "") if isinstance(versions, dict) else ""
+        return {**content, "version_class": provenance.version_class(str(release)), "schema_version": SCHEMA_VERSION}
+    if isinstance(version, int) and version != SCHEMA_VERSION:
+        raise CorruptFileError(f"It has schema version {version}, expected {SCHEMA_VERSION}.")
+    return content
 
 
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
@@ -268,6 +289,8 @@ def _number(value: object) -> float | None:
     """Return a finite float, or None for None, NaN, and values that are no single number."""
     if value is None:
         return None
+    import numpy as np  # reading records, as planning does, needs none
+
     array = np.asarray(getattr(value, "values", value))
     if array.size != 1 or array.dtype.kind not in "biuf":
         return None
@@ -278,39 +301,3 @@ def _number(value: object) -> float | None:
 def _integer(value: object) -> int | None:
     number = _number(value)
     return int(number) if number is not None and number == int(number) else None
-
-
-# -- what a record may hold: it may have been written by anybody -------------------------------------------------------
-
-
-def _is_text(value: object, most: int = _MOST_NAME) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= most and value.isprintable()
-
-
-def _is_number(value: object) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value is None or (is_number and abs(value) < _LARGEST)  # type: ignore[arg-type] # a number by now
-
-
-def _is_integer(value: object) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST)
-
-
-def _is_small(value: object) -> bool:
-    return isinstance(value, dict) and len(json.dumps(value)) <= _MOST_LAYERS
-
-
-_VALID: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("model", "benchmark", "created", "machine", "version_class"), _is_text),
-    **dict.fromkeys(("score", "raw", "ceiling", "error", "duration_s"), _is_number),
-    **dict.fromkeys(("benchmark_version", "n_stimuli", "n_neuroids", "n_trials", "seed"), _is_integer),
-    **dict.fromkeys(
-        ("source_revision", "model_revision", "benchmark_revision"), lambda value: value is None or _is_text(value)
-    ),
-    "interval": lambda value: value is None or all(_is_number(end) and end is not None for end in value),
-    "layers": _is_small,
-    "versions": lambda value: _is_small(value) and all(isinstance(version, str) for version in value.values()),
-    "simulated": lambda value: isinstance(value, bool),
-    "status": lambda value: isinstance(value, str) and _STATUS.fullmatch(value) is not None,
-    "message": lambda value: isinstance(value, str) and len(value) <= _MOST_MESSAGE,
-}

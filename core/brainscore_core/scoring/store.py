@@ -10,7 +10,7 @@ from typing import Protocol
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.scoring import provenance
-from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
 
 __all__ = ["BranchStore", "FolderStore", "Store", "is_recorded", "replaces", "reuse", "why_not_again"]
 
@@ -37,17 +37,17 @@ class FolderStore:
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
         """Return the record of a pair; None if there is none that can be read."""
         try:
-            content = record_path(self.folder, model, benchmark).read_bytes()
-        except OSError:
+            record = ScoreRecord.read(record_path(self.folder, model, benchmark))
+        except OSError:  # which CorruptFileError is too
             return None
-        return _record_of(content, model, benchmark)
+        return record if (record.model, record.benchmark) == (model, benchmark) else None
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         """Yield all records that can be read, sorted by file."""
         for file in sorted(self.folder.glob("*/*.json")):
             try:
                 record = ScoreRecord.read(file)
-            except (CorruptFileError, OSError):
+            except OSError:
                 continue
             if record_path(self.folder, record.model, record.benchmark) == file:
                 yield record
@@ -75,10 +75,17 @@ class BranchStore:
         if not self._exists:
             return None
         content = self._content(record_path(Path(), model, benchmark).as_posix())
-        return None if content is None else _record_of(content, model, benchmark)
+        try:
+            record = ScoreRecord.from_json(content or b"")
+        except CorruptFileError:
+            return None
+        return record if (record.model, record.benchmark) == (model, benchmark) else None
 
     def _content(self, path: str) -> bytes | None:
-        """Return what `git cat-file --batch` gives; identifiers are encoded in paths, so none breaks the line."""
+        """Return what `git cat-file --batch` gives; identifiers are encoded in paths, so none breaks the line.
+
+        Of what is too large for a record, only the first bytes are kept.
+        """
         if self._git.stdin is None or self._git.stdout is None:
             return None
         try:
@@ -89,8 +96,10 @@ class BranchStore:
         head = self._git.stdout.readline().split()
         if len(head) != 3 or not head[2].isdigit():  # '... missing', or nothing at all
             return None
-        content = self._git.stdout.read(int(head[2]))
-        self._git.stdout.read(1)
+        content = self._git.stdout.read(min(int(head[2]), MOST_BYTES + 1))
+        left = int(head[2]) + 1 - len(content)  # a line break follows
+        while left > 0 and (more := self._git.stdout.read(min(left, MOST_BYTES))):
+            left -= len(more)
         return content
 
     def close(self) -> None:
@@ -104,14 +113,6 @@ class BranchStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _record_of(content: bytes, model: str, benchmark: str) -> ScoreRecord | None:
-    try:
-        record = ScoreRecord.from_json(content)
-    except CorruptFileError:
-        return None
-    return record if (record.model, record.benchmark) == (model, benchmark) else None
 
 
 def why_not_again(

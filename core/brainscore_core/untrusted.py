@@ -1,0 +1,163 @@
+"""Read JSON that anybody may have written: bounded before it is parsed, strict, and refused in a few harmless words.
+
+What is expected is stated by frozen dataclasses: the types of their fields, with bounds. Code that makes such an object
+is believed; what is read passes through `read`, and nothing else makes an object of it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, TypeAdapter, ValidationError
+
+from brainscore_core.errors import CorruptFileError
+
+__all__ = [
+    "MOST_BYTES",
+    "Count",
+    "Flag",
+    "Line",
+    "Message",
+    "Name",
+    "Untrusted",
+    "at_most",
+    "checked",
+    "matching",
+    "parse",
+    "read",
+    "read_start",
+    "shown",
+    "text",
+]
+
+MOST_BYTES = 16 * 2**20  # of one file; parsed, it takes up to thirty times as much memory
+MOST_NAME, MOST_LINE, MOST_MESSAGE = 400, 1_000, 4_000  # characters
+_MOST_TOLD = 2  # problems of one file
+
+Read = TypeVar("Read")
+
+
+class Untrusted:
+    """Base of the dataclasses that are read: no key but their own, no number that is not finite."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+def text(most: int) -> PlainValidator:
+    """Accept a text of some characters at the most; they may be any, so whoever shows it escapes it.
+
+    Also halves of surrogate pairs, as in names of files that are not UTF-8; pydantic's own ``str`` refuses them.
+    """
+
+    def check(value: object) -> str:
+        if not isinstance(value, str) or len(value) > most:
+            raise ValueError(f"expected a text of at most {most} characters")
+        return value
+
+    return PlainValidator(check)
+
+
+def at_most(most: int) -> Any:  # a `FieldInfo`, which pydantic states to be Any
+    """Accept some entries at the most; nothing is looked at after the first wrong one."""
+    return Field(max_length=most, fail_fast=True)
+
+
+def matching(pattern: re.Pattern[str], expected: str) -> AfterValidator:
+    """Accept a text that a pattern matches as a whole; `expected` says in words which."""
+
+    def check(value: str) -> str:
+        if pattern.fullmatch(value) is None:
+            raise ValueError(f"expected {expected}")
+        return value
+
+    return AfterValidator(check)
+
+
+Name = Annotated[str, text(MOST_NAME)]
+Line = Annotated[str, text(MOST_LINE)]
+Message = Annotated[str, text(MOST_MESSAGE)]
+Flag = Annotated[bool, Strict()]
+Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
+
+
+def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> Read:
+    """Make an object of JSON text.
+
+    Parameters
+    ----------
+    kind : TypeAdapter
+        Of what is expected.
+    data : str or bytes
+    what : str
+        For people, such as 'results'.
+    most_bytes : int
+
+    Raises
+    ------
+    CorruptFileError
+        If it is too large, no JSON, or a key, type, number or length is not as expected.
+    """
+    return checked(kind, parse(data, what, most_bytes), what)
+
+
+def parse(data: str | bytes, what: str, most_bytes: int = MOST_BYTES) -> object:
+    """Return the content of JSON text that is not too large and has no key twice; see `read`."""
+    if len(data) > most_bytes:
+        raise CorruptFileError(f"The {what}: more than {most_bytes / 2**20:g} MiB.")
+
+    def once(entries: list[tuple[str, object]]) -> dict[str, object]:
+        content = dict(entries)
+        if len(content) != len(entries):
+            raise CorruptFileError(f"The {what}: an object has a key twice.")
+        return content
+
+    try:
+        return json.loads(data, object_pairs_hook=once)
+    except CorruptFileError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise CorruptFileError(f"The {what}: no JSON, {shown(str(error))}.") from error
+
+
+def checked(kind: TypeAdapter[Read], content: object, what: str) -> Read:
+    """Make an object of content that was parsed; see `read`."""
+    try:
+        return kind.validate_python(content)
+    except ValidationError as error:
+        problems = [
+            f"{_place(what, each['loc'])}: {each['msg'].removeprefix('Value error, ')}, found {shown(each['input'])}"
+            for each in error.errors(include_url=False, include_context=False)[:_MOST_TOLD]
+        ]
+        more = f"; and {error.error_count() - _MOST_TOLD} more" if error.error_count() > _MOST_TOLD else ""
+        raise CorruptFileError(f"{'; '.join(problems)}{more}.") from error
+
+
+def read_start(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the first bytes of a file, one more than `parse` takes, so that it refuses what is too large.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with path.open("rb") as stream:
+        return stream.read(most_bytes + 1)
+
+
+def shown(value: object) -> str:
+    """Return a few characters of a value that are harmless in a log."""
+    if isinstance(value, (dict, list)):
+        return f"{type(value).__name__} of length {len(value)}"
+    harmless = ascii(value)
+    return harmless if len(harmless) <= 80 else f"{harmless[:77]}..."
+
+
+def _place(what: str, location: tuple[int | str, ...]) -> str:
+    places = (
+        f"[{key}]" if isinstance(key, int) else f".{key if re.fullmatch('[a-z_]{1,40}', key) else shown(key)}"
+        for key in location
+    )
+    return what + "".join(places)

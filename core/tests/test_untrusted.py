@@ -1,0 +1,73 @@
+"""Test that JSON of strangers is bounded, strict, and refused in few harmless words."""
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import pytest
+from pydantic import TypeAdapter
+
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.untrusted import Count, Flag, Line, Untrusted, at_most, parse, read, read_start, shown
+
+
+@dataclass(frozen=True)
+class Thing(Untrusted):
+    name: Line
+    counts: Annotated[tuple[Count, ...], at_most(5)] = ()
+    flag: Flag = False
+
+
+THING = TypeAdapter(Thing)
+
+
+def test_what_is_expected_is_read():
+    assert read(THING, '{"name": "\\udcff", "counts": [1, 2]}', "thing") == Thing("\udcff", (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"name": 1}, "thing.name: expected a text of at most 1000 characters, found 1."),
+        ({"name": "x" * 1001}, "thing.name: expected a text of at most 1000 characters, found 'xxxx"),
+        ({"name": "", "flag": 1}, "thing.flag: "),
+        ({"name": "", "counts": [0, True]}, "thing.counts[1]: "),
+        ({"name": "", "counts": [1.0]}, "thing.counts[0]: "),
+        ({"name": "", "counts": ["1"]}, "thing.counts[0]: "),
+        ({"name": "", "counts": [0] * 6}, "thing.counts: "),
+        ({"name": "", "counts": {"a": 1}}, "thing.counts: "),
+        ({"name": "", "::error::\n": 1}, "thing.'::error::\\n': "),
+        ({}, "thing.name: "),
+        ([], "thing: "),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(content, said):
+    with pytest.raises(CorruptFileError) as caught:
+        read(THING, json.dumps(content), "thing")
+    assert str(caught.value).startswith(said)
+
+
+def test_many_wrong_entries_cost_no_more_than_one():
+    with pytest.raises(CorruptFileError) as caught:
+        read(THING, json.dumps({"name": "", "counts": ["x"] * 100_000, "flag": 3, "more": 1}), "thing")
+    assert str(caught.value).endswith("; and 1 more.")
+    assert "counts[0]" in str(caught.value)
+
+
+def test_sizes_are_bounded_before_anything_is_parsed(tmp_path):
+    file = tmp_path / "thing.json"
+    file.write_text("[" * 100)
+    assert len(read_start(file, 9)) == 10
+    with pytest.raises(CorruptFileError, match="The thing: more than "):
+        parse(read_start(file, 9), "thing", 9)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": 1, "a": 1}', "9" * 5000, "", b"\xff\xfe{"])
+def test_what_is_no_json(text):
+    with pytest.raises(CorruptFileError, match="The thing: "):
+        parse(text, "thing")
+
+
+def test_values_are_shown_in_few_harmless_characters():
+    assert shown("\u202e" * 100) == ascii("\u202e" * 100)[:77] + "..."
+    assert shown(["x"] * 9) == "list of length 9"
