@@ -49,6 +49,7 @@ CASES = {
     "read": ("reading netCDF 20,000 x 100 x 2, values in memory", 1.0),
     "walk_coords": ("walk_coords, 100,000 presentations, 12 coordinates", 1.0),
     "sel_scalar": ("sel of one value, 100,000 presentations x 10", 1.0),
+    "sel_two": ("sel of a value in each of two levels, 100,000 presentations x 10", 1.0),
     "sel_list": ("sel of 100 of 2,500 values, 100,000 presentations x 10", 1.0),
     "sel_mask": ("sel by a mask, 100,000 presentations x 10", 1.0),
     "package_images": ("packaging 2,000 images of 64 kB", None),
@@ -226,6 +227,7 @@ def prepare(case, folder):
         "multi_groupby_narrow": lambda: assembly.multi_groupby(["object_name", "stimulus_id"]).mean(dim="presentation"),
         "walk_coords": lambda: list(walk_coords(assembly)),
         "sel_scalar": lambda: assembly.sel(object_name="object_3"),
+        "sel_two": lambda: assembly.sel(object_name="object_3", repetition=0),
         "sel_list": lambda: assembly.sel(presentation=assembly["stimulus_id"].isin(some)),
         "sel_mask": lambda: assembly.sel(presentation=assembly["object_name"] == "object_3"),
     }[case]

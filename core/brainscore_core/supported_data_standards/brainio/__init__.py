@@ -3,7 +3,7 @@
 Where to look:
 
 - measurements: ``assemblies``, their vocabulary ``conventions``, functions on them ``transform``; inside, ``_index``
-  (coordinates, levels, groups)
+  (fold, select, levels, groups)
 - stimuli: ``stimuli``
 - from data to files: ``packaging``; inside, ``_files`` (formats, loaders, code to paste)
 - from S3 to data: ``s3``, ``fetch`` (cache, mirror), ``access`` (private data); inside, ``_transfer`` (bytes)

@@ -20,7 +20,7 @@ from brainscore_core.supported_data_standards.brainio._files.loaders import (
     StimulusMergeAssemblyLoader,
     StimulusReferenceAssemblyLoader,
 )
-from brainscore_core.supported_data_standards.brainio._index import coordinates
+from brainscore_core.supported_data_standards.brainio._index import coordinates, fold, select
 from brainscore_core.supported_data_standards.brainio._index.grouping import (
     GroupbyBridge,
     GroupbyError,
@@ -110,12 +110,12 @@ class DataAssembly(xr.DataArray):
         if fastpath:
             super().__init__(data, coords, dims, name, attrs, indexes, fastpath)
             return
-        coords = coordinates.prepared(coords)
-        rest, aside = coordinates.set_aside(data, coords, dims)
+        coords = fold.prepared(coords)
+        rest, aside = fold.set_aside(data, coords, dims)
         super().__init__(data, rest, dims, name, attrs, indexes)
-        if not coordinates.fits(self, aside):
+        if not fold.fits(self, aside):
             super().__init__(data, coords, dims, name, attrs, indexes)  # raises what xarray has to say about it
-        folded = coordinates.fold(self, aside, coords if aside else ())
+        folded = fold.fold(self, aside, coords if aside else ())
         if folded is not None:
             variables, folded_indexes = dict(folded.variables), dict(folded.xindexes)
             super().__init__(self.variable, variables, name=self.name, indexes=folded_indexes, fastpath=True)
@@ -165,12 +165,12 @@ class DataAssembly(xr.DataArray):
         else:
             added = {name: _detached(self, name, value) for name, value in {**(coords or {}), **coords_kwargs}.items()}
             replaced = [name for name in added if name in self.coords and name not in self.dims]
-            result = xr.DataArray.assign_coords(coordinates.drop_coordinates(self, replaced), added)
-        folded = coordinates.fold(result)
+            result = xr.DataArray.assign_coords(fold.drop_coordinates(self, replaced), added)
+        folded = fold.fold(result)
         if folded is None:
             return result
         order = [name for names in coordinates.levels_by_dim(self).values() for name in names]
-        return coordinates.reorder_levels(coordinates.rebuilt(type(self), result, folded), order)
+        return fold.reorder_levels(fold.rebuilt(type(self), result, folded), order)
 
     def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
         """Return an assembly without some coordinates; dimensions and the other levels of an index stay.
@@ -189,7 +189,7 @@ class DataAssembly(xr.DataArray):
             levels.update(own if dim in listed else listed.intersection(own))
             listed.discard(dim)
         rest = listed - levels
-        return xr.DataArray.drop_vars(coordinates.drop_coordinates(self, levels), rest, errors=errors)
+        return xr.DataArray.drop_vars(fold.drop_coordinates(self, levels), rest, errors=errors)
 
     def sel(
         self,
@@ -228,9 +228,9 @@ class DataAssembly(xr.DataArray):
         """
         wanted = {**(indexers or {}), **indexers_kwargs}
         if method is None and tolerance is None:
-            return coordinates.select(self, wanted, drop=drop)
-        positions, used, rest = coordinates.locate_near(self, wanted, method, tolerance)
-        found = coordinates.drop_coordinates(self.isel(positions), used) if positions else self
+            return select.select(self, wanted, drop=drop)
+        positions, used, rest = select.locate_near(self, wanted, method, tolerance)
+        found = fold.drop_coordinates(self.isel(positions), used) if positions else self
         return xr.DataArray.sel(found, rest, method=method, tolerance=tolerance, drop=drop) if rest else found
 
     def multisel(
@@ -258,9 +258,7 @@ class DataAssembly(xr.DataArray):
                 dim = self.coords[name].dims[0]
                 if method is not None or tolerance is not None:
                     own = coordinates.values_of(self, name)
-                    label = own[
-                        coordinates.locate_near(self, {name: label}, method, tolerance)[0][dim]
-                    ]  # what was found
+                    label = own[select.locate_near(self, {name: label}, method, tolerance)[0][dim]]  # what was found
                 dtype = self.coords[name].dtype
                 kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
         return result.assign_coords(kept) if kept else result
@@ -291,7 +289,7 @@ class DataAssembly(xr.DataArray):
     def _in_class(self, result: xr.DataArray) -> Self:
         if isinstance(result, type(self)):
             return result
-        return coordinates.rebuilt(type(self), result, result.coords)
+        return fold.rebuilt(type(self), result, result.coords)
 
     def _binary_op(self, other: Any, f: Callable[..., Any], reflexive: bool = False) -> Self:
         # The one place that all operators of two operands go through. Should xarray rename it, the tests of attrs fail.
@@ -549,7 +547,7 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
     first = data_arrays[0]
     order = [name for names in coordinates.levels_by_dim(first).values() for name in names]
-    ordered = [coordinates.reorder_levels(array, order) for array in data_arrays]
+    ordered = [fold.reorder_levels(array, order) for array in data_arrays]
     named = [xr.DataArray(array).rename("values") for array in ordered]
     merged = xr.merge(named, join="outer", compat="no_conflicts", combine_attrs="override")["values"]
     merged.attrs = dict(first.attrs)
@@ -630,7 +628,7 @@ def gather_indexes(xr_data: Any) -> Any:
     """Return an assembly whose coordinates are folded into one index per dimension, leaving its argument alone."""
     if isinstance(xr_data, DataAssembly):
         return type(xr_data)(xr_data)
-    folded = coordinates.fold(xr_data)
+    folded = fold.fold(xr_data)
     return xr_data if folded is None else xr.DataArray(xr_data.variable, coords=folded, name=xr_data.name)
 
 

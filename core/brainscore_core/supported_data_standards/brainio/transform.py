@@ -11,7 +11,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio._index import coordinates
+from brainscore_core.supported_data_standards.brainio._index import coordinates, fold
 from brainscore_core.validation.standards import PRESENTATION, REPETITION, STIMULUS_ID
 
 __all__ = ["Reduction", "average_repetition", "index_efficient", "reduce_groups", "reduce_rows", "subset"]
@@ -112,7 +112,7 @@ def reduce_groups(
     reduced = np.moveaxis(reduce_rows(rows, groups, len(first), how, skipna=skipna), 0, axis)
     kept = array.isel({dim: first})
     doomed = [name for name in coordinates.coordinates_of(array, dim) if name not in names]
-    kept = coordinates.drop_coordinates(kept, doomed)
+    kept = fold.drop_coordinates(kept, doomed)
     result = kept.copy(data=reduced)
     result.attrs = {}
     return result

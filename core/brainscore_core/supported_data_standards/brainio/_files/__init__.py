@@ -1,1 +1,4 @@
-"""Write stimulus sets, assemblies and their registrations to files and read them back."""
+"""Write data to files and read them back: assemblies (``netcdf``, ``loaders``) and stimulus sets (``stimulus_*``).
+
+``hdf5`` refuses files that are not safe to read, ``registration_code`` writes what a data plugin says about its files.
+"""

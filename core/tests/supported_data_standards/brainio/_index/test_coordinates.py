@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from brainscore_core.supported_data_standards.brainio._index import coordinates
+from brainscore_core.supported_data_standards.brainio._index import coordinates, fold
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
 
@@ -17,20 +17,20 @@ def make(**coords):
 
 def test_fold_leaves_its_argument_alone():
     plain = xr.DataArray([1, 2], coords={"a": ("x", [3, 4]), "b": ("x", [5, 6])}, dims=["x"])
-    folded = coordinates.fold(plain)
+    folded = fold.fold(plain)
     assert list(folded.xindexes["x"].index.names) == ["a", "b"]
     assert not plain.xindexes
 
 
 def test_fold_returns_none_when_there_is_nothing_to_do():
-    assert coordinates.fold(make(a=[1, 2])) is None
-    assert coordinates.fold(xr.DataArray([1], dims=["x"])) is None
-    assert coordinates.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
+    assert fold.fold(make(a=[1, 2])) is None
+    assert fold.fold(xr.DataArray([1], dims=["x"])) is None
+    assert fold.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
 
 
 def test_fold_appends_to_an_index_without_changing_it():
     plain = xr.DataArray.assign_coords(make(a=[2, 1], b=[1, 1]), c=("x", ["p", "q"]))
-    index = coordinates.fold(plain).xindexes["x"].index
+    index = fold.fold(plain).xindexes["x"].index
     assert index.to_list() == [(2, 1, "p"), (1, 1, "q")]
 
 
@@ -86,15 +86,15 @@ def test_groups_of_more_combinations_than_an_integer_can_count():
 
 
 def test_drop_coordinates():
-    dropped = coordinates.drop_coordinates(make(a=[1, 2], b=[3, 4]), ["a"])
+    dropped = fold.drop_coordinates(make(a=[1, 2], b=[3, 4]), ["a"])
     assert coordinates.level_names(dropped, "x") == ["b"]
-    bare = coordinates.drop_coordinates(dropped, ["b"])
+    bare = fold.drop_coordinates(dropped, ["b"])
     assert not bare.coords
     assert bare.dims == ("x",)
 
 
 def test_reorder_levels():
-    ordered = coordinates.reorder_levels(make(a=[1, 2], b=[3, 4], c=[5, 6]), ["c", "a"])
+    ordered = fold.reorder_levels(make(a=[1, 2], b=[3, 4], c=[5, 6]), ["c", "a"])
     assert coordinates.level_names(ordered, "x") == ["c", "a", "b"]
     assert ordered["a"].values.tolist() == [1, 2]
 

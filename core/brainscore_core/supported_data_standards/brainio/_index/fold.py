@@ -1,0 +1,240 @@
+"""Fold the coordinates of an assembly into multi-indexes, one per dimension, and change these.
+
+Every one-dimensional coordinate of a dimension that has no index of its own becomes a level of one
+`pandas.MultiIndex`, so that it can be selected, grouped and kept by name. An index of one level is one too: its
+coordinate keeps its name. A dimension with an index of its own name (``choice`` along ``choice``) keeps that index,
+and further coordinates along it stay ordinary coordinates, selectable as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from xarray.indexes import Index, PandasMultiIndex
+
+from brainscore_core.supported_data_standards.brainio._index.coordinates import (
+    coordinates_of,
+    level_names,
+    levels_by_dim,
+    multi_index,
+    only_level,
+    values_of,
+)
+from brainscore_core.supported_data_standards.brainio._index.levels import Level, make_level
+
+__all__ = ["drop_coordinates", "fits", "fold", "prepared", "rebuilt", "reorder_levels", "set_aside", "with_index"]
+
+Array = TypeVar("Array", bound=xr.DataArray)
+
+
+def prepared(coords: Any) -> Any:
+    """Return a constructor's coordinates in a form that is quick to read and means the same.
+
+    Lists of text become arrays of objects. A coordinate along its own dimension that comes from an assembly whose
+    only coordinate there has another name (see `only_level`) brings that name along.
+    """
+    if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
+        return coords
+    ready: dict[Hashable, Any] = {}
+    for name, value in coords.items():
+        level = only_level(value, name) if isinstance(value, xr.DataArray) else None
+        if level is not None:
+            ready.setdefault(level, (name, values_of(value, level)))
+        elif isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], list) and _is_text(value[1]):
+            ready[name] = (value[0], np.array(value[1], dtype=object))
+        else:
+            ready[name] = value
+    return ready
+
+
+def _is_text(values: list[Any]) -> bool:
+    return bool(values) and isinstance(values[0], str) and pd.api.types.infer_dtype(values, skipna=False) == "string"
+
+
+def set_aside(data: Any, coords: Any, dims: Any) -> tuple[Any, dict[Hashable, tuple[Hashable, Any]]]:
+    """Split a constructor's coordinates into those that xarray is to read and those that only become levels.
+
+    Returns
+    -------
+    rest : mapping or None
+        For xarray, which copies each coordinate.
+    aside : dict of str to (dim, values)
+        One-dimensional arrays along dimensions without an index of their own.
+    """
+    is_array = hasattr(data, "shape") or isinstance(data, (list, tuple))
+    if dims is None or not is_array or not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
+        return coords, {}
+    known = {dims} if isinstance(dims, str) else set(dims)
+    aside: dict[Hashable, tuple[Hashable, Any]] = {}
+    rest: dict[Hashable, Any] = {}
+    for name, value in coords.items():
+        dim = _only_dim(value)
+        if dim in known and dim not in coords and name not in known:
+            values = np.asarray(value[1]) if isinstance(value[1], list) else value[1]
+            if type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "biufUO":
+                aside[name] = (dim, values)
+                continue
+            value = (value[0], values)
+        rest[name] = value
+    return rest, aside
+
+
+def _only_dim(value: Any) -> Hashable | None:
+    if not (isinstance(value, tuple) and len(value) == 2):
+        return None
+    dims = value[0]
+    if isinstance(dims, (list, tuple)):
+        return dims[0] if len(dims) == 1 and isinstance(dims[0], str) else None
+    return dims if isinstance(dims, str) else None
+
+
+def fits(array: xr.DataArray, aside: Mapping[Hashable, tuple[Hashable, Any]]) -> bool:
+    """Say whether coordinates have the lengths of their dimensions."""
+    return all(dim in array.sizes and len(values) == array.sizes[dim] for dim, values in aside.values())
+
+
+def fold(
+    array: xr.DataArray,
+    aside: Mapping[Hashable, tuple[Hashable, Any]] | None = None,
+    order: Iterable[Hashable] = (),
+) -> xr.Coordinates | None:
+    """Return the coordinates of an array with those along each dimension folded into one multi-index.
+
+    Parameters
+    ----------
+    array : xr.DataArray
+        Any dims. Left alone.
+    aside : mapping of str to (dim, values), optional
+        Further coordinates, which the array does not have yet.
+    order : iterable of str
+        In which order the coordinates become levels, if not in that of the array.
+
+    Returns
+    -------
+    xr.Coordinates or None
+        None when there is nothing to fold. An existing multi-index keeps its levels; new ones are appended.
+    """
+    further = aside or {}
+    rank = {name: position for position, name in enumerate(order)}
+    folded: dict[Hashable, pd.MultiIndex] = {}
+    dtypes: dict[Hashable, dict[Hashable, np.dtype[Any]]] = {}
+    for dim in array.dims:
+        index = multi_index(array, dim)
+        if dim in folded or (index is None and dim in array.coords):
+            continue
+        present = set() if index is None else set(index.names)
+        new = {name: values for name, (own, values) in further.items() if own == dim}
+        names = [*(name for name in coordinates_of(array, dim) if name not in present), *map(str, new)]
+        if not names:
+            continue
+        names.sort(key=lambda name: rank.get(name, len(rank)))
+        added = {
+            name: make_level(new[name] if name in new else np.asarray(array.coords.variables[name].values))
+            for name in names
+        }
+        folded[dim] = _append_levels(index, added)
+        dtypes[dim] = _level_dtypes(array, dim) | {name: level.dtype for name, level in added.items()}
+    if not folded:
+        return None
+    return _replaced(array, folded, dtypes)
+
+
+def with_index(array: Array, dim: Hashable, index: pd.MultiIndex | None, dtypes: Mapping[Hashable, Any]) -> Array:
+    """Return the array with another multi-index along a dimension.
+
+    Parameters
+    ----------
+    array : xr.DataArray
+        Left alone; the result shares its values.
+    dim : str
+        The dimension; its coordinates are all replaced.
+    index : pd.MultiIndex or None
+        As long as the dimension; None leaves it without coordinates.
+    dtypes : mapping of str to dtype
+        The dtype in which each level shows its values.
+    """
+    coords = _replaced(array, {dim: index}, {dim: dict(dtypes)})
+    return rebuilt(type(array), array, coords)
+
+
+def rebuilt(cls: type[Array], array: xr.DataArray, coords: xr.Coordinates) -> Array:
+    """Return an array of a class with the values, name and attrs of another and the given coordinates, unchecked."""
+    return cls(array.variable, dict(coords.variables), name=array.name, indexes=dict(coords.xindexes), fastpath=True)
+
+
+def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
+    """Return the array with the levels of each index in the order of a list of names; others come last.
+
+    Indexes whose levels are in different orders cannot be joined.
+    """
+    rank = {name: position for position, name in enumerate(order)}
+    for dim, names in levels_by_dim(array).items():
+        wanted = sorted(names, key=lambda name: rank.get(name, len(rank)))
+        if wanted != names:
+            index = _levels_subset(multi_index(array, dim), wanted)
+            array = with_index(array, dim, index, _level_dtypes(array, dim))
+    return array
+
+
+def drop_coordinates(array: Array, names: Iterable[Hashable]) -> Array:
+    """Return the array without some one-dimensional coordinates, be they levels or not; dimensions stay."""
+    doomed = set(names)
+    for dim, levels in levels_by_dim(array).items():
+        kept = [name for name in levels if name not in doomed]
+        if len(kept) < len(levels):
+            array = with_index(array, dim, _levels_subset(multi_index(array, dim), kept), _level_dtypes(array, dim))
+    rest = [name for name in array.coords if name in doomed]
+    return xr.DataArray.drop_vars(array, rest) if rest else array
+
+
+def _append_levels(index: pd.MultiIndex | None, added: Mapping[str, Level]) -> pd.MultiIndex:
+    levels = [level.uniques for level in added.values()]
+    codes = [level.codes for level in added.values()]
+    if index is None:
+        return _assembled(levels, codes, list(added))
+    return _assembled([*index.levels, *levels], [*index.codes, *codes], [*map(str, index.names), *added])
+
+
+def _levels_subset(index: pd.MultiIndex | None, kept: Sequence[Hashable]) -> pd.MultiIndex | None:
+    if index is None or not kept:
+        return None
+    numbers = [list(index.names).index(name) for name in kept]
+    return _assembled([index.levels[number] for number in numbers], [index.codes[number] for number in numbers], kept)
+
+
+def _assembled(levels: Sequence[Any], codes: Sequence[Any], names: Sequence[Hashable]) -> pd.MultiIndex:
+    # The parts come from whole indexes: nothing to verify, and nothing to factorise anew.
+    return pd.MultiIndex(levels=levels, codes=codes, names=list(names), verify_integrity=False)
+
+
+def _level_dtypes(array: xr.DataArray, dim: Hashable) -> dict[Hashable, np.dtype[Any]]:
+    return {name: array.coords.variables[name].dtype for name in level_names(array, dim)}
+
+
+def _replaced(
+    array: xr.DataArray,
+    indexes: Mapping[Hashable, pd.MultiIndex | None],
+    dtypes: Mapping[Hashable, Mapping[Hashable, Any]],
+) -> xr.Coordinates:
+    """Return the coordinates with those along some dimensions replaced by multi-indexes."""
+    variables: dict[Hashable, xr.Variable] = {}
+    xindexes: dict[Hashable, Index] = {}
+    present = array.xindexes
+    for name, variable in array.coords.variables.items():
+        if not (variable.ndim == 1 and variable.dims[0] in indexes):
+            variables[name] = variable
+            if name in present:
+                xindexes[name] = present[name]
+    for dim, index in indexes.items():
+        if index is None:
+            continue
+        shown = {name: dtypes[dim][name] for name in index.names}
+        wrapped = PandasMultiIndex(index, dim, level_coords_dtype=shown)
+        for name, variable in wrapped.create_variables().items():
+            variables[name] = variable
+            xindexes[name] = wrapped
+    return xr.Coordinates(variables, indexes=xindexes)

@@ -1,0 +1,236 @@
+"""Find the entries of an assembly by the labels of its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+
+from brainscore_core.errors import nearest
+from brainscore_core.supported_data_standards.brainio._index.coordinates import (
+    codes_of,
+    coordinates_of,
+    level_names,
+    multi_index,
+    only_level,
+    values_of,
+)
+from brainscore_core.supported_data_standards.brainio._index.fold import drop_coordinates
+
+__all__ = ["locate", "locate_near", "select"]
+
+Array = TypeVar("Array", bound=xr.DataArray)
+
+
+def select(array: Array, indexers: Mapping[Hashable, Any], *, drop: bool) -> Array:
+    """Select by labels; see `DataAssembly.sel`."""
+    positions, used, rest = locate(array, indexers)
+    if positions:
+        array = array.isel(positions)
+    if used:
+        array = drop_coordinates(array, used)
+    return xr.DataArray.sel(array, rest, drop=drop) if rest else array
+
+
+def locate(
+    array: xr.DataArray, indexers: Mapping[Hashable, Any]
+) -> tuple[dict[Hashable, Any], list[Hashable], dict[Hashable, Any]]:
+    """Translate labels into positions.
+
+    Returns
+    -------
+    positions : dict
+        Dimension -> positions (an int array, or one int which removes the dimension).
+    used : list of str
+        Coordinates that were selected by one value and hence carry no information any more.
+    rest : dict
+        Indexers along ordinary indexes, which xarray understands itself.
+
+    Raises
+    ------
+    KeyError
+        If nothing has the label, or there is no such coordinate.
+    """
+    masks: dict[Hashable, npt.NDArray[np.bool_]] = {}
+    positions: dict[Hashable, Any] = {}
+    used: list[Hashable] = []
+    rest: dict[Hashable, Any] = {}
+    scalars: dict[Hashable, set[Hashable]] = {}
+    for name, label in _flat(array, indexers):
+        if name in array.dims:
+            own = _along_dim(array, name, label)
+            if own is None:
+                rest[name] = label
+            else:
+                positions[name] = own
+            continue
+        dim = _dim_of(array, name)
+        mask = _matches(array, dim, name, label)
+        masks[dim] = masks[dim] & mask if dim in masks else mask
+        if _is_scalar(label):
+            used.append(name)
+            scalars.setdefault(dim, set()).add(name)
+    for dim, mask in masks.items():
+        found = np.flatnonzero(mask)
+        if found.size == 0:
+            asked = {str(name): label for name, label in indexers.items() if name in coordinates_of(array, dim)}
+            raise KeyError(f"No {dim} has {asked} together; each value occurs, but never in the same {dim}.")
+        positions[dim] = np.intersect1d(found, positions[dim]) if dim in positions else found
+        # A value for every level of a two-or-more-level index names one entry, like a full tuple of labels does.
+        names = level_names(array, dim)
+        if len(names) > 1 and scalars.get(dim, set()).issuperset(names) and found.size == 1:
+            positions[dim] = int(found[0])
+    return positions, used, rest
+
+
+def locate_near(
+    array: xr.DataArray, indexers: Mapping[Hashable, Any], method: str | None, tolerance: Any
+) -> tuple[dict[Hashable, Any], list[Hashable], dict[Hashable, Any]]:
+    """Translate inexact labels into positions, like `locate`.
+
+    Raises
+    ------
+    KeyError
+        If no value is near enough, or there is no such coordinate.
+    ValueError
+        If the values of a coordinate are not sorted or repeat.
+    """
+    positions: dict[Hashable, Any] = {}
+    used: list[Hashable] = []
+    rest: dict[Hashable, Any] = {}
+    for name, label in _flat(array, indexers):
+        level = only_level(array, name)
+        if level is None and name in array.dims:
+            rest[name] = label
+            continue
+        dim = _dim_of(array, name)
+        values = pd.Index(values_of(array, name if level is None else level))
+        if isinstance(label, slice) or not (values.is_monotonic_increasing and values.is_unique):
+            raise ValueError(
+                f"Inexact selection by {name!r} needs single labels and sorted values that occur once each; sort by it "
+                "first, or select exact values."
+            )
+        found = values.get_indexer(np.atleast_1d(np.asarray(label)), method=method, tolerance=tolerance)
+        if (found < 0).any():
+            raise KeyError(f"No value of {name!r} is near {label!r} (method {method!r}, tolerance {tolerance}).")
+        is_scalar = _is_scalar(label)
+        if is_scalar and name not in array.dims:
+            used.append(name)
+        positions[dim] = int(found[0]) if is_scalar and name in array.dims else found
+    return positions, used, rest
+
+
+def _flat(array: xr.DataArray, indexers: Mapping[Hashable, Any]) -> Iterator[tuple[Hashable, Any]]:
+    for name, label in indexers.items():
+        if isinstance(label, Mapping) and name in array.dims:
+            yield from label.items()
+        else:
+            yield name, label
+
+
+def _dim_of(array: xr.DataArray, name: Hashable) -> Hashable:
+    if name not in array.coords:
+        known = [str(coord) for coord in array.coords]
+        close = nearest(str(name), known)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise KeyError(f"{name!r} is neither a dimension nor a coordinate.{hint} There are: {', '.join(known)}.")
+    dims = array.coords.variables[name].dims
+    if len(dims) != 1:
+        raise KeyError(f"Coordinate {name!r} spans {len(dims)} dimensions {dims}; selection needs exactly one.")
+    dim: Hashable = dims[0]
+    return dim
+
+
+def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
+    """Return positions for a label given for a dimension, or None if xarray shall find them."""
+    if isinstance(label, (slice, tuple)):
+        return None
+    values = label if isinstance(label, np.ndarray) else np.asarray(getattr(label, "values", label))
+    if values.dtype == bool and values.ndim == 1:
+        if values.size != array.sizes[dim]:
+            raise IndexError(f"The mask for {dim} has {values.size} entries; the dimension has {array.sizes[dim]}.")
+        return np.flatnonzero(values)
+    index = multi_index(array, dim)
+    if index is None or index.nlevels > 1 or values.dtype == object:
+        return None
+    # An index of one level is searched by its values, as if it were an ordinary index.
+    level = index.get_level_values(0)
+    found = np.flatnonzero(level == values.item()) if values.ndim == 0 else level.get_indexer_for(pd.Index(values))
+    missing = found.size == 0 if values.ndim == 0 else bool((found < 0).any())
+    if missing:
+        raise KeyError(_not_found(array, index.names[0], np.setdiff1d(values, np.asarray(level))))
+    return int(found[0]) if values.ndim == 0 and found.size == 1 else found
+
+
+def _matches(array: xr.DataArray, dim: Hashable, name: Hashable, label: Any) -> npt.NDArray[np.bool_]:
+    index = multi_index(array, dim)
+    if _is_scalar(label) and index is not None and name in index.names:
+        number = list(index.names).index(name)
+        place = _place_of(index.levels[number], _item(label))
+        if place is not None:
+            return np.asarray(index.codes[number] == place)
+    codes, uniques = codes_of(array, name)
+    if isinstance(label, slice):
+        if label.step is not None:
+            raise ValueError(f"A slice of the values of {name!r} cannot have a step; got {label}.")
+        keep = np.ones(len(uniques), dtype=bool)
+        if label.start is not None:
+            keep &= uniques >= label.start
+        if label.stop is not None:
+            keep &= uniques <= label.stop
+    else:
+        wanted = [_item(label)] if _is_scalar(label) else [_item(one) for one in np.asarray(label).ravel()]
+        known = {_item(value): position for position, value in enumerate(uniques)}
+        missing = [value for value in wanted if value not in known]
+        if missing:
+            raise KeyError(_not_found(array, name, missing))
+        keep = np.zeros(len(uniques), dtype=bool)
+        keep[[known[value] for value in wanted]] = True
+    # One more entry at the end: the code of missing values, which no label matches.
+    mask: npt.NDArray[np.bool_] = np.append(keep, False)[codes]
+    return mask
+
+
+def _place_of(level: pd.Index[Any], value: Any) -> int | None:
+    """Return where a level holds a value, looked up in the table that pandas keeps with it.
+
+    None if it is not found like that: pandas searches dates by parts of them, and takes 1 and True for different.
+    """
+    is_plain = level.dtype.kind in "iuf" or (level.dtype.kind == "O" and isinstance(value, str))
+    if not is_plain or not level.is_unique:
+        return None
+    try:
+        place = level.get_loc(value)
+    except (KeyError, TypeError):
+        return None
+    return place if isinstance(place, int) and _item(level[place]) == value else None
+
+
+def _not_found(array: xr.DataArray, name: Hashable, missing: Iterable[Any]) -> str:
+    _, uniques = codes_of(array, name)
+    absent = [_item(value) for value in missing]
+    shown = ", ".join(repr(_item(value)) for value in uniques[:10]) + (", ..." if len(uniques) > 10 else "")
+    close = nearest(str(absent[0]), [str(value) for value in uniques]) if absent else []
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"Coordinate {name!r} has no value {', '.join(map(repr, absent[:10]))}.{hint} Its values: {shown}."
+
+
+def _is_scalar(label: Any) -> bool:
+    return not isinstance(label, (slice, Mapping)) and np.ndim(label) == 0
+
+
+def _item(value: Any) -> Any:
+    """Return a value in the form in which labels are compared: a plain Python object, times at full precision."""
+    if isinstance(value, xr.DataArray):
+        value = value.values
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, (np.datetime64, pd.Timestamp)):
+        return pd.Timestamp(value)
+    if isinstance(value, (np.timedelta64, pd.Timedelta)):
+        return pd.Timedelta(value)
+    return value.item() if isinstance(value, np.generic) else value
