@@ -11,5 +11,5 @@ Nothing here knows about assemblies; the first axis of responses is always stimu
 | `properties` | tuning of neurons and distributions of their properties |
 
 Beside them stand what all share: `correlation` and `ranking`, `column_blocks` for matrices that do not fit into memory,
-and where to compute (`_backend`).
+and where to compute (`backend`).
 """

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
-__all__ = ["ColumnBlocks", "as_matrix", "stack_rows"]
+__all__ = ["ColumnBlocks", "as_matrix", "centred", "stack_rows"]
 
 BLOCK_BYTES = 32 * 2**20  # of a block in float64
 
@@ -80,10 +80,8 @@ class ColumnBlocks:
             raise ValueError(f"The mask has shape {chosen.shape}; expected ({self.shape[1]},), one for each column.")
 
         def blocks() -> Iterator[ArrayLike]:
-            first = 0
-            for block in self:
-                yield block[:, chosen[first : first + block.shape[1]]]
-                first += block.shape[1]
+            for here, block in self.placed():
+                yield block[:, chosen[here]]
 
         return type(self)(blocks, (self.shape[0], int(chosen.sum())), width=self._width)
 
@@ -101,22 +99,25 @@ class ColumnBlocks:
         """Return some columns in some order, shape (n_stimuli, len(indices)), in one pass."""
         wanted = np.asarray(indices, dtype=np.intp)
         result = np.empty((self.shape[0], len(wanted)))
-        first = 0
-        for block in self:
-            here = np.flatnonzero((wanted >= first) & (wanted < first + block.shape[1]))
+        for columns, block in self.placed():
+            here = np.flatnonzero((wanted >= columns.start) & (wanted < columns.stop))
             if len(here):
-                result[:, here] = block[:, wanted[here] - first]
-            first += block.shape[1]
+                result[:, here] = block[:, wanted[here] - columns.start]
         return result
 
     def to_array(self) -> Floats:
         """Return the whole matrix in float64."""
         result = np.empty(self.shape)
+        for here, block in self.placed():
+            result[:, here] = block
+        return result
+
+    def placed(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield blocks with the columns that they are."""
         first = 0
         for block in self:
-            result[:, first : first + block.shape[1]] = block
+            yield slice(first, first + block.shape[1]), block
             first += block.shape[1]
-        return result
 
     def centred(self) -> Iterator[Floats]:
         """Yield blocks in float64, each column less its mean over the stimuli; they may be changed."""
@@ -216,3 +217,13 @@ def _of_width(source: ColumnBlocks, width: int) -> Iterator[NDArray[Any]]:
 
 def _width(n_stimuli: int) -> int:
     return max(1, BLOCK_BYTES // (8 * max(1, n_stimuli)))
+
+
+def centred(values: ArrayLike) -> tuple[Floats, Floats]:
+    """Return a copy less its column means, in float64, and the means."""
+    result = np.array(values, dtype=np.float64)
+    if result.ndim != 2:
+        raise ValueError(f"Expected an array of shape (n_stimuli, n_columns), got shape {result.shape}.")
+    mean = result.mean(axis=0)
+    result -= mean
+    return result, mean

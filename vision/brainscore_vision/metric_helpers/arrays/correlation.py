@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.ranking import Ranking
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
-__all__ = ["constant_columns", "pearson_columns", "ranks", "spearman"]
+__all__ = ["constant_columns", "correlate_parts", "pearson_columns", "ranks", "spearman"]
 
 
 # Spread around the mean below this part of the mean's size is what rounding leaves of a constant.
@@ -115,3 +117,37 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float:
     if np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
     return float(pearson_columns(ranks(x)[:, None], ranks(y)[:, None])[0])
+
+
+def correlate_parts(
+    parts: Iterable[tuple[int, slice, Floats]], target: ArrayLike | ColumnBlocks, tests: Sequence[ArrayLike]
+) -> Floats:
+    """Correlate predictions that come part by part with the responses.
+
+    Parameters
+    ----------
+    parts : iterable of (index of the split, columns, prediction of shape (n_test, width))
+        As a `BlockPredictor` yields them: columns are those of the blocks of `target`.
+    target : array-like or ColumnBlocks, shape (n_stimuli, n_neuroids)
+        Read in one pass if all splits come for one block after the other, else in one for each split.
+    tests : sequence of array-like of int
+        Positions of the test stimuli of each split.
+
+    Returns
+    -------
+    ndarray, shape (n_splits, n_neuroids)
+        Pearson's r; NaN where undefined.
+    """
+    blocks = ColumnBlocks.of(target)
+    rows = [np.asarray(test, dtype=np.intp) for test in tests]
+    r = np.full((len(rows), blocks.shape[1]), np.nan)
+    passing = blocks.placed()
+    here, block = next(passing)
+    for index, columns, prediction in parts:
+        if columns.start < here.start:
+            passing = blocks.placed()
+            here, block = next(passing)
+        while here.start < columns.start:
+            here, block = next(passing)
+        r[index, columns] = pearson_columns(block[rows[index]], prediction)
+    return r

@@ -181,10 +181,7 @@ def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *,
     """
     n, q = values.shape
     empty, broken, constant = (np.zeros(q, dtype=bool) for _ in range(3))
-    first = 0
-    for block in ColumnBlocks.of(values):
-        here = slice(first, first + block.shape[1])
-        first = here.stop
+    for here, block in ColumnBlocks.of(values).placed():
         if np.isfinite(block.sum(dtype=np.float64)):  # not so if any value is not, and needs no copy
             constant[here] = constant_columns(block)
             continue

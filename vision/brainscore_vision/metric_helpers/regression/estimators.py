@@ -10,17 +10,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_fit, least_squares_split_fits
-from brainscore_vision.metric_helpers.arrays.regression.pls import (
-    LinearMap,
-    pls_fit,
-    pls_predict_splits,
-    pls_smooth_splits,
-)
+from brainscore_vision.metric_helpers.arrays.regression.pls import pls_fit, pls_predict_splits, pls_smooth_splits
 from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_fit, ridge_split_fits
 from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import (
     check_alphas,
@@ -32,8 +27,9 @@ from brainscore_vision.metric_helpers.arrays.regression.single import best_sourc
 from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Splits
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays._backend import Backend
-    from brainscore_vision.metric_helpers.arrays.regression._smoother import DualMap, SplitFits
+    from brainscore_vision.metric_helpers.arrays.backend import Backend
+    from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
+    from brainscore_vision.metric_helpers.arrays.regression.split_fits import SplitFits
 
 __all__ = [
     "PLS",
@@ -108,7 +104,7 @@ class _Smoother(_Linear):
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
         """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
         fits = self._split_fits(source, splits)
-        for columns, block in _blocks(target):
+        for columns, block in ColumnBlocks.of(target).placed():
             for index, prediction in enumerate(fits.predict(block)):
                 yield index, columns, prediction
 
@@ -140,7 +136,7 @@ class PLS(_Linear):
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
         """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
         smoothers = pls_smooth_splits(source, target, splits, self.n_components, backend=self.backend)
-        for columns, block in _blocks(target):
+        for columns, block in ColumnBlocks.of(target).placed():
             for index, smoother in enumerate(smoothers):
                 yield index, columns, smoother.predict(block)
 
@@ -266,7 +262,7 @@ class OneToOne:
 
     def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
         """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
-        for columns, block in _blocks(target):
+        for columns, block in ColumnBlocks.of(target).placed():
             for index, prediction in enumerate(best_source_predict_splits(source, block, splits)):
                 yield index, columns, prediction
 
@@ -292,10 +288,3 @@ class PearsonR:
     def columns(x: ArrayLike, y: ArrayLike) -> Floats:
         """Return r of shape (n_neuroids,) for two arrays of shape (n_stimuli, n_neuroids)."""
         return pearson_columns(x, y)
-
-
-def _blocks(target: Source) -> Iterator[tuple[slice, NDArray[Any]]]:
-    first = 0
-    for block in ColumnBlocks.of(target):
-        yield slice(first, first + block.shape[1]), block
-        first += block.shape[1]

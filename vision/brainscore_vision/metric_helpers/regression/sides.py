@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
-from brainscore_vision.metric_helpers.arrays.regression.smoothing import correlate_parts
+from brainscore_vision.metric_helpers.arrays.correlation import correlate_parts
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,

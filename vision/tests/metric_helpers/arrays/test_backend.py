@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_vision.metric_helpers.arrays._backend import NumpyBackend, resolve
+from brainscore_vision.metric_helpers.arrays.backend import NumpyBackend, resolve
 
 torch = pytest.importorskip("torch")
 

@@ -4,7 +4,14 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, pearson_columns, ranks, spearman
+from brainscore_vision.metric_helpers.arrays import column_blocks
+from brainscore_vision.metric_helpers.arrays.correlation import (
+    constant_columns,
+    correlate_parts,
+    pearson_columns,
+    ranks,
+    spearman,
+)
 
 numbers = st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=30)
 
@@ -75,3 +82,18 @@ def test_spearman_ignores_increasing_transformations_and_knows_nan():
     assert spearman(np.exp(x), y) == pytest.approx(spearman(x, y), abs=1e-12)
     assert np.isnan(spearman([1.0, np.nan], [1.0, 2.0]))
     assert np.isnan(spearman([1.0, 1.0], [1.0, 2.0]))
+
+
+@pytest.mark.parametrize("order", ["by block", "by split"])
+def test_parts_are_correlated_in_either_order(order, monkeypatch):
+    monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 8 * 20 * 3)
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(20, 8))
+    tests = [np.arange(6), np.arange(4, 20)]
+    predictions = [rng.normal(size=(len(test), 8)) for test in tests]
+    parts = [(i, slice(j, min(8, j + 3)), predictions[i][:, j : j + 3]) for i in range(2) for j in (0, 3, 6)]
+    if order == "by block":
+        parts.sort(key=lambda part: part[1].start)
+    r = correlate_parts(parts, target, tests)
+    for row, test, prediction in zip(r, tests, predictions, strict=True):
+        np.testing.assert_allclose(row, pearson_columns(target[test], prediction), atol=1e-12)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays._backend import Backend, NumpyBackend
+from brainscore_vision.metric_helpers.arrays.backend import Backend, NumpyBackend
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices

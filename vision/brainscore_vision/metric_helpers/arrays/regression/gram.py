@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
-__all__ = ["centred_gram", "gram_factor", "recentred"]
+__all__ = ["centred_gram", "gram_factor", "gram_of_split"]
 
-WELL_CONDITIONED = 1e-6  # smallest over largest pivot of a Cholesky factor that is trusted
+SMALLEST_PIVOT = 1e-6  # smallest over largest pivot of a Cholesky factor that is trusted
 
 
 def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | None = None) -> Any:
@@ -29,7 +29,7 @@ def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | N
     ----------
     source : array-like, memory map or ColumnBlocks, shape (n_stimuli, n_features)
         Read block by block in one pass; never copied whole, whatever its type. For the inner products between training
-        and test stimuli, give both (`stack_rows`), take ``recentred(gram, train)`` and index it.
+        and test stimuli, give both (`stack_rows`) and take `gram_of_split`.
     backend : str, Backend or None
         Where to compute; see `resolve`.
 
@@ -55,25 +55,28 @@ def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | N
     return gram
 
 
-def recentred(gram: Any, rows: ArrayLike) -> Any:
-    """Centre features by their means over some of the stimuli, given the Gram matrix for any other centre.
-
-    ``G' = (I - 1 m^T) G (I - m 1^T)`` with m = 1 / len(rows) for those stimuli and 0 elsewhere.
+def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, Floats]:
+    """Take the inner products of training stimuli, centred on their mean, and of test with training stimuli.
 
     Parameters
     ----------
-    gram : array, shape (n_stimuli, n_stimuli)
-        Of a backend; not changed.
-    rows : array-like of int
-        Positions of the stimuli, such as those that train; where one repeats it counts as often.
+    gram : ndarray, shape (n_stimuli, n_stimuli)
+        Inner products of all stimuli, centred on any point.
+    train, test : ndarray of int
 
     Returns
     -------
-    array, shape (n_stimuli, n_stimuli)
+    within : ndarray, shape (n_train, n_train)
+    across : ndarray, shape (n_test, n_train)
     """
-    chosen = np.asarray(rows, dtype=np.intp)
-    mean = gram[:, chosen].mean(1)
-    return gram - mean[:, None] - (mean - mean[chosen].mean())[None, :]
+    within = gram[np.ix_(train, train)]
+    across = gram[np.ix_(test, train)]
+    mean = within.mean(axis=0)
+    across -= across.mean(axis=1)[:, None]
+    across -= mean - mean.mean()
+    within -= mean[:, None]
+    within -= mean - mean.mean()
+    return within, across
 
 
 def gram_factor(gram: Any, *, backend: str | Backend | None = None) -> Any:
@@ -100,7 +103,7 @@ def gram_factor(gram: Any, *, backend: str | Backend | None = None) -> Any:
     factor = used.cholesky(gram + float(gram.trace()) / n**2)
     if factor is not None:
         pivots = factor.diagonal()
-        if float(pivots.min()) > WELL_CONDITIONED * float(pivots.max()):
+        if float(pivots.min()) > SMALLEST_PIVOT * float(pivots.max()):
             factor -= factor.mean(0)
             return factor
     eigenvalues, vectors = used.eigh(gram)

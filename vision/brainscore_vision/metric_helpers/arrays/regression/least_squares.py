@@ -5,7 +5,7 @@ solutions fit equally well. Factorisations of Gram matrices give them for a frac
 decomposition, but with the square of its condition number; so each one is checked, and where it is not well
 conditioned another way is taken:
 
-1. the fit of all stimuli, and deletion of those left out (see `_smoother`);
+1. the fit of all stimuli, and deletion of those left out (see `split_fits`);
 2. a factorisation for each split, over features, or over stimuli where features outnumber those that train;
 3. a singular value decomposition for each split. Where features outnumber stimuli they are first rotated into as many
    columns as there are stimuli (a QR decomposition, block by block), which changes neither norms nor predictions.
@@ -22,25 +22,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
-from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
-from brainscore_vision.metric_helpers.arrays.regression._smoother import (
+from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
+    factorise,
+    lifted_inverse_factor,
+    solve_factorised,
+)
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
+from brainscore_vision.metric_helpers.arrays.regression.ridge import deletion_from_gram
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     DeletionFits,
-    DualMap,
     ProjectionFits,
     Split,
     SplitFits,
     as_splits,
-    centred,
-    factorise,
-    lifted_inverse_factor,
-    recentred,
-    solve_factorised,
 )
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
-from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
-from brainscore_vision.metric_helpers.arrays.regression.ridge import deletion_from_gram
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
@@ -172,7 +171,7 @@ def _from_gram(gram: Floats, splits: Sequence[Split], source: ColumnBlocks) -> l
     rotated: Floats | None = None
     projections = []
     for split in splits:
-        within, over = recentred(gram, split.train, split.test)
+        within, over = gram_of_split(gram, split.train, split.test)
         projection = _interpolation(within, over)
         if projection is None:
             rotated = _rotated(source) if rotated is None else rotated

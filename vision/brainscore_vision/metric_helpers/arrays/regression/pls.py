@@ -23,54 +23,26 @@ Dayal & MacGregor (1997), Improved PLS algorithms, doi:10.1002/(SICI)1099-128X(1
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, as_matrix
 from brainscore_vision.metric_helpers.arrays.regression._pls_components import FIRST, Components, find_components
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
-from brainscore_vision.metric_helpers.arrays.regression.smoothing import LinearSmoother
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import LinearMap, LinearSmoother
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
 
-__all__ = ["LinearMap", "pls_fit", "pls_predict_splits", "pls_smooth_splits"]
+__all__ = ["pls_fit", "pls_predict_splits", "pls_smooth_splits"]
 
 COPY_BYTES = 512 * 2**20  # a matrix may be copied to float64 as a whole up to this size
 STATE_BYTES = 512 * 2**20  # what is kept for all splits that advance together may take this much memory
 # Nanoseconds, measured on one core: for a multiplication with addition in a large matrix product, for the same in a
 # product with a few columns, and for reading a number from memory. Only their ratios matter.
 DENSE, SKINNY, READ = 0.04, 0.09, 0.5
-
-
-@dataclass(frozen=True)
-class LinearMap:
-    """A fitted linear regression, ``prediction = (source - source_mean) @ coefficients + target_mean``.
-
-    Attributes
-    ----------
-    coefficients : ndarray, shape (n_features, n_neuroids)
-    source_mean : ndarray, shape (n_features,)
-    target_mean : ndarray, shape (n_neuroids,)
-    """
-
-    coefficients: Floats
-    source_mean: Floats
-    target_mean: Floats
-
-    def predict(self, source: ArrayLike | ColumnBlocks) -> Floats:
-        """Apply the map to `source`, shape (n_stimuli, n_features); returns shape (n_stimuli, n_neuroids)."""
-        blocks = ColumnBlocks.of(source)
-        prediction = np.tile(self.target_mean, (len(blocks), 1))
-        first = 0
-        for block in blocks:
-            here = slice(first, first + block.shape[1])
-            prediction += (block.astype(np.float64, copy=False) - self.source_mean[here]) @ self.coefficients[here]
-            first = here.stop
-        return prediction
 
 
 def pls_predict_splits(

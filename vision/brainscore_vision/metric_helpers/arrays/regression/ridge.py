@@ -1,6 +1,6 @@
 """Compute ridge regression for many cross-validation splits from one factorisation.
 
-Ridge regression with an unpenalised intercept is a linear smoother; `_smoother` says how one factorisation, over
+Ridge regression with an unpenalised intercept is a linear smoother; `split_fits` says how one factorisation, over
 features or over stimuli where features outnumber them, gives the predictions of all splits. (For one penalty this is
 some ten times less work than an eigendecomposition; `ridge_cv` is for many.)
 
@@ -17,23 +17,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
-from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression._smoother import (
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
+from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
+    factorise,
+    lifted_inverse_factor,
+    solve_factorised,
+)
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     DeletionFits,
-    DualMap,
     ProjectionFits,
     Split,
     SplitFits,
     as_splits,
-    centred,
-    factorise,
-    lifted_inverse_factor,
-    recentred,
-    solve_factorised,
 )
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
-from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
@@ -197,7 +196,7 @@ def deletion_from_gram(
 def _own_from_gram(gram: Floats, splits: Sequence[Split], alpha: float) -> ProjectionFits:
     projections = []
     for split in splits:
-        within, over = recentred(gram, split.train, split.test)
+        within, over = gram_of_split(gram, split.train, split.test)
         within.flat[:: len(within) + 1] += alpha
         projections.append(_solve_positive(within, over.T).T)
     return ProjectionFits(splits, projections)

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays._backend import Backend, resolve
-from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression._smoother import DualMap, Split, as_splits, centred, recentred
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
-from brainscore_vision.metric_helpers.arrays.regression.pls import LinearMap
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor, gram_of_split
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import Split, as_splits
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
@@ -153,7 +153,7 @@ def ridge_cv_iterate(
     shared = used.numpy(centred_gram(blocks, backend=used)) if p >= n else blocks.to_array()
     for index, split in enumerate(as_splits(splits, n)):
         if p >= n:
-            within, over = recentred(shared, split.train, split.test)
+            within, over = gram_of_split(shared, split.train, split.test)
             decomposed = _from_gram(within, used)
             tested = over @ decomposed.left
         else:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
 from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, constant_columns
-from brainscore_vision.metric_helpers.arrays.regression._smoother import Split, as_splits, centred
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import Split, as_splits
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray, Splits

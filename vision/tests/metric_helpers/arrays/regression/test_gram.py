@@ -3,7 +3,7 @@ import pytest
 
 from brainscore_vision.metric_helpers.arrays import column_blocks
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor, recentred
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor, gram_of_split
 
 BACKENDS = ["numpy", "torch"]
 
@@ -35,11 +35,13 @@ def test_gram_of_more_stimuli_than_are_mirrored_at_once():
     np.testing.assert_allclose(centred_gram(x), centred(x) @ centred(x).T, atol=1e-11)
 
 
-def test_recentred_takes_the_mean_of_the_training_stimuli():
+def test_gram_of_a_split_is_centred_on_the_mean_of_the_training_stimuli():
     x = features(20, 50)
-    train = np.array([3, 0, 7, 7, 11])
+    train, test = np.array([3, 0, 7, 7, 11]), np.array([2, 19])
     expected = (x - x[train].mean(axis=0)) @ (x - x[train].mean(axis=0)).T
-    np.testing.assert_allclose(recentred(centred_gram(x), train), expected, atol=1e-11)
+    within, across = gram_of_split(centred_gram(x), train, test)
+    np.testing.assert_allclose(within, expected[np.ix_(train, train)], atol=1e-11)
+    np.testing.assert_allclose(across, expected[np.ix_(test, train)], atol=1e-11)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

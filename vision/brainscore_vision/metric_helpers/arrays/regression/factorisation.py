@@ -1,0 +1,123 @@
+"""Factorise symmetric matrices, and say where rounding would make the result useless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.backend import Backend
+    from brainscore_vision.metric_helpers.arrays.types import Floats
+
+__all__ = ["factorise", "inverse_factor", "lifted_inverse_factor", "solve_factorised"]
+
+# Above this condition number of a Gram matrix, rounding may reach 1e-7 of what is predicted.
+LARGEST_CONDITION = 1e10
+POWER_ITERATIONS = 12  # enough to tell the order of magnitude of an eigenvalue that stands out, and more is not needed
+
+
+def factorise(matrix: Floats, *, well_conditioned: bool = False) -> Floats | None:
+    """Return the lower Cholesky factor of a symmetric matrix, which is overwritten.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, n)
+    well_conditioned : bool
+        Whether to insist on a condition number (estimated) below `LARGEST_CONDITION`.
+
+    Returns
+    -------
+    ndarray, shape (n, n), Fortran order, zero above the diagonal; or None
+        None if the matrix is not positive definite, or not as well conditioned as asked.
+    """
+    from scipy.linalg import lapack  # scipy is loaded by those who use it
+
+    largest = _largest_eigenvalue(lambda v: matrix @ v, len(matrix)) if well_conditioned else 0.0
+    factor, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=1)
+    if info != 0:
+        return None
+    if well_conditioned:
+        inverse = _largest_eigenvalue(lambda v: solve_factorised(factor, v[:, None])[:, 0], len(matrix))
+        if not largest * inverse < LARGEST_CONDITION:
+            return None
+    return np.asarray(factor, dtype=np.float64)
+
+
+def solve_factorised(factor: Floats, values: Floats) -> Floats:
+    """Solve ``(L L^T) x = values`` for several columns."""
+    from scipy.linalg import lapack  # scipy is loaded by those who use it
+
+    solution, _ = lapack.dpotrs(factor, values, lower=1)
+    return np.asarray(solution, dtype=np.float64)
+
+
+def inverse_factor(factor: Floats) -> Floats:
+    """Invert a lower triangular matrix, which is overwritten."""
+    from scipy.linalg import lapack  # scipy is loaded by those who use it
+
+    inverse, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    return np.asarray(inverse, dtype=np.float64)
+
+
+def lifted_inverse_factor(
+    gram: Any, alpha: float, used: Backend, *, well_conditioned: bool = False
+) -> tuple[Floats, float] | None:
+    """Factorise ``G + alpha I`` of a centred Gram matrix with the constant direction lifted from zero.
+
+    The constant is an eigenvector of the centred G with eigenvalue zero. A multiple of ``1 1^T`` moves it among the
+    other eigenvalues, so that ``alpha`` may be zero, and nothing else changes.
+
+    Parameters
+    ----------
+    gram : array of the backend, shape (n, n)
+        Overwritten.
+    alpha : float
+        Not negative.
+    used : Backend
+        What factorises.
+    well_conditioned : bool
+        As for `factorise`.
+
+    Returns
+    -------
+    inverse : ndarray, shape (n, n)
+        Lower triangular ``M`` with ``M^T M = (G + alpha I + lift 1 1^T / n)^-1``.
+    constant : float
+        Every entry of the part of that inverse along the constant direction.
+    None instead of both if the matrix is not positive definite, or not as well conditioned as asked.
+    """
+    n = len(gram)
+    lift = max(float(gram.trace()) / n, alpha)
+    if not lift > 0:
+        return None
+    gram += lift / n
+    gram.reshape(-1)[:: n + 1] += alpha
+    largest = 0.0
+    if well_conditioned:
+        largest = _largest_eigenvalue(lambda v: used.numpy(gram @ used.asarray(v)), n)
+    if used.name == "numpy":
+        factor = factorise(gram)
+        inverse = None if factor is None else inverse_factor(factor)
+    else:
+        lower = used.cholesky(gram)
+        solved = None if lower is None else used.solve_triangular(lower, used.asarray(np.eye(n)))
+        inverse = None if solved is None else np.asfortranarray(used.numpy(solved))
+    if inverse is None:
+        return None
+    if well_conditioned and not largest * _largest_eigenvalue(lambda v: (inverse @ v) @ inverse, n) < LARGEST_CONDITION:
+        return None
+    return inverse, 1.0 / ((alpha + lift) * n)
+
+
+def _largest_eigenvalue(product: Callable[[Floats], Floats], n: int) -> float:
+    """Estimate the largest eigenvalue of a positive definite matrix from its products with vectors, from below."""
+    vector = np.random.default_rng(0).normal(size=n)
+    size = 0.0
+    for _ in range(POWER_ITERATIONS):
+        vector = product(vector / np.linalg.norm(vector))
+        size = float(np.linalg.norm(vector))
+        if not 0 < size < np.inf:
+            break
+    return size
