@@ -2,14 +2,13 @@
 
 Each function finds the plugin that registers the identifier, installs what it requires if that is wanted
 (``BS_INSTALL_DEPENDENCIES``), imports it and calls the registered factory. Every call builds a new object.
+
+The plugin system is imported when something is loaded, so that a plugin can import these functions at little cost.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
-
-from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
-from brainscore_core.supported_data_standards.brainio.access import naming_public_variant
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,7 +175,10 @@ def load_model(identifier: str) -> BrainModel:
     return cast("BrainModel", _load("model", identifier))
 
 
-def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:
+def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # whatever the plugin makes
+    from brainscore_core.plugin_management.import_plugin import import_plugin
+    from brainscore_core.supported_data_standards.brainio.access import naming_public_variant
+
     with naming_public_variant(identifier, lambda: known_identifiers(kind)):
         return import_plugin(_LIBRARY, kind, identifier)(*args, **kwargs)
 
@@ -201,6 +203,8 @@ def find_plugin_directory(kind: str, identifier: str) -> Path:
     UnknownIdentifierError
         No plugin folder registers the identifier. One that was only assigned at run time has no folder.
     """
+    from brainscore_core.plugin_management.import_plugin import find_plugin
+
     return find_plugin(_LIBRARY, kind, identifier).directory
 
 
@@ -218,4 +222,6 @@ def known_identifiers(kind: str) -> list[str]:
         What plugins register literally and what was assigned at run time. An identifier whose registration stands
         below a condition is listed although loading it may fail.
     """
+    from brainscore_core.plugin_management.import_plugin import known_identifiers_of
+
     return known_identifiers_of(_LIBRARY, kind)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["BehavioralAssembly", "BrainModel", "NeuroidAssembly", "StimulusSet"]
+__all__ = ["BehavioralAssembly", "BrainModel", "NeuroidAssembly", "StimulusSet", "region_layers"]
 
 _DATA_STANDARDS = "brainscore_core.supported_data_standards.brainio"
 _PROVIDED_BY = {"BehavioralAssembly": "assemblies", "NeuroidAssembly": "assemblies", "StimulusSet": "stimuli"}
@@ -117,6 +116,15 @@ class BrainModel:
             for ``probabilities`` (presentation, choice) with rows that sum to 1.
         """
         raise NotImplementedError(_missing(self, "look_at"))
+
+
+def region_layers(model: object) -> dict[str, str | list[str]]:
+    """Return which layers stand for which regions, as far as a model says; empty if it does not."""
+    for owner in (model, getattr(model, "layer_model", None)):
+        layers = getattr(owner, "region_layer_map", None)
+        if isinstance(layers, Mapping):
+            return dict(layers)
+    return {}
 
 
 def _missing(model: BrainModel, method: str) -> str:

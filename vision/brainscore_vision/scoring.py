@@ -1,23 +1,20 @@
-"""Score one model on one benchmark."""
+"""Score one model on one benchmark, here or in an environment of its own, and keep the record."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from brainscore_core import command_line
-from brainscore_core.config import settings
-from brainscore_vision.loading import load_benchmark, load_model
+from brainscore_vision.loading import find_plugin_directory, load_benchmark, load_model
+from brainscore_vision.model_interface import region_layers
 
 if TYPE_CHECKING:
     from brainscore_core.benchmarks import Benchmark
     from brainscore_core.metrics import Score
     from brainscore_core.scoring.records import ScoreRecord
-    from brainscore_vision.model_interface import BrainModel
 
-__all__ = ["format_record", "record_failure", "score", "score_and_record"]
+__all__ = ["record_failure", "run_score", "score", "score_and_record"]
 
 
 def score(
@@ -51,7 +48,10 @@ def score(
     """
     result, record, path = score_and_record(model_identifier, benchmark_identifier, conda_active=conda_active)
     if report:
-        command_line.say(format_record(record, path))
+        from brainscore_core.command_line import say
+        from brainscore_vision.summary import format_record
+
+        say(format_record(record, path))
     return result
 
 
@@ -80,6 +80,7 @@ def score_and_record(
     path : Path
         Where the record is.
     """
+    from brainscore_core.config import settings
     from brainscore_core.scoring import records  # brings NumPy, which the command line can do without
 
     path = record_path or records.record_path(settings().home / "scores", model_identifier, benchmark_identifier)
@@ -120,34 +121,27 @@ def record_failure(model_identifier: str, benchmark_identifier: str, error: Exce
     failed.write(record_path)
 
 
-def _run_score(model_identifier: str, benchmark_identifier: str) -> Score:
-    """Score a pair in this process without keeping a record (the published system's name for it)."""
+def run_score(model_identifier: str, benchmark_identifier: str) -> Score:
+    """Score a pair in this process without keeping a record."""
     return _score_pair(model_identifier, benchmark_identifier)[0]
 
 
 def _score_pair(model_identifier: str, benchmark_identifier: str) -> tuple[Score, Benchmark]:
     # The benchmark first: a wrong name must not cost the loading of a large model.
-    benchmark: Benchmark = load_benchmark(benchmark_identifier)
-    model: BrainModel = load_model(model_identifier)
-    result: Score = benchmark(model)
+    benchmark = load_benchmark(benchmark_identifier)
+    model = load_model(model_identifier)
+    result = benchmark(model)
     result.attrs["model_identifier"] = model_identifier
     result.attrs["benchmark_identifier"] = benchmark_identifier
-    layers = _recorded_layers(model)
+    layers = region_layers(model)
     if layers:
         result.attrs["comment"] = f"layers: {layers}"
     return result, benchmark
 
 
-def _recorded_layers(model: BrainModel) -> dict[str, Any]:
-    layer_model = getattr(model, "layer_model", None)
-    layer_map = getattr(layer_model, "region_layer_map", None)
-    return dict(layer_map) if isinstance(layer_map, Mapping) else {}
-
-
 def _record_from_new_environment(model_identifier: str, benchmark_identifier: str, path: Path) -> ScoreRecord:
     from brainscore_core.plugin_management.isolated_score import isolated_score
     from brainscore_core.scoring.records import ScoreRecord
-    from brainscore_vision.loading import find_plugin_directory
 
     return isolated_score(
         "brainscore_vision",
@@ -177,39 +171,3 @@ def _score_of(record: ScoreRecord, path: Path) -> Score:
         record_path=str(path),
     )
     return result
-
-
-def format_record(record: ScoreRecord, path: Path) -> str:
-    """Return the summary of a record as lines of text for people."""
-
-    def shown(value: float | None) -> str:
-        return "not available" if value is None else f"{value:.4f}"
-
-    error = "" if record.error is None else f" ± {record.error:.4f} (standard error)"
-    interval = (
-        "" if record.interval is None else f", 95 % interval {record.interval[0]:.3f} to {record.interval[1]:.3f}"
-    )
-    sizes = [
-        f"{count} {unit}"
-        for count, unit in (
-            (record.n_stimuli, "stimuli"),
-            (record.n_neuroids, "neuroids"),
-            (record.n_trials, "trials"),
-        )
-        if count is not None
-    ]
-    layers = ", ".join(f"{region}: {layer}" for region, layer in record.layers.items())
-    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    lines = [
-        f"{record.model} on {record.benchmark}" + (" (SIMULATED measurements)" if record.simulated else ""),
-        f"  score     {shown(record.score)}{error}{interval}",
-        f"  raw       {shown(record.raw)}",
-        f"  ceiling   {shown(record.ceiling)}",
-        f"  data      {', '.join(sizes) or 'size not stated'}; benchmark version {record.benchmark_version}",
-        f"  layers    {layers or 'not stated'}",
-        f"  seed      {'not stated' if record.seed is None else record.seed}",
-        f"  versions  {versions}",
-        f"  time      {record.duration_s or 0:.1f} s",
-        f"  record    {path}",
-    ]
-    return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
+from brainscore_vision.model_interface import region_layers
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
@@ -228,6 +229,6 @@ def describe(
     seed = assemblies[0].attrs.get("seed")
     if seed is not None:
         score.attrs["seed"] = int(seed)
-    layer_map = getattr(getattr(candidate, "layer_model", None), "region_layer_map", None)
-    if isinstance(layer_map, Mapping) and region in layer_map:
-        score.attrs["layers"] = {region: layer_map[region]}
+    layers = region_layers(candidate)
+    if region in layers:
+        score.attrs["layers"] = {region: layers[region]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pytest
 from brainscore_core.testing.contracts import Contract
 from brainscore_core.testing.synthetic import make_stimulus_set
 from brainscore_vision.loading import load_model
-from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.model_interface import BrainModel, region_layers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,8 +137,6 @@ class ModelContract(Contract):
 
 def _layers(model: Any) -> list[str]:
     """Return the layers that a model names, each once."""
-    named: list[Any] = list(getattr(model, "layers", None) or ())
-    mapped = getattr(model, "region_layer_map", None)
-    named += list(mapped.values()) if isinstance(mapped, Mapping) else []
+    named = [*(getattr(model, "layers", None) or ()), *region_layers(model).values()]
     flat = [layer for entry in named for layer in ([entry] if isinstance(entry, str) else entry)]
     return list(dict.fromkeys(flat))
