@@ -11,18 +11,14 @@ if TYPE_CHECKING:
 
 __all__ = ["BehavioralAssembly", "BrainModel", "NeuroidAssembly", "StimulusSet", "region_layers"]
 
-_DATA_STANDARDS = "brainscore_core.supported_data_standards.brainio"
-_PROVIDED_BY = {"BehavioralAssembly": "assemblies", "NeuroidAssembly": "assemblies", "StimulusSet": "stimuli"}
 
+def __getattr__(name: str) -> Any:  # a class of the data standard
+    # Published benchmarks take them from here; imported when asked for, so that importing the interface stays fast.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from brainscore_core.supported_data_standards.brainio import assemblies, stimuli
 
-def __getattr__(name: str) -> Any:
-    # Benchmarks take the classes of the data standard from here; imported when asked for, so that importing the
-    # interface stays fast.
-    if name in _PROVIDED_BY:
-        from importlib import import_module
-
-        return getattr(import_module(f"{_DATA_STANDARDS}.{_PROVIDED_BY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(stimuli if name == "StimulusSet" else assemblies, name)
 
 
 class BrainModel:

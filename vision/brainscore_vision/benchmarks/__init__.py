@@ -10,16 +10,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brainscore_core.benchmarks import Benchmark as Benchmark
-    from brainscore_core.benchmarks import BenchmarkBase as BenchmarkBase
-    from brainscore_core.benchmarks import ceil_score as ceil_score
-    from brainscore_core.benchmarks import explained_variance as explained_variance
-    from brainscore_core.benchmarks import score_benchmark as score_benchmark
+    from brainscore_core.benchmarks import Benchmark, BenchmarkBase, ceil_score, explained_variance, score_benchmark
 
 __all__ = ["Benchmark", "BenchmarkBase", "ceil_score", "explained_variance", "score_benchmark"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # a class or a function
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("brainscore_core.benchmarks"), name)

@@ -10,14 +10,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brainscore_core.metrics import Ceiling as Ceiling
-    from brainscore_core.metrics import Metric as Metric
-    from brainscore_core.metrics import Score as Score
+    from brainscore_core.metrics import Ceiling, Metric, Score
 
 __all__ = ["Ceiling", "Metric", "Score"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # a class or a function
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("brainscore_core.metrics"), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,10 +11,12 @@ if TYPE_CHECKING:
 __all__ = ["PytorchWrapper"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # a class
     # Models without PyTorch import `activations.core`; they shall not pay for torch.
-    if name == "PytorchWrapper":
-        from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("brainscore_vision.model_helpers.activations.pytorch"), name)
 
-        return PytorchWrapper
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

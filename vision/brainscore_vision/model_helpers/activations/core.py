@@ -19,9 +19,9 @@ from tqdm import tqdm
 from brainscore_core.caching import cached_file, content_digest
 from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError, nearest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision.model_helpers.activations._digests import preprocessing_digest
-from brainscore_vision.model_helpers.activations._packaging import add_presentation_coords, package_layers
+from brainscore_vision.model_helpers.activations.digests import preprocessing_digest
 from brainscore_vision.model_helpers.activations.images import load_image
+from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package_layers
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly

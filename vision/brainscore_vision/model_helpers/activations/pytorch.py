@@ -14,8 +14,8 @@ from torch import nn
 
 from brainscore_core.caching import content_digest
 from brainscore_core.errors import LayerNotFoundError, nearest
-from brainscore_vision.model_helpers.activations._digests import describe, describe_module
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper, without_cache
+from brainscore_vision.model_helpers.activations.digests import describe, describe_module
 from brainscore_vision.model_helpers.activations.images import (
     load_image,
     load_images,

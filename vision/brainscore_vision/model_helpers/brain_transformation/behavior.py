@@ -15,12 +15,12 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     NeuroidAssembly,
     walk_coords,
 )
-from brainscore_vision.model_helpers.brain_transformation._formulas import (
+from brainscore_vision.model_helpers.brain_transformation.choices import (
     category_probabilities,
     odd_one_out,
     softmax,
 )
-from brainscore_vision.model_helpers.brain_transformation._imagenet import N_CLASSES, category_indices, synsets
+from brainscore_vision.model_helpers.brain_transformation.imagenet import N_CLASSES, category_indices, synsets
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:

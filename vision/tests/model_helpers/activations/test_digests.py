@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from brainscore_core.caching import content_digest
-from brainscore_vision.model_helpers.activations._digests import (
+from brainscore_vision.model_helpers.activations.digests import (
     NotDigestibleError,
     describe,
     describe_module,
@@ -199,7 +199,7 @@ def test_digests_are_equal_in_another_process(tmp_path):
         "import functools, torch\n"
         "from torch import nn\n"
         "from brainscore_core.caching import content_digest\n"
-        "from brainscore_vision.model_helpers.activations._digests import describe_module, preprocessing_digest\n"
+        "from brainscore_vision.model_helpers.activations.digests import describe_module, preprocessing_digest\n"
         "from brainscore_vision.model_helpers.activations.images import load_preprocess_images\n"
         "torch.manual_seed(0)\n"
         "net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU())\n"

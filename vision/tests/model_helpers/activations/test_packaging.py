@@ -7,7 +7,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_vision.model_helpers.activations._packaging import (
+from brainscore_vision.model_helpers.activations.packaging import (
     add_presentation_coords,
     package_layers,
     unit_coords,

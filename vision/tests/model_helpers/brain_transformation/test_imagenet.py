@@ -5,7 +5,7 @@ import re
 import pytest
 
 from brainscore_core.errors import UnknownIdentifierError
-from brainscore_vision.model_helpers.brain_transformation._imagenet import (
+from brainscore_vision.model_helpers.brain_transformation.imagenet import (
     category_indices,
     class_names,
     known_categories,
