@@ -227,8 +227,9 @@ def test_assemblies(packages, capsys):
         "1 of 3 stimulus_ids of the assembly are not in the stimulus set: x"
         in (problems["error", "coordinate 'stimulus_id'"][0])
     )
-    assert main(["validate", str(path), "--class", "SpikeTimesAssembly"]) == 1
-    assert "dimension 'event'" in capsys.readouterr().out
+    code, problems = found(capsys, path, "--class", "SpikeTimesAssembly")
+    assert code == 1
+    assert ("error", "dimension 'event'") in problems
     (packages / "stimulus_A2024.csv").unlink()
     assert found(capsys, path)[1].keys() == {("hint", "stimulus set"), ("hint", "coordinate 'repetition'")}
     path.write_bytes(path.read_bytes()[:500])

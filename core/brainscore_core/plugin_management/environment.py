@@ -24,9 +24,9 @@ from packaging.requirements import Requirement
 from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management._processes import Finished, run_program
 from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
 from brainscore_core.plugin_management.requirements import LAYER_MARKER, is_satisfied, run_installer
+from brainscore_core.processes import Ended, run_bounded
 
 __all__ = ["environment_for", "python_for", "run_in_environment"]
 
@@ -81,8 +81,8 @@ def python_for(plugin_folders: Sequence[Path]) -> Path:
 
 def run_in_environment(
     python: Path, arguments: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
-) -> Finished:
-    """Run an interpreter, passing on to standard error what it says.
+) -> Ended:
+    """Run an interpreter, passing on to standard error what it says, in the order of `brainscore_core.processes`.
 
     Parameters
     ----------
@@ -93,7 +93,12 @@ def run_in_environment(
     environment : mapping of str to str, optional
         Variables to set besides those of this process.
     """
-    return run_program([python, *arguments], environment=environment, echo=True)
+    return run_bounded(
+        [python, *arguments],
+        environment={**os.environ, **(environment or {})},
+        show=lambda line: sys.stderr.write(f"{line}\n"),
+        most_shown=float("inf"),
+    )
 
 
 def _make(
@@ -103,7 +108,7 @@ def _make(
     program = (
         [uv, "venv", "--quiet", "--python", sys.executable] if uv else [sys.executable, "-m", "venv", "--without-pip"]
     )
-    _require_success(run_program([*program, folder]), "An environment cannot be made.")
+    _require_success(run_bounded([*program, folder]), "An environment cannot be made.")
     (_site_packages(folder) / "_brainscore_parent.pth").write_text("".join(f"{path}\n" for path in paths), "utf-8")
     # Satisfied requirements come from here through the .pth file; installing them again would only cost time.
     missing = [line for line in lines if line.requirement is None or not is_satisfied(line.requirement)]
@@ -124,7 +129,7 @@ def _is_missing(line: RequirementLine) -> bool:
     return not is_satisfied(line.requirement)
 
 
-def _require_success(finished: Finished, message: str) -> None:
+def _require_success(finished: Ended, message: str) -> None:
     if finished.status != 0:
         raise RequirementsError(f"{message}\n{finished}\nCorrect the requirements of the plugins and try again.")
 

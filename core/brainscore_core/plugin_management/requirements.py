@@ -20,8 +20,8 @@ from packaging.utils import canonicalize_name
 from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management._processes import Finished, run_program
 from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
+from brainscore_core.processes import Ended, run_bounded
 
 __all__ = ["LAYER_MARKER", "SHARED", "install_command", "install_requirements", "is_satisfied", "run_installer"]
 
@@ -85,7 +85,7 @@ def run_installer(
     python: str | Path = sys.executable,
     constraints: Sequence[str] = (),
     layered: bool = False,
-) -> Finished:
+) -> Ended:
     """Run the installer on some requirements.
 
     Parameters
@@ -103,7 +103,7 @@ def run_installer(
         required, constrained = Path(folder, "requirements.txt"), Path(folder, "constraints.txt")
         required.write_text("".join(f"{line.text}\n" for line in lines), encoding="utf-8")
         constrained.write_text("".join(f"{line}\n" for line in constraints), encoding="utf-8")
-        return run_program([*install_command(python, layered=layered), "-r", required, "-c", constrained])
+        return run_bounded([*install_command(python, layered=layered), "-r", required, "-c", constrained])
 
 
 def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
@@ -253,7 +253,7 @@ def _refuse_conflicts(plugin: str, directory: Path, lines: Sequence[RequirementL
         )
 
 
-def _advice(finished: Finished) -> str:
+def _advice(finished: Ended) -> str:
     said = finished.tail.lower()
     if any(f"{name}==" in said for name in SHARED):
         return f"The installed versions of {', '.join(SHARED)} are kept, because all plugins share them. {_remedies()}"

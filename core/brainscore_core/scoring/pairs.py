@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Protocol
 
 from brainscore_core.errors import BrainScoreError, CorruptFileError
+from brainscore_core.processes import Ended, run_bounded, scrub
 from brainscore_core.scoring import provenance
-from brainscore_core.scoring._watched import Ended, environment_of, run_watched, scrub, secrets_of
+from brainscore_core.scoring._secrets import environment_of, secrets_of
 from brainscore_core.scoring.records import ScoreRecord, record_path
 
 __all__ = ["Left", "Limits", "PairTask", "Ran", "Runner", "has_private_data", "run_pair", "run_pairs"]
@@ -141,7 +142,6 @@ def run_pair(
     """
     surroundings = os.environ if environment is None else environment
     secrets = secrets_of(surroundings)
-    started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="brainscore-pair-") as name:
         folder = Path(name)
         files = {"record": folder / "record.json", "failure": folder / "failure.json"}
@@ -151,9 +151,9 @@ def run_pair(
             *(f"--{option}={file}" for option, file in files.items()),
         ]
         try:
-            ended = run_watched(
+            ended = run_bounded(
                 command,
-                environment_of(surroundings, with_aws=pair.private),
+                environment=environment_of(surroundings, with_aws=pair.private),
                 folder=folder,
                 timeout_s=limits.seconds(pair),
                 memory_bytes=limits.memory_bytes(pair),
@@ -161,27 +161,26 @@ def run_pair(
             )
         except (OSError, ValueError) as error:  # ValueError: an identifier holds what no argument can
             return Ran(_failed(pair, "NotStarted", str(error)))
-        duration_s = time.monotonic() - started
-        record = _record(pair, ended, files, limits, duration_s)
+        record = _record(pair, ended, files, limits)
     return Ran(dataclasses.replace(record, message=scrub(record.message, secrets)), ended.output)
 
 
-def _record(pair: PairTask, ended: Ended, files: Mapping[str, Path], limits: Limits, duration_s: float) -> ScoreRecord:
+def _record(pair: PairTask, ended: Ended, files: Mapping[str, Path], limits: Limits) -> ScoreRecord:
     """Return the record that a process has written, or the one that says how it failed."""
     if ended.problem is None:
         record = _read(files["record"], pair)
         is_score = record is not None and record.is_scored
-        return record if record and is_score else _failed(pair, "NoRecord", _last_lines(ended), duration_s)
+        return record if record and is_score else _failed(pair, "NoRecord", _last_lines(ended), ended.seconds)
     if ended.stopped == "Timeout":
         message = f"stopped after {limits.seconds(pair) / 60:.1f} minutes; {pair.minutes:g} were planned"
-        return _failed(pair, ended.problem, message, duration_s)
+        return _failed(pair, ended.problem, message, ended.seconds)
     if ended.stopped == "MemoryLimit":
         message = f"stopped at {limits.memory_bytes(pair) / 1e9:.1f} GB of memory; {pair.memory_gb:g} were planned"
-        return _failed(pair, ended.problem, message, duration_s)
+        return _failed(pair, ended.problem, message, ended.seconds)
     record = _read(files["failure"], pair) if ended.status > 0 else None
     if record is not None and record.status.startswith("failed:"):
         return record
-    return _failed(pair, ended.problem, _last_lines(ended), duration_s)
+    return _failed(pair, ended.problem, _last_lines(ended), ended.seconds)
 
 
 def _read(file: Path, pair: PairTask) -> ScoreRecord | None:

@@ -106,7 +106,7 @@ def test_installing_inside_an_environment_sees_what_is_here(plugins, tmp_path, m
 
 
 def test_output_is_passed_on_and_its_end_kept(capfd):
-    program = "import os, sys; print(os.environ['MARK']); sys.exit('bad end')"
+    program = "import os, sys; print(os.environ['MARK'], flush=True); sys.exit('bad end')"
     finished = run_in_environment(Path(sys.executable), ["-c", program], environment={"MARK": "here"})
     assert (finished.status, finished.tail) == (1, "here\nbad end")
     assert capfd.readouterr().err == "here\nbad end\n"

@@ -16,7 +16,6 @@ from packaging.requirements import Requirement
 from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management import requirements
-from brainscore_core.plugin_management._processes import Finished
 from brainscore_core.plugin_management._requirement_files import read_requirements
 from brainscore_core.plugin_management.requirements import install_command, install_requirements, is_satisfied
 
@@ -374,9 +373,9 @@ def test_without_uv_and_pip_the_error_says_so(programs, monkeypatch):
 
 
 def test_only_the_last_lines_are_kept(tmp_path):
-    finished = requirements.run_program([sys.executable, "-c", "for i in range(100): print('line', i)"])
-    assert finished == Finished(
-        command=(sys.executable, "-c", "for i in range(100): print('line', i)"),
-        status=0,
-        tail="\n".join(f"line {i}" for i in range(80, 100)),
+    ended = requirements.run_bounded([sys.executable, "-c", "for i in range(100): print('line', i)"])
+    assert (ended.command, ended.status, ended.tail) == (
+        (sys.executable, "-c", "for i in range(100): print('line', i)"),
+        0,
+        "\n".join(f"line {i}" for i in range(80, 100)),
     )

@@ -4,7 +4,6 @@ import base64
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -16,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_core.scoring import _watched, provenance
-from brainscore_core.scoring._watched import environment_of, run_watched, scrub, secrets_of
+from brainscore_core.processes import scrub
+from brainscore_core.scoring import provenance
+from brainscore_core.scoring._secrets import environment_of, secrets_of
 from brainscore_core.scoring.pairs import Limits, Ran, has_private_data, run_pair, run_pairs
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.store import FolderStore, reuse
@@ -238,25 +238,6 @@ def test_secrets_are_found_in_base64_and_in_addresses(secret, shift):
         assert "***" in scrub(text, forms)
 
 
-@pytest.mark.parametrize("chunk", [1000, 65536])
-@pytest.mark.parametrize("at", [0, 500, 990, 1000, 1010, 5000, 9000, 9990])
-def test_secrets_are_found_where_output_is_cut(chunk, at, monkeypatch):
-    secret = "s3cret-" * 3
-    monkeypatch.setattr(_watched, "_LARGEST_SECRET", 200)
-    text = ("." * at + secret + "." * (10_000 - at)).encode()
-    said = _watched._Output(2000)
-    reader, writer = os.pipe()
-    os.write(writer, text)
-    os.close(writer)
-    original = os.read
-    monkeypatch.setattr(os, "read", lambda handle, size: original(handle, min(size, chunk)))
-    with os.fdopen(reader, "rb") as stream:
-        said.read(stream)
-    shown = said.text([secret])
-    assert not [part for part in ("s3cret", "cret-", "s3cre") if part in shown]
-    assert len(shown) < 2600
-
-
 def test_output_is_cut_in_the_middle(library):
     output = run_pair(Task("talks"), library).output
     assert output.startswith("first words\n")
@@ -275,30 +256,6 @@ def test_environment_is_what_is_named_not_what_is_left():
 def test_private_data_need_credentials():
     assert not has_private_data({"AWS_REGION": "x", "AWS_ACCESS_KEY_ID": ""})
     assert has_private_data({"AWS_WEB_IDENTITY_TOKEN_FILE": "/x"})
-
-
-def test_interrupting_ends_the_process(tmp_path):
-    """Whoever waits is interrupted: nothing is left running."""
-    sleeper = tmp_path / "sleeper.py"
-    sleeper.write_text(f"import pathlib, time\npathlib.Path({str(tmp_path / 'ready')!r}).touch()\ntime.sleep(300)\n")
-    # Started in the background of a shell, a process ignores interrupts, and so would this one.
-    program = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "import sys; from pathlib import Path; from brainscore_core.scoring._watched import run_watched; "
-        f"run_watched([sys.executable, {str(sleeper)!r}], {{}}, folder=Path(), timeout_s=300, memory_bytes=1e12)"
-    )
-    waiting = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
-    while not (tmp_path / "ready").exists() and waiting.poll() is None:
-        time.sleep(0.05)
-    waiting.send_signal(signal.SIGINT)
-    assert waiting.wait(20) != 0
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert str(sleeper) not in listed
-
-
-def test_a_program_that_cannot_be_started():
-    with pytest.raises(OSError, match="no/such"):
-        run_watched(["/no/such/program"], {}, folder=".", timeout_s=1, memory_bytes=1)
 
 
 # -- many pairs --------------------------------------------------------------------------------------------------------

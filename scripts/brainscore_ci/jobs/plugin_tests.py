@@ -18,7 +18,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_ci.jobs._processes import Ended, run_tests
 from brainscore_ci.jobs.arguments import TestOptions
 from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
 from brainscore_core.config import settings
@@ -27,6 +26,7 @@ from brainscore_core.errors import (
     CorruptFileError,
 )
 from brainscore_core.plugin_management.named import find_plugins, label_of
+from brainscore_core.processes import Ended, run_attached, run_bounded
 from brainscore_core.testing.credentials import credentials_aside, without_credentials
 from brainscore_core.testing.machine import has_network
 from brainscore_core.testing.outcomes import TestOutcome, format_table, read_outcomes
@@ -80,8 +80,11 @@ class PluginRun:
     @property
     def problem(self) -> str | None:
         """What is wrong beside tests that failed, None if nothing is."""
-        if self.ended.problem is not None:
-            return self.ended.problem
+        if self.ended.stopped is not None:
+            return f"the tests did not end within {self.ended.seconds / 60:.1f} minutes and were stopped"
+        if self.ended.signal is not None:
+            hint = ", as happens when there is not enough memory" if self.ended.signal == "SIGKILL" else ""
+            return f"the interpreter crashed: signal {-self.ended.status} ({self.ended.signal}){hint}"
         if self.ended.status == _NO_TESTS_COLLECTED:
             return "no test was collected: write tests into test.py, or correct -k and -m"
         if self.outcomes is None:
@@ -152,7 +155,11 @@ def run_plugin(
             *map(str, [*files_with_tests(plugin), plugin.init_file]),
         ]
         threads = {"OMP_NUM_THREADS": str(max(1, usable_cores() // workers))} if workers else {}
-        ended = run_tests(command, {**threads, **environment}, folder=folder, timeout_s=timeout_s, show=show)
+        given = {**threads, **environment}
+        if show is None:
+            ended = run_attached(command, environment=given, folder=folder)
+        else:
+            ended = run_bounded(command, environment=given, folder=folder, timeout_s=timeout_s, show=show)
         outcomes = None
         with suppress(CorruptFileError):
             outcomes = read_outcomes(file)

@@ -208,7 +208,7 @@ def _kind(reason: str, guessed: SkipKind) -> SkipKind:
 
 
 def _fix(run: PluginRun) -> str:
-    if run.ended.timed_out is not None:
+    if run.ended.stopped is not None:
         return "make the tests shorter, mark long ones with @pytest.mark.slow, or say minutes in metadata.yml"
     if run.ended.status < 0:
         return "run it with python -X faulthandler; mark what needs much memory with @pytest.mark.memory_intense"

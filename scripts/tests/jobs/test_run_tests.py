@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from brainscore_ci.jobs import run_tests
-from brainscore_ci.jobs._processes import Ended
 from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
 from brainscore_ci.jobs.plugin_tests import PluginRun
 from brainscore_ci.jobs.run_tests import result_of, run_request, run_shard, timeout_of
@@ -17,6 +16,7 @@ from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.reporting.results import Results, read_folder
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.discovery import Plugin, PluginRoot
+from brainscore_core.processes import Ended
 
 LIBRARY = "smalllibrary"
 PASSES = "def test_good():\n    assert 1 + 1 == 2\n"
@@ -218,3 +218,17 @@ def test_a_process_is_believed_as_far_as_it_ended_well(tmp_path, status, xml, ex
     assert (result.status, result.duration_s) == (expected, 2.0)
     assert Results.from_json(Results(plugins=(result,)).to_json()).plugins == (result,)
     assert [skip.kind for skip in result.skipped] == ["network"] * (expected == "skipped")
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (Ended(status=-9, stopped="Timeout", seconds=0.5), "the tests did not end within 0.0 minutes and were stopped"),
+        (Ended(status=-11), "the interpreter crashed: signal 11 (SIGSEGV)"),
+        (Ended(status=-9), "(SIGKILL), as happens when there is not enough memory"),
+    ],
+)
+def test_a_process_that_did_not_end_well_says_so(tmp_path, ended, said):
+    plugin = Plugin(name="x", root=PluginRoot(folder="models", path=tmp_path, package="l.models"))
+    run = PluginRun(plugin=plugin, ended=ended, outcomes=(), seconds=2.0, python=Path(sys.executable))
+    assert run.problem.endswith(said)
