@@ -27,9 +27,10 @@ __all__ = [
 
 _MEAN_RANGE = (-2.0, 3.0)  # where the mean of the Gaussian may lie; the measured range is 0 to 1
 _STEEPEST = 20.0  # how many standard deviations may lie between the two nearest stimulus levels
+_MEANS_BELOW, _MEANS_ABOVE = (-1.5, -0.5, -0.2), (1.2, 1.5, 2.5)
 _GRID_LAPSES = 7
 _GRID_SLOPES = 18
-_MOST_STARTS = 8
+_MOST_STARTS = 10
 
 
 def cumulative_gaussian(x: ArrayLike, slope: float, mean: float, lapse: float, guess: float = 0.5) -> Floats:
@@ -170,8 +171,8 @@ def fit_cumulative_gaussian(
 ) -> PsychometricFit:
     """Fit `cumulative_gaussian` by the highest binomial likelihood.
 
-    A grid over all three parameters, and the best step, give some starts; from each of them a quasi-Newton search with
-    exact derivatives (L-BFGS-B) finds the nearest optimum, and the best one counts. Nothing is drawn at random.
+    A grid over all three parameters, and the best step, give up to 21 starts; from each of them a quasi-Newton search
+    with exact derivatives (L-BFGS-B) finds the nearest optimum, and the best one counts. Nothing is drawn at random.
 
     Parameters
     ----------
@@ -234,26 +235,32 @@ def fit_cumulative_gaussian(
 def _starts(
     unit: Floats, shares: Floats, weights: Floats, guess: float, steepest: float, lapse_bounds: tuple[float, float]
 ) -> Floats:
-    """Return the best points of a grid, shape (n_starts, 3), at most one for each mean.
+    """Return the best step, and the best points of a grid for each mean and for each slope, shape (n_starts, 3).
 
     Steep functions have an optimum of their own in every gap between two levels: means are the levels and the middles
-    of the gaps.
+    of the gaps. Shallow and steep optima are far from each other: the best point for every slope finds both.
     """
     from scipy.special import ndtr
 
-    lapses = np.linspace(*lapse_bounds, _GRID_LAPSES)
+    lapses = lapse_bounds[0] + np.ptp(lapse_bounds) * np.linspace(0, 1, _GRID_LAPSES) ** 2  # most lapses are small
     slopes = np.geomspace(0.25, max(steepest, 10.0), _GRID_SLOPES).clip(max=steepest)
     inside = np.unique(unit)
-    means = np.concatenate([[-0.5, -0.2], inside, (inside[1:] + inside[:-1]) / 2, [1.2, 1.5]])
+    means = np.concatenate([_MEANS_BELOW, inside, (inside[1:] + inside[:-1]) / 2, _MEANS_ABOVE])
     risen = ndtr(slopes[:, None, None] * (unit - means[:, None, None, None]))
     p = guess + (1 - guess - lapses[:, None]) * risen
     # Shares are constant over the grid, so that the likelihood of all points is two products.
-    loss = -(np.log(p) @ (weights * shares) + np.log1p(-p) @ (weights * (1 - shares))).reshape(len(means), -1)
-    best = loss.argmin(axis=1)
-    slope, lapse = np.divmod(best, len(lapses))
-    order = np.argsort(loss[np.arange(len(means)), best], kind="stable")[:_MOST_STARTS]
+    loss = -(np.log(p) @ (weights * shares) + np.log1p(-p) @ (weights * (1 - shares)))
+    loss = loss.reshape(len(means), len(slopes), len(lapses))
+    points = np.arange(loss.size).reshape(loss.shape)
+    chosen: list[int] = []
+    for axis in (0, 1):  # the best point for each mean, then for each slope
+        losses, numbers = (np.moveaxis(each, axis, 0).reshape(loss.shape[axis], -1) for each in (loss, points))
+        best = losses.argmin(axis=1)
+        order = np.argsort(losses.min(axis=1), kind="stable")[:_MOST_STARTS]
+        chosen += numbers[order, best[order]].tolist()
+    mean, slope, lapse = np.unravel_index(list(dict.fromkeys(chosen)), loss.shape)
     step = _best_step(unit, shares, weights, guess, steepest, lapse_bounds)
-    return np.vstack([step, np.column_stack([slopes[slope], means, lapses[lapse]])[order]])
+    return np.vstack([step, np.column_stack([slopes[slope], means[mean], lapses[lapse]])])
 
 
 def _best_step(
