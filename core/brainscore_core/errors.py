@@ -26,6 +26,7 @@ __all__ = [
     "StimulusError",
     "UnknownIdentifierError",
     "UploadError",
+    "did_you_mean",
     "nearest",
 ]
 
@@ -125,3 +126,20 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
         by_folded.setdefault(candidate.casefold(), candidate)
     matches = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
     return [by_folded[match] for match in matches]
+
+
+def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
+    """Return what an error says about the names closest to a wrong one, with a space before it; empty if none is near.
+
+    Parameters
+    ----------
+    name, known, most
+        See `nearest`.
+
+    Examples
+    --------
+    >>> did_you_mean('alexnt', ['resnet50', 'alexnet', 'pixels'])
+    " Did you mean 'alexnet'?"
+    """
+    close = nearest(str(name), map(str, known), most)
+    return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""

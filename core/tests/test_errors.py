@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from brainscore_core import errors
-from brainscore_core.errors import BrainScoreError, nearest
+from brainscore_core.errors import BrainScoreError, did_you_mean, nearest
 
 CAUGHT_AS = {
     "AssemblyError": (ValueError, AssertionError),
@@ -33,7 +33,7 @@ def test_every_error_is_listed_here():
         if isinstance(kind, type) and issubclass(kind, BrainScoreError) and kind is not BrainScoreError
     }
     assert kinds == set(CAUGHT_AS)
-    assert set(errors.__all__) == kinds | {"BrainScoreError", "nearest"}
+    assert set(errors.__all__) == kinds | {"BrainScoreError", "did_you_mean", "nearest"}
 
 
 @pytest.mark.parametrize(("name", "builtins"), CAUGHT_AS.items(), ids=CAUGHT_AS)
@@ -68,3 +68,10 @@ def test_nearest_is_best_first_and_limited():
     known = ["resnet18", "resnet34", "resnet50", "resnet50_v2", "pixels"]
     assert nearest("resnet50", known, most=2) == ["resnet50", "resnet50_v2"]
     assert nearest("resnet50", iter(known), most=1) == ["resnet50"]
+
+
+def test_did_you_mean():
+    assert did_you_mean("resnet5", ["resnet50", "vgg", "pixels"]) == " Did you mean 'resnet50'?"
+    assert did_you_mean("resnet5", ["resnet50", "resnet5x1"], most=3) == " Did you mean 'resnet50' or 'resnet5x1'?"
+    assert did_you_mean(15, (150, "x")) == " Did you mean '150'?"
+    assert did_you_mean("zzz", ["pixels"]) == ""

@@ -1,4 +1,4 @@
-"""Compare assemblies: the score, the contracts of metric and ceiling, and errors by resampling."""
+"""Compare assemblies: the score, and the contracts of metric and ceiling."""
 
 from brainscore_core.metrics._metric import Ceiling, Metric, Quantity
 from brainscore_core.metrics._score import Score

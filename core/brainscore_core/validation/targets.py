@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_core.errors import BrainScoreError, DownloadError, UnknownIdentifierError, nearest
+from brainscore_core.errors import BrainScoreError, DownloadError, UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.import_plugin import import_plugin, known_identifiers_of
 from brainscore_core.plugin_management.registry import KINDS
@@ -36,7 +36,7 @@ def check_target(
     target : str
         A file, a folder with packaged files, a plugin folder (by path or name), or an identifier of a data plugin.
     library : str
-        Package whose data plugins are meant, such as ``'brainscore_vision'``.
+        Package whose data plugins are meant.
     nans_expected, class_name
         See `check_path`; ``class_name`` is for files only.
 
@@ -65,11 +65,9 @@ def check_target(
 
 def _unknown(target: str, library: str, plugins: list[str], known: dict[str, list[str]]) -> UnknownIdentifierError:
     names = [*plugins, *(identifier for identifiers in known.values() for identifier in identifiers)]
-    close = nearest(target, dict.fromkeys(names))
-    meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     return UnknownIdentifierError(
         f"{target!r} is no file, no folder, and no data plugin or identifier of {library} ({len(plugins)} plugins "
-        f"known).{meant} Data plugins live in {library.replace('.', '/')}/data."
+        f"known).{did_you_mean(target, names, most=3)} Data plugins live in {library.replace('.', '/')}/data."
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from brainscore_core.caching import atomic_path, file_digest, locked
 from brainscore_core.config import settings
-from brainscore_core.errors import AssemblyError, BrainScoreError, ChecksumError, DownloadError, nearest
+from brainscore_core.errors import AssemblyError, BrainScoreError, ChecksumError, DownloadError, did_you_mean
 from brainscore_core.supported_data_standards.brainio._transfer.download import (
     S3Object,
     StoppedError,
@@ -65,8 +65,8 @@ def split_bucket(bucket: str, path: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> split_bucket('brainscore-storage/brainscore-vision/data', 'assy_A.nc')
-    ('brainscore-storage', 'brainscore-vision/data/assy_A.nc')
+    >>> split_bucket('brainscore-storage/mine/data', 'assy_A.nc')
+    ('brainscore-storage', 'mine/data/assy_A.nc')
     """
     name, _, folder = bucket.strip("/").partition("/")
     return name, f"{folder}/{path}" if folder else path
@@ -323,8 +323,7 @@ def resolve_assembly_class(name: str) -> type[DataAssembly]:
         "SpikeTimesAssembly",
     )
     if name not in names:
-        suggestions = nearest(name, names)
-        hint = f" Did you mean {suggestions[0]!r}?" if suggestions else ""
+        hint = did_you_mean(name, names)
         raise AssemblyError(f"No assembly class is called {name!r}.{hint} There are: {', '.join(names)}.")
     return getattr(assemblies, name)  # type: ignore[no-any-return]  # chosen from the names above
 
@@ -337,10 +336,7 @@ def get_assembly(identifier: str) -> NoReturn:
     NotImplementedError
         Always; the message names what to call instead.
     """
-    raise NotImplementedError(
-        f"There is no catalogue to look {identifier!r} up in. Use load_dataset({identifier!r}) of the domain "
-        "(such as brainscore_vision), or s3.load_assembly_from_s3(...)."
-    )
+    raise _no_catalogue(identifier, "load_dataset", "load_assembly_from_s3")
 
 
 def get_stimulus_set(identifier: str) -> NoReturn:
@@ -351,7 +347,11 @@ def get_stimulus_set(identifier: str) -> NoReturn:
     NotImplementedError
         Always; the message names what to call instead.
     """
-    raise NotImplementedError(
-        f"There is no catalogue to look {identifier!r} up in. Use load_stimulus_set({identifier!r}) of the domain "
-        "(such as brainscore_vision), or s3.load_stimulus_set_from_s3(...)."
+    raise _no_catalogue(identifier, "load_stimulus_set", "load_stimulus_set_from_s3")
+
+
+def _no_catalogue(identifier: str, load: str, load_from_s3: str) -> NotImplementedError:
+    return NotImplementedError(
+        f"There is no catalogue to look {identifier!r} up in. Use {load}({identifier!r}) of the domain, or "
+        f"s3.{load_from_s3}(...)."
     )

@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import pandas as pd
 
-from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, nearest
+from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, did_you_mean
 from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import read_table
 
 __all__ = ["StimulusSet", "StimulusSetLoader", "read_table"]
@@ -146,9 +146,8 @@ class StimulusSet(pd.DataFrame):
             return self.stimulus_paths[stimulus_id]
         except KeyError:
             known = self.stimulus_paths
-            suggestions = nearest(str(stimulus_id), map(str, known))
-            hint = f" Did you mean {suggestions[0]!r}?" if suggestions else ""
-            if not suggestions and known and type(next(iter(known))) is not type(stimulus_id):
+            hint = did_you_mean(stimulus_id, known)
+            if not hint and known and type(next(iter(known))) is not type(stimulus_id):
                 hint = f" The known identifiers are of type {type(next(iter(known))).__name__}."
             raise UnknownIdentifierError(
                 f"No stimulus {stimulus_id!r} in stimulus set {getattr(self, 'identifier', '(without identifier)')!r} "

@@ -3,6 +3,7 @@
 import ast
 import copy
 import errno
+import functools
 import hashlib
 import json
 import os
@@ -38,7 +39,6 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set,
     package_stimulus_set_locally,
-    registration_code,
     upload_to_s3,
 )
 from brainscore_core.supported_data_standards.brainio.s3 import (
@@ -49,6 +49,7 @@ from brainscore_core.supported_data_standards.brainio.s3 import (
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 BUCKET = "brainscore-test"
+registration_code = functools.partial(packaging.registration_code, library="brainscore_vision")
 IDS = ["img_001", "007", "img.three", "NA"]
 
 

@@ -24,7 +24,7 @@ def registration_code(
     version_id: str | None = None,
     stimulus_set_identifier: str | None = None,
     bibtex: str | None = None,
-    library: str = "brainscore_vision",
+    library: str,
 ) -> str:
     """Return the code to paste into the ``__init__.py`` of a data plugin.
 
@@ -46,7 +46,7 @@ def registration_code(
     bibtex : str, optional
         Citation of the data; None leaves it out.
     library : str
-        Package that has the registries.
+        Package that has the registries: that of the domain.
 
     Returns
     -------
@@ -61,10 +61,12 @@ def registration_code(
     Examples
     --------
     >>> package = {'identifier': 'A2024', 'path': 'assy_A2024.nc', 'sha1': '3c45', 'cls': 'PropertyAssembly'}
-    >>> print(registration_code(assembly_package=package, bucket='storage', version_id='v1'))
+    >>> code = registration_code(
+    ...     assembly_package=package, bucket='storage', version_id='v1', library='brainscore_mine')
+    >>> print(code)
     from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
     from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
-    from brainscore_vision import data_registry
+    from brainscore_mine import data_registry
     <BLANKLINE>
     data_registry["A2024"] = lambda: load_assembly_from_s3(
         identifier="A2024",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from brainscore_core.errors import AssemblyError, nearest
+from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.supported_data_standards.brainio._index import coordinates
 from brainscore_core.supported_data_standards.brainio.transform import Reduction, reduce_groups
 
@@ -188,8 +188,7 @@ def _cell_coordinate(values: npt.NDArray[Any], dims: Sequence[Hashable], at: Map
 def _grouped_dim(assembly: xr.DataArray, names: Sequence[str]) -> Hashable:
     unknown = [name for name in names if name not in assembly.coords]
     if unknown or not names:
-        close = nearest(unknown[0], [str(name) for name in assembly.coords]) if unknown else []
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        hint = did_you_mean(unknown[0], assembly.coords) if unknown else ""
         raise GroupbyError(f"There is no coordinate {unknown} to group by.{hint}")
     dims = {assembly.coords[name].dims for name in names}
     if len(dims) != 1 or len(next(iter(dims))) != 1:

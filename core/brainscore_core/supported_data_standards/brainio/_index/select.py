@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from brainscore_core.errors import nearest
+from brainscore_core.errors import did_you_mean
 from brainscore_core.supported_data_standards.brainio._index.coordinates import (
     codes_of,
     coordinates_of,
@@ -135,9 +135,10 @@ def _flat(array: xr.DataArray, indexers: Mapping[Hashable, Any]) -> Iterator[tup
 def _dim_of(array: xr.DataArray, name: Hashable) -> Hashable:
     if name not in array.coords:
         known = [str(coord) for coord in array.coords]
-        close = nearest(str(name), known)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise KeyError(f"{name!r} is neither a dimension nor a coordinate.{hint} There are: {', '.join(known)}.")
+        raise KeyError(
+            f"{name!r} is neither a dimension nor a coordinate.{did_you_mean(name, known)} There are: "
+            f"{', '.join(known)}."
+        )
     dims = array.coords.variables[name].dims
     if len(dims) != 1:
         raise KeyError(f"Coordinate {name!r} spans {len(dims)} dimensions {dims}; selection needs exactly one.")
@@ -214,8 +215,7 @@ def _not_found(array: xr.DataArray, name: Hashable, missing: Iterable[Any]) -> s
     _, uniques = codes_of(array, name)
     absent = [_item(value) for value in missing]
     shown = ", ".join(repr(_item(value)) for value in uniques[:10]) + (", ..." if len(uniques) > 10 else "")
-    close = nearest(str(absent[0]), [str(value) for value in uniques]) if absent else []
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(absent[0], uniques) if absent else ""
     return f"Coordinate {name!r} has no value {', '.join(map(repr, absent[:10]))}.{hint} Its values: {shown}."
 
 
