@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_vision.loading import find_plugin_directory, load_benchmark, load_model
 from brainscore_vision.model_interface import region_layers
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from brainscore_core.benchmarks import Benchmark
     from brainscore_core.metrics import Score
     from brainscore_core.scoring.records import ScoreRecord

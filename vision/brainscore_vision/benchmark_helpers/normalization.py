@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from brainscore_core.benchmarks import explained_variance_ratio, validate_quantities
 from brainscore_core.errors import AssemblyError, CeilingError
@@ -15,9 +14,9 @@ from brainscore_core.metrics import Score
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["bound_score", "ceiling_of", "neuroid_wise_explained_var"]
+    from brainscore_vision.metric_helpers.arrays.types import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["bound_score", "ceiling_of", "neuroid_wise_explained_var"]
 
 _OF_RAW_ONLY = {"raw", "ceiling", "error", "interval", "quantity"}
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.benchmark_helpers.presentation_order import require_gratings
@@ -16,6 +15,7 @@ from brainscore_vision.loading import load_stimulus_set
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
     from brainscore_vision.model_interface import BrainModel
 
 __all__ = [
@@ -31,9 +31,6 @@ __all__ = [
     "stimulus_position",
     "units_near",
 ]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 BLANK_STIM_NAME = "Marques2020_blank"
 """Stimulus set: one uniform grey image."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingSti
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.digests import preprocessing_digest
 from brainscore_vision.model_helpers.activations.images import load_image
-from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package_layers
+from brainscore_vision.model_helpers.activations.packaging import Array, add_presentation_coords, package_layers
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 __all__ = ["ActivationsExtractorHelper", "HookHandle", "attach_stimulus_set_meta", "without_cache"]
 
 _logger = logging.getLogger(__name__)
+
+Activations = Mapping[str, Array]  # by layer
+Preprocessing = Callable[[list[str]], object]  # from paths to what the model takes
+BatchHook = Callable[[Activations], Activations]
+StimulusSetHook = Callable[[StimulusSet], StimulusSet]
+Hook = TypeVar("Hook", bound=Callable[..., object])
 
 CACHE_FORMAT = 1
 """Counted up whenever the meaning of a cached entry changes."""
@@ -46,7 +52,7 @@ def without_cache() -> Iterator[None]:
         _cache_wanted.reset(token)
 
 
-class HookHandle:
+class HookHandle(Generic[Hook]):
     """Remove a registered hook again, or switch it off for a while.
 
     Attributes
@@ -55,12 +61,12 @@ class HookHandle:
         Place of the hook among those of its extractor.
     """
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook_id: int) -> None:
+    def __init__(self, hooks: dict[int, Hook], hook_id: int) -> None:
         self.id = hook_id
         self._hooks = hooks
-        self._saved: Callable[..., Any] | None = None
+        self._saved: Hook | None = None
 
-    def remove(self) -> Callable[..., Any]:
+    def remove(self) -> Hook:
         """Remove the hook and return it."""
         return self._hooks.pop(self.id)
 
@@ -100,8 +106,8 @@ class ActivationsExtractorHelper:
 
     def __init__(
         self,
-        get_activations: Callable[..., Mapping[str, Any]],
-        preprocessing: Callable[[list[str]], Any] | None,
+        get_activations: Callable[..., Mapping[str, npt.ArrayLike]],
+        preprocessing: Preprocessing | None,
         identifier: str | bool = False,
         batch_size: int = 64,
         *,
@@ -116,8 +122,8 @@ class ActivationsExtractorHelper:
         self._batch_size = batch_size
         self._visual_degrees: float | None = None
         self._hook_ids = itertools.count()
-        self._stimulus_set_hooks: dict[int, Callable[..., Any]] = {}
-        self._batch_activations_hooks: dict[int, Callable[..., Any]] = {}
+        self._stimulus_set_hooks: dict[int, StimulusSetHook] = {}
+        self._batch_activations_hooks: dict[int, BatchHook] = {}
 
     def __call__(
         self,
@@ -234,7 +240,7 @@ class ActivationsExtractorHelper:
             activations = {layer: values[rows] for layer, values in activations.items()}
         return package_layers(activations, paths, str(self.identifier) if self.identifier else "")
 
-    def register_batch_activations_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_batch_activations_hook(self, hook: BatchHook) -> HookHandle[BatchHook]:
         """Change the activations of every batch; while such a hook is active, nothing is cached.
 
         Parameters
@@ -242,9 +248,9 @@ class ActivationsExtractorHelper:
         hook : callable
             Takes and returns a dict of layer name to array (input, ...).
         """
-        return self._register(self._batch_activations_hooks, hook)
+        return _register(self._batch_activations_hooks, next(self._hook_ids), hook)
 
-    def register_stimulus_set_hook(self, hook: Callable[..., Any]) -> HookHandle:
+    def register_stimulus_set_hook(self, hook: StimulusSetHook) -> HookHandle[StimulusSetHook]:
         """Change every stimulus set before it is shown.
 
         Parameters
@@ -252,31 +258,26 @@ class ActivationsExtractorHelper:
         hook : callable
             Takes and returns a `StimulusSet`.
         """
-        return self._register(self._stimulus_set_hooks, hook)
-
-    def _register(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> HookHandle:
-        handle = HookHandle(hooks, next(self._hook_ids))
-        hooks[handle.id] = hook
-        return handle
+        return _register(self._stimulus_set_hooks, next(self._hook_ids), hook)
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
         """Tell the extractor how wide the model's field of view is, in degrees."""
         self._visual_degrees = visual_degrees
 
-    def insert_attrs(self, wrapper: Any) -> None:
+    def insert_attrs(self, wrapper: Any) -> None:  # any object that takes attributes
         """Make the methods of this extractor methods of a wrapper object."""
         wrapper.from_stimulus_set = self.from_stimulus_set
         wrapper.from_paths = self.from_paths
         wrapper.register_batch_activations_hook = self.register_batch_activations_hook
         wrapper.register_stimulus_set_hook = self.register_stimulus_set_hook
 
-    def _activations_of(self, paths: list[str], layers: list[str], *, use_cache: bool) -> dict[str, npt.NDArray[Any]]:
+    def _activations_of(self, paths: list[str], layers: list[str], *, use_cache: bool) -> Activations:
         key_parts = self._cache_key(paths) if use_cache and _cache_wanted.get() else None
         if key_parts is None:
             return self._compute(paths, layers)
-        computed: dict[str, npt.NDArray[Any]] = {}
+        computed: dict[str, Array] = {}
 
-        def compute(layer: str) -> npt.NDArray[Any]:
+        def compute(layer: str) -> Array:
             if layer not in computed:
                 # One forward pass gives this layer and all that were not found so far.
                 computed.update(self._compute(paths, layers[layers.index(layer) :]))
@@ -310,9 +311,9 @@ class ActivationsExtractorHelper:
             _logger.debug("Activations of %s are not cached: %s", self.identifier, error)
             return None
 
-    def _compute(self, paths: list[str], layers: list[str]) -> dict[str, npt.NDArray[Any]]:
+    def _compute(self, paths: list[str], layers: list[str]) -> dict[str, Array]:
         """Run the model on all files; one array per layer, filled batch by batch."""
-        result: dict[str, npt.NDArray[Any]] = {}
+        result: dict[str, Array] = {}
         starts = range(0, len(paths), self._batch_size)
         with tqdm(total=len(paths), unit="stimuli", desc="activations", leave=False, disable=None) as progress:
             for start in starts:
@@ -325,15 +326,15 @@ class ActivationsExtractorHelper:
                 progress.update(min(self._batch_size, len(paths) - start))
         return result
 
-    def _compute_batch(self, paths: list[str], layers: list[str]) -> Mapping[str, Any]:
-        activations: Mapping[str, Any] = self.get_activations(self._preprocess_batch(paths), layers)
-        _check_batch(activations, layers, len(paths), self.identifier)
-        activations = OrderedDict((layer, np.asarray(activations[layer])) for layer in layers)
+    def _compute_batch(self, paths: list[str], layers: list[str]) -> Activations:
+        given = self.get_activations(self._preprocess_batch(paths), layers)
+        _check_batch(given, layers, len(paths), self.identifier)
+        activations: Activations = OrderedDict((layer, np.asarray(given[layer])) for layer in layers)
         for hook in list(self._batch_activations_hooks.values()):
             activations = hook(activations)
         return activations
 
-    def _preprocess_batch(self, paths: list[str]) -> Any:
+    def _preprocess_batch(self, paths: list[str]) -> object:
         if self.preprocess is None:
             return paths
         try:
@@ -342,6 +343,11 @@ class ActivationsExtractorHelper:
             for path in paths:
                 _check_image(path)  # names the file if it is a stimulus that is broken
             raise
+
+
+def _register(hooks: dict[int, Hook], hook_id: int, hook: Hook) -> HookHandle[Hook]:
+    hooks[hook_id] = hook
+    return HookHandle(hooks, hook_id)
 
 
 class _BadImageError(StimulusError):
@@ -381,7 +387,9 @@ def _layer_list(layers: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _check_batch(activations: Mapping[str, Any], layers: list[str], n_inputs: int, identifier: object) -> None:
+def _check_batch(
+    activations: Mapping[str, npt.ArrayLike], layers: list[str], n_inputs: int, identifier: object
+) -> None:
     missing = [layer for layer in layers if layer not in activations]
     if missing:
         hint = nearest(missing[0], activations)
@@ -398,19 +406,19 @@ def _check_batch(activations: Mapping[str, Any], layers: list[str], n_inputs: in
             )
 
 
-def _write_entry(values: npt.NDArray[Any], path: Path) -> None:
+def _write_entry(values: Array, path: Path) -> None:
     if values.dtype.hasobject:
         raise AssemblyError(f"Activations have dtype {values.dtype}; expected numbers.")
     np.savez(path, activations=values)
 
 
-def _read_entry(path: Path, *, n_stimuli: int) -> npt.NDArray[Any]:
+def _read_entry(path: Path, *, n_stimuli: int) -> Array:
     from zipfile import BadZipFile
 
     try:
         # The zip container carries a checksum, so that damage is noticed.
         with np.load(path, allow_pickle=False) as archive:
-            values: npt.NDArray[Any] = archive["activations"]
+            values: Array = archive["activations"]
     except (BadZipFile, EOFError, KeyError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
     if values.ndim < 1 or values.shape[0] != n_stimuli:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,14 @@ from PIL import Image
 
 from brainscore_core.caching import content_digest, file_digest
 
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
 __all__ = ["NotDigestibleError", "describe", "describe_module", "preprocessing_digest", "probe_image"]
+
+Value = Any  # anything that a model may hold
+Description = Any  # what `content_digest` takes: nested lists of plain values and arrays
 
 # Packages whose code is identified by their version instead of their files.
 _BY_VERSION = frozenset({"PIL", "builtins", "numpy", "scipy", "torch", *sys.stdlib_module_names})
@@ -40,7 +47,7 @@ class _Plain:
     """An instance whose state is all in its attributes."""
 
 
-def preprocessing_digest(preprocess: Callable[..., Any] | None) -> str:
+def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> str:
     """Return a digest of a preprocessing function: its code, its arguments and what it makes of a probe image.
 
     Parameters
@@ -79,7 +86,7 @@ def probe_image() -> Image.Image:
     return Image.fromarray(np.stack([red, green, blue], axis=-1).astype(np.uint8))
 
 
-def describe(value: object) -> Any:
+def describe(value: object) -> Description:
     """Turn a value into what `brainscore_core.caching.content_digest` takes.
 
     Parameters
@@ -96,7 +103,7 @@ def describe(value: object) -> Any:
     return _describe(value, ())
 
 
-def _describe(value: Any, parents: tuple[int, ...]) -> Any:
+def _describe(value: Value, parents: tuple[int, ...]) -> Description:
     if isinstance(value, enum.Enum):
         return ["enum", *_describe_class(type(value)), value.name]
     if isinstance(value, (*_PRIMITIVES, np.generic)):
@@ -120,13 +127,13 @@ def _describe(value: Any, parents: tuple[int, ...]) -> Any:
     return _describe_code(value, inside)
 
 
-def _describe_array(array: npt.NDArray[Any], parents: tuple[int, ...]) -> Any:
+def _describe_array(array: npt.NDArray[np.generic], parents: tuple[int, ...]) -> Description:
     if array.dtype.hasobject:
         return ["objects", list(array.shape), [_describe(item, parents) for item in array.ravel().tolist()]]
     return array
 
 
-def _describe_code(value: Any, parents: tuple[int, ...]) -> Any:
+def _describe_code(value: Value, parents: tuple[int, ...]) -> Description:
     if isinstance(value, functools.partial):
         return ["partial", *(_describe(part, parents) for part in (value.func, value.args, value.keywords))]
     if isinstance(value, types.FunctionType):
@@ -146,7 +153,7 @@ def _describe_code(value: Any, parents: tuple[int, ...]) -> Any:
     return _describe_object(value, parents)
 
 
-def _describe_function(function: types.FunctionType, parents: tuple[int, ...]) -> Any:
+def _describe_function(function: types.FunctionType, parents: tuple[int, ...]) -> Description:
     try:
         captured = [_describe(cell.cell_contents, parents) for cell in function.__closure__ or ()]
     except ValueError as error:  # a cell that is still empty
@@ -159,9 +166,9 @@ def _describe_function(function: types.FunctionType, parents: tuple[int, ...]) -
     return ["function", *name, body, _code_digest(function.__module__, function), captured, defaults, uses]
 
 
-def _describe_globals(function: types.FunctionType) -> list[Any]:
+def _describe_globals(function: types.FunctionType) -> list[Description]:
     """Describe what a function finds in its module: values, and the files of functions, classes and modules."""
-    described: list[Any] = []
+    described: list[Description] = []
     for name in sorted(_names_in(function.__code__)):
         value = function.__globals__.get(name)
         if isinstance(value, (*_PRIMITIVES, np.ndarray)) and value is not None:
@@ -177,19 +184,19 @@ def _names_in(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*map(_names_in, inner))
 
 
-def _file_digest_or_version(module: str, value: Any) -> str:
+def _file_digest_or_version(module: str, value: Value) -> str:
     try:
         return _code_digest(module, value)
     except NotDigestibleError:  # compiled code, such as that of OpenCV
         return _version_of(module)
 
 
-def _describe_bytecode(code: types.CodeType) -> list[Any]:
+def _describe_bytecode(code: types.CodeType) -> list[Description]:
     constants = [_describe_constant(part) for part in code.co_consts]
     return [code.co_firstlineno, code.co_code, list(code.co_names), constants]
 
 
-def _describe_constant(part: Any) -> Any:
+def _describe_constant(part: Value) -> Description:
     if isinstance(part, types.CodeType):
         return _describe_bytecode(part)
     if isinstance(part, (tuple, frozenset)):
@@ -199,7 +206,7 @@ def _describe_constant(part: Any) -> Any:
     return repr(part)
 
 
-def _describe_object(value: Any, parents: tuple[int, ...]) -> Any:
+def _describe_object(value: Value, parents: tuple[int, ...]) -> Description:
     top = type(value).__module__.partition(".")[0]
     if hasattr(value, "state_dict") and hasattr(value, "named_modules"):
         return _describe_module(value, parents)
@@ -221,7 +228,7 @@ def _has_hidden_state(cls: type) -> bool:
     return any(space.get("__slots__") or "__reduce__" in space or "__reduce_ex__" in space for space in own)
 
 
-def describe_module(module: Any) -> Any:
+def describe_module(module: nn.Module) -> Description:
     """Describe a PyTorch module: weights and buffers, and class, code, settings and attributes of each submodule.
 
     Parameters
@@ -237,7 +244,7 @@ def describe_module(module: Any) -> Any:
     return _describe_module(module, ())
 
 
-def _describe_module(module: Any, parents: tuple[int, ...]) -> Any:
+def _describe_module(module: nn.Module, parents: tuple[int, ...]) -> Description:
     inside = (*parents, id(module))
     internal = _module_internals()
     parts = []
@@ -261,7 +268,7 @@ def _module_internals() -> frozenset[str]:
     return frozenset(vars(nn.Module()))
 
 
-def _tensor_values(tensor: Any) -> Any:
+def _tensor_values(tensor: torch.Tensor) -> Description:
     import torch  # only reached with a tensor at hand
 
     values = tensor.detach().cpu().contiguous()
@@ -272,8 +279,8 @@ def _tensor_values(tensor: Any) -> Any:
     return ["tensor", kind, flat.view(torch.uint8).numpy() if flat.numel() else b""]
 
 
-def _describe_class(cls: type) -> list[Any]:
-    described: list[Any] = []
+def _describe_class(cls: type) -> list[Description]:
+    described: list[Description] = []
     for base in cls.__mro__:
         if base.__module__.partition(".")[0] in _BY_VERSION:
             described.append([base.__module__, base.__qualname__, _version_of(base.__module__)])
@@ -284,7 +291,7 @@ def _describe_class(cls: type) -> list[Any]:
     return described
 
 
-def _code_digest(module_name: str | None, code: Any) -> str:
+def _code_digest(module_name: str | None, code: Value) -> str:
     top = (module_name or "").partition(".")[0]
     if top in _BY_VERSION:
         return _version_of(top)
@@ -310,6 +317,6 @@ def _version_of(module_name: str) -> str:
     return f"{top} {getattr(sys.modules.get(top), '__version__', '')}"
 
 
-def _qualified_name(code: Any) -> str:
+def _qualified_name(code: Value) -> str:
     named = code if hasattr(code, "__qualname__") else type(code)
     return f"{getattr(named, '__module__', None)}.{named.__qualname__}"

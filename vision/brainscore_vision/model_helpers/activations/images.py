@@ -24,7 +24,9 @@ _INCEPTION_HALF = (0.5, 0.5, 0.5)
 
 
 def load_preprocess_images(
-    image_filepaths: Iterable[str | Path], image_size: int, **kwargs: Any
+    image_filepaths: Iterable[str | Path],
+    image_size: int,
+    **kwargs: Any,  # checked by preprocess_images
 ) -> npt.NDArray[np.float32]:
     """Load images and prepare them for a network.
 

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
 
-__all__ = ["add_presentation_coords", "package_layers", "unit_coords"]
+__all__ = ["Array", "add_presentation_coords", "package_layers", "unit_coords"]
 
+Array = npt.NDArray[Any]  # of the dtype that the model gives
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
 # What the axes after the first one mean, by their number. A fully connected layer has positions too (not a number),
@@ -25,7 +26,7 @@ _AXES: dict[int, tuple[str, ...]] = {
 }
 
 
-def unit_coords(shape: Sequence[int]) -> dict[str, npt.NDArray[Any]]:
+def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
     """Return where each unit of a layer lies.
 
     Parameters
@@ -43,14 +44,14 @@ def unit_coords(shape: Sequence[int]) -> dict[str, npt.NDArray[Any]]:
     n_units = int(np.prod(shape))
     names = _AXES.get(len(shape), ())
     positions = np.unravel_index(np.arange(n_units), tuple(shape)) if names else ()
-    coords: dict[str, npt.NDArray[Any]] = dict(zip(names, positions, strict=False))
+    coords: dict[str, Array] = dict(zip(names, positions, strict=False))
     for name in names[len(positions) :]:
         coords[name] = np.full(n_units, np.nan)
     return coords
 
 
 def package_layers(
-    layer_activations: Mapping[str, npt.NDArray[Any]], stimuli_paths: Sequence[str], identifier: str
+    layer_activations: Mapping[str, Array], stimuli_paths: Sequence[str], identifier: str
 ) -> NeuroidAssembly:
     """Put the activations of layers side by side in one assembly.
 
@@ -91,7 +92,7 @@ def package_layers(
     )
 
 
-def _layer_coords(layer: str, shape: Sequence[int], identifier: str) -> dict[str, npt.NDArray[Any]]:
+def _layer_coords(layer: str, shape: Sequence[int], identifier: str) -> dict[str, Array]:
     n_units = int(np.prod(shape))
     numbers = np.arange(n_units)
     return {
@@ -103,11 +104,11 @@ def _layer_coords(layer: str, shape: Sequence[int], identifier: str) -> dict[str
     }
 
 
-def _or_nan(coords: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[Any]:
+def _or_nan(coords: Mapping[str, Array], name: str) -> Array:
     return coords[name] if name in coords else np.full(len(coords["neuroid_id"]), np.nan)
 
 
-def add_presentation_coords(assembly: Assembly, columns: Mapping[str, Any]) -> Assembly:
+def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayLike]) -> Assembly:
     """Replace the coordinates of the presentations.
 
     Parameters

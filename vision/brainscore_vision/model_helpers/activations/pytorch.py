@@ -14,7 +14,11 @@ from torch import nn
 
 from brainscore_core.caching import content_digest
 from brainscore_core.errors import LayerNotFoundError, nearest
-from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper, without_cache
+from brainscore_vision.model_helpers.activations.core import (
+    ActivationsExtractorHelper,
+    Preprocessing,
+    without_cache,
+)
 from brainscore_vision.model_helpers.activations.digests import describe, describe_module
 from brainscore_vision.model_helpers.activations.images import (
     load_image,
@@ -25,6 +29,7 @@ from brainscore_vision.model_helpers.activations.images import (
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.model_helpers.activations.packaging import Array
 
 __all__ = [
     "PytorchWrapper",
@@ -68,12 +73,12 @@ class PytorchWrapper:
     def __init__(
         self,
         model: nn.Module,
-        preprocessing: Callable[[list[str]], Any],
+        preprocessing: Preprocessing,
         identifier: str | None = None,
-        forward_kwargs: Mapping[str, Any] | None = None,
+        forward_kwargs: Mapping[str, object] | None = None,
         *,
         readout_layer: str | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # checked by ActivationsExtractorHelper
     ) -> None:
         self._logger = logging.getLogger(f"{__name__}.{type(self).__name__}")
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -93,9 +98,9 @@ class PytorchWrapper:
     def _build_extractor(
         self,
         identifier: str,
-        preprocessing: Callable[[list[str]], Any],
-        get_activations: Callable[..., Mapping[str, Any]],
-        **kwargs: Any,
+        preprocessing: Preprocessing,
+        get_activations: Callable[..., Mapping[str, Array]],
+        **kwargs: Any,  # checked by ActivationsExtractorHelper
     ) -> ActivationsExtractorHelper:
         return ActivationsExtractorHelper(
             get_activations=get_activations, preprocessing=preprocessing, identifier=identifier, **kwargs
@@ -110,7 +115,7 @@ class PytorchWrapper:
     def identifier(self, value: str) -> None:
         self._extractor.identifier = value
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:  # checked by the extractor
         """Return the activations of layers; see `ActivationsExtractorHelper.__call__`."""
         return self._extractor(*args, **kwargs)
 
@@ -118,8 +123,8 @@ class PytorchWrapper:
         return f"{type(self).__name__}({self.identifier!r}, {self._model!r})"
 
     def get_activations(
-        self, images: Sequence[Any] | npt.NDArray[Any] | torch.Tensor, layer_names: Sequence[str]
-    ) -> OrderedDict[str, npt.NDArray[Any]]:
+        self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, layer_names: Sequence[str]
+    ) -> OrderedDict[str, Array]:
         """Run the module on one batch.
 
         Parameters
@@ -137,7 +142,7 @@ class PytorchWrapper:
         layers = [(name, self.get_layer(name)) for name in layer_names]  # before the forward pass: names may be wrong
         inputs = self._to_input(images)
         self._model.eval()
-        results: OrderedDict[str, npt.NDArray[Any]] = OrderedDict()
+        results: OrderedDict[str, Array] = OrderedDict()
         handles = []
         try:
             for name, layer in layers:
@@ -149,7 +154,7 @@ class PytorchWrapper:
                 handle.remove()
         return results
 
-    def _to_input(self, images: Sequence[Any] | npt.NDArray[Any] | torch.Tensor) -> torch.Tensor:
+    def _to_input(self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor) -> torch.Tensor:
         if isinstance(images, torch.Tensor):
             batch = images
         elif isinstance(images, np.ndarray):
@@ -201,13 +206,13 @@ class PytorchWrapper:
         return module
 
     @classmethod
-    def _tensor_to_numpy(cls, output: torch.Tensor) -> npt.NDArray[Any]:
+    def _tensor_to_numpy(cls, output: torch.Tensor) -> Array:
         values = output.detach().cpu()
         # NumPy has no bfloat16.
         return (values.float() if values.dtype == torch.bfloat16 else values).numpy().copy()
 
     def register_hook(
-        self, layer: nn.Module, layer_name: str, target_dict: dict[str, npt.NDArray[Any]]
+        self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
     ) -> torch.utils.hooks.RemovableHandle:
         """Have a layer put its output into a dict; override it for layers with another kind of output.
 
@@ -226,7 +231,7 @@ class PytorchWrapper:
             With a method ``remove()``.
         """
 
-        def keep_output(_layer: nn.Module, _inputs: Any, output: Any) -> None:
+        def keep_output(_layer: nn.Module, _inputs: object, output: torch.Tensor) -> None:
             try:
                 target_dict[layer_name] = self._tensor_to_numpy(output)
             except (TypeError, AttributeError) as error:
@@ -261,14 +266,16 @@ class PytorchWrapper:
 class _WithoutCaching:
     """Act as a wrapper, but never use the activation cache when called."""
 
-    def __init__(self, wrapper: Any) -> None:
+    _wrapper: Callable[..., NeuroidAssembly]
+
+    def __init__(self, wrapper: Callable[..., NeuroidAssembly]) -> None:
         object.__setattr__(self, "_wrapper", wrapper)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:  # checked by the wrapper
         with without_cache():
             return self._wrapper(*args, **kwargs)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Any:  # whatever the wrapper has
         if name == "_wrapper":  # not there before __init__ has run (copy, pickle)
             raise AttributeError(name)
         return getattr(self._wrapper, name)
@@ -277,7 +284,7 @@ class _WithoutCaching:
         setattr(self._wrapper, name, value)
 
 
-def disable_activation_caching(wrapper: Any) -> Any:
+def disable_activation_caching(wrapper: Callable[..., NeuroidAssembly]) -> Callable[..., NeuroidAssembly]:
     """Return the wrapper with the activation cache off for its own calls only.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
     NeuroidAssembly,
-    walk_coords,
 )
+from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.model_helpers.brain_transformation.choices import (
     category_probabilities,
     odd_one_out,
@@ -53,7 +53,7 @@ class BehaviorArbiter(BrainModel):
         self.mapping = dict(mapping)
         self.current_executor: BrainModel | None = None
 
-    def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:
+    def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
         """Select the model for the task and start it; the further arguments are those of the task.
 
         Raises
@@ -71,7 +71,12 @@ class BehaviorArbiter(BrainModel):
         executor.start_task(task, *args, **kwargs)
         self.current_executor = executor
 
-    def look_at(self, stimuli: StimulusSet, *args: Any, **kwargs: Any) -> BehavioralAssembly | NeuroidAssembly:
+    def look_at(
+        self,
+        stimuli: StimulusSet,
+        *args: Any,  # those of the selected model
+        **kwargs: Any,  # the same
+    ) -> BehavioralAssembly | NeuroidAssembly:
         """Let the selected model look at the stimuli."""
         if self.current_executor is None:
             raise RuntimeError("No task was started; call start_task before look_at.")
@@ -211,7 +216,7 @@ class LabelBehavior(_TaskModel):
             With 1000 neuroids.
         """
         self._check_classifier(logits)
-        coords = _presentation_coords(logits)
+        coords = coords_along(logits, "presentation")
         values = logits.transpose("presentation", "neuroid").values
         if self.choice_labels == "imagenet":
             best = values.argmax(axis=1)
@@ -313,11 +318,11 @@ class ProbabilitiesMapping(_TaskModel):
 
         def __init__(self, classifier_c: float = 1e-3) -> None:
             self._classifier_c = classifier_c
-            self._classifier: Any = None
-            self._scaler: Any = None
-            self._labels: list[Any] = []
+            self._classifier: Any = None  # scikit-learn has no types
+            self._scaler: Any = None  # scikit-learn has no types
+            self._labels: list[Hashable] = []
 
-        def fit(self, X: Any, Y: Any) -> ProbabilitiesMapping.ProbabilitiesClassifier:  # noqa: N803 - established
+        def fit(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> ProbabilitiesMapping.ProbabilitiesClassifier:  # noqa: N803 - established
             """Fit to features.
 
             Parameters
@@ -362,10 +367,8 @@ class ProbabilitiesMapping(_TaskModel):
                 raise RuntimeError("The classifier was not fitted; call fit first.")
             probabilities = self._classifier.predict_proba(self._scaler.transform(X.values))
             rows = str(X.dims[0])
-            coords = {name: (dims, values) for name, dims, values in walk_coords(X) if tuple(dims) == (rows,)}
-            return BehavioralAssembly(
-                probabilities, coords={**coords, "choice": ("choice", self._labels)}, dims=[rows, "choice"]
-            )
+            coords = {**coords_along(X, rows), "choice": ("choice", self._labels)}
+            return BehavioralAssembly(probabilities, coords=coords, dims=[rows, "choice"])
 
 
 class OddOneOut(_TaskModel):
@@ -441,20 +444,14 @@ class OddOneOut(_TaskModel):
         names = ["|".join(map(str, ids[trial])) for trial in trials]
         return _one_choice(ids[odd], {"stimulus_id": ("presentation", names)})
 
-    def _similarities(self, features: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _similarities(self, features: npt.ArrayLike) -> npt.NDArray[np.float64]:
         values = np.asarray(features, dtype=np.float64)
         if self.similarity_measure == "cosine":
             values = values / np.linalg.norm(values, axis=1, keepdims=True)
         return np.asarray(values @ values.T)
 
 
-def _one_choice(choices: npt.NDArray[Any], coords: Mapping[str, Any]) -> BehavioralAssembly:
+def _one_choice(
+    choices: npt.NDArray[np.generic], coords: Mapping[str, tuple[str, npt.ArrayLike]]
+) -> BehavioralAssembly:
     return BehavioralAssembly(choices[np.newaxis], coords=coords, dims=["choice", "presentation"])
-
-
-def _presentation_coords(assembly: DataAssembly) -> dict[str, tuple[str, Any]]:
-    return {
-        name: ("presentation", values)
-        for name, dims, values in walk_coords(assembly)
-        if tuple(dims) == ("presentation",)
-    }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ import numpy.typing as npt
 __all__ = ["category_probabilities", "odd_one_out", "softmax"]
 
 
-def softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def softmax(logits: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Return exp(x) / sum(exp(x)) along the last axis.
 
     Parameters
@@ -30,7 +29,7 @@ def softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def category_probabilities(
-    logits: npt.NDArray[Any], indices: Sequence[Sequence[int]], aggregation: str = "mean"
+    logits: npt.ArrayLike, indices: Sequence[Sequence[int]], aggregation: str = "mean"
 ) -> npt.NDArray[np.float64]:
     """Return how probable each category is: the mean of softmax(logits) over its classes.
 
@@ -61,7 +60,7 @@ def category_probabilities(
     return np.stack(pooled, axis=-1)
 
 
-def odd_one_out(similarities: npt.NDArray[Any], triplets: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+def odd_one_out(similarities: npt.NDArray[np.float64], triplets: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Return which of three is not in the most similar pair.
 
     Parameters

@@ -57,7 +57,7 @@ class ModelCommitment(BrainModel):
         activations_model: Callable[..., NeuroidAssembly],
         layers: Sequence[str],
         behavioral_readout_layer: str | Sequence[str] | None = None,
-        region_layer_map: Mapping[str, str | Sequence[str]] | None = None,
+        region_layer_map: Mapping[str, str | list[str]] | None = None,
         visual_degrees: float = 8,
     ) -> None:
         if not layers:
@@ -89,7 +89,7 @@ class ModelCommitment(BrainModel):
         return self.layer_model.identifier
 
     @property
-    def region_layer_map(self) -> dict[str, Any]:
+    def region_layer_map(self) -> dict[str, str | list[str]]:
         """Layer or layers of each region; empty if none is known."""
         return self.layer_model.region_layer_map
 
@@ -97,7 +97,7 @@ class ModelCommitment(BrainModel):
         """Return the width of the model's field of view, in degrees."""
         return self._visual_degrees
 
-    def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:
+    def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
         """See `BrainModel.start_task`; the further arguments are those of the task.
 
         Raises
@@ -132,7 +132,7 @@ class ModelCommitment(BrainModel):
         NotImplementedError
             `require_variance` is True.
         """
-        model: Any = self.behavior_model if self.do_behavior else self.layer_model
+        model: BehaviorArbiter | TemporalAligned = self.behavior_model if self.do_behavior else self.layer_model
         answer: BehavioralAssembly | NeuroidAssembly = model.look_at(
             stimuli, number_of_trials=number_of_trials, require_variance=require_variance
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class LayerMappedModel(BrainModel):
         self,
         identifier: str,
         activations_model: Callable[..., NeuroidAssembly],
-        region_layer_map: Mapping[str, str | Sequence[str]] | None,
+        region_layer_map: Mapping[str, str | list[str]] | None,
         visual_degrees: float | None = None,
     ) -> None:
         self._identifier = identifier
@@ -53,7 +53,7 @@ class LayerMappedModel(BrainModel):
         return self._identifier
 
     @property
-    def region_layer_map(self) -> dict[str, Any]:
+    def region_layer_map(self) -> dict[str, str | list[str]]:
         """Layer or layers of each region; empty if none is known."""
         if self._region_layer_map is None:
             self._region_layer_map = find_region_layer_map(self.identifier)
@@ -109,7 +109,7 @@ def _as_list(layers: str | Sequence[str]) -> list[str]:
     return [layers] if isinstance(layers, str) else list(layers)
 
 
-def find_region_layer_map(identifier: str) -> dict[str, Any]:
+def find_region_layer_map(identifier: str) -> dict[str, str | list[str]]:
     """Read which layers stand for which regions from the folder of a model's plugin.
 
     Parameters

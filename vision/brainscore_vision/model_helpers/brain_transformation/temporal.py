@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["TemporalAligned", "align_bins", "assembly_time_align", "fix_timebin_naming", "repeat_in_time"]
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
+Value = TypeVar("Value", bound=np.floating)
 _LEVELS = ("time_bin_start", "time_bin_end")
 
 
@@ -44,7 +45,7 @@ class TemporalAligned(BrainModel):
         return self._layer_model.identifier
 
     @property
-    def region_layer_map(self) -> dict[str, Any]:
+    def region_layer_map(self) -> dict[str, str | list[str]]:
         """Layer or layers of each region."""
         return self._layer_model.region_layer_map
 
@@ -119,11 +120,11 @@ def _drop_single_bin(assembly: NeuroidAssembly) -> NeuroidAssembly:
 
 
 def align_bins(
-    values: npt.NDArray[Any],
+    values: npt.NDArray[Value],
     source_bins: Sequence[tuple[float, float]],
     target_bins: Sequence[tuple[float, float]],
     mode: str = "portion",
-) -> npt.NDArray[Any]:
+) -> npt.NDArray[Value]:
     """Average activity onto other time bins.
 
     ``portion``: y_t = sum_s w_ts x_s / sum_s w_ts, where w_ts is the time that target bin t and source bin s share.

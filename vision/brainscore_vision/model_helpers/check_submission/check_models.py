@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from brainscore_core.errors import BrainScoreError
 
 if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.model_interface import BrainModel
 
@@ -103,7 +104,7 @@ def check_models(module: str | ModuleType) -> None:
     check(plugin)
 
 
-def _module(module: str | ModuleType) -> Any:
+def _module(module: str | ModuleType) -> ModuleType:
     if isinstance(module, ModuleType):
         return module
     if module not in sys.modules:
@@ -111,7 +112,7 @@ def _module(module: str | ModuleType) -> Any:
     return sys.modules[module]
 
 
-def _model_names(plugin: Any) -> list[str]:
+def _model_names(plugin: ModuleType) -> list[str]:
     if not hasattr(plugin, "get_model_list"):
         raise ModelCheckError(
             f"{plugin.__name__} has no function get_model_list(); it returns the names of its models."
@@ -157,7 +158,7 @@ def _do_task(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str
         )
 
 
-def _check_activations(name: str, activations: Any, layers: list[str] | None) -> None:
+def _check_activations(name: str, activations: DataAssembly, layers: list[str] | None) -> None:
     import numpy as np  # this module is imported at the top of every plugin
 
     if list(activations["stimulus_id"].values) != [f"check{index}" for index in range(_N_STIMULI)]:
