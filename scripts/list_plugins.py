@@ -5,7 +5,7 @@ import json
 import sys
 
 from brainscore_core.errors import BrainScoreError
-from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError, CorruptFileError
-from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, library_roots
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 from brainscore_core.supported_data_standards.brainio.access import public_variant
 from brainscore_vision._references import Reference, constant, find_references

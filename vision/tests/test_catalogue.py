@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from brainscore_core.errors import UnknownIdentifierError
-from brainscore_core.plugin_management.discovery import PluginRoot
+from brainscore_core.plugin_management.index import PluginRoot
 from brainscore_vision import _references, catalogue
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import brainscore_vision
-from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ import pytest
 import brainscore_vision
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management import import_plugin
-from brainscore_core.plugin_management.discovery import PluginRoot
+from brainscore_core.plugin_management.index import PluginRoot
 from brainscore_vision import loading
 
 PLUGINS = {
@@ -114,7 +114,7 @@ def test_callers_of_the_published_system_catch_what_they_used_to_catch(plugins):
 
 
 def test_every_plugin_of_the_library_can_be_read():
-    from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+    from brainscore_core.plugin_management.index import PluginIndex, library_roots
 
     index = PluginIndex(library_roots("brainscore_vision"))
     for folder in ("data", "metrics", "benchmarks", "models"):

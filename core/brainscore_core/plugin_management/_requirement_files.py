@@ -8,15 +8,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management._literals import bind, evaluate
+from brainscore_core.plugin_management.source import constants, evaluate, parse
 
-__all__ = ["RequirementLine", "read_requirements"]
+__all__ = ["RequirementLine", "is_module_of_python", "is_own_distribution", "read_requirements"]
 
 # Lines that name the libraries themselves: they are here already, whatever the version that was current when the
 # plugin was written.
@@ -85,14 +84,23 @@ def _needless(line: RequirementLine) -> bool:
     if requirement is None:
         itself = re.fullmatch(r"((-e|--editable)[ =])?\s*\.(\[.*\]|/)?", line.text)
         return itself is not None or _OWN_SOURCE.search(line.text) is not None
-    name = canonicalize_name(requirement.name)
-    module = name.replace("-", "_")
     return bool(
-        _OWN.fullmatch(name)
+        is_own_distribution(requirement.name)
         or _OWN_SOURCE.search(requirement.url or "")
-        or (module in sys.stdlib_module_names or module in _FORMER_MODULES)
+        or is_module_of_python(requirement.name)
         or (requirement.marker is not None and not requirement.marker.evaluate())
     )
+
+
+def is_own_distribution(name: str) -> bool:
+    """Tell whether a distribution is one of the Brain-Score libraries, by any name they have had."""
+    return _OWN.fullmatch(canonicalize_name(name)) is not None
+
+
+def is_module_of_python(name: str) -> bool:
+    """Tell whether a requirement names a module of Python itself, or one that left it."""
+    module = canonicalize_name(name).replace("-", "_")
+    return module in sys.stdlib_module_names or module in _FORMER_MODULES
 
 
 # requirements.txt ----------------------------------------------------------------------------------------------------
@@ -134,17 +142,12 @@ def _text(file: Path) -> str:
 def _install_requires(file: Path) -> list[str]:
     """Return the literal ``install_requires`` of a setup.py; what only running it would tell is not there."""
     try:
-        tree = ast.parse(_text(file), str(file))
-    except (SyntaxError, ValueError, RecursionError) as error:
-        line = getattr(error, "lineno", 1)
+        tree = parse(_text(file), str(file))
+    except SyntaxError as error:
         raise RequirementsError(
-            f"{file}:{line}: cannot be read: {error}. Move its requirements to requirements.txt."
+            f"{file}:{error.lineno or 1}: cannot be read: {error}. Move its requirements to requirements.txt."
         ) from error
-    names: dict[str, Any] = {}
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                bind(target, evaluate(statement.value, names), names)
+    names = constants(tree)
     values = [
         evaluate(keyword.value, names)
         for node in ast.walk(tree)
@@ -152,8 +155,8 @@ def _install_requires(file: Path) -> list[str]:
         for keyword in node.keywords
         if keyword.arg == "install_requires"
     ]
-    lists = [value.splitlines() if isinstance(value, str) else value for value in values]
-    texts = [text for entries in lists if isinstance(entries, (list, tuple)) for text in entries]
+    lists = [tuple(value.splitlines()) if isinstance(value, str) else value for value in values]
+    texts = [text for entries in lists if isinstance(entries, tuple) for text in entries]
     return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, PluginError
-from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, Registration, library_roots
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, Registration, library_roots
 from brainscore_core.plugin_management.registry import (
     KINDS,
     Kind,

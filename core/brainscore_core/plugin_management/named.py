@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, nearest
-from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot, library_roots
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.registry import FOLDERS
 
 __all__ = ["find_plugins", "label_of", "make_importable", "plugin_at", "plugins_named"]
-
-_FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
 
 
 def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
@@ -37,7 +35,7 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
     UnknownIdentifierError
         If nothing has that name; names the nearest ones.
     """
-    plugins = [plugin for folder in _FOLDERS for plugin in index.plugins(folder)]
+    plugins = [plugin for folder in FOLDERS for plugin in index.plugins(folder)]
     found = [plugin for plugin in plugins if name in (plugin.name, label_of(plugin)) or _registers(plugin, name)]
     if found:
         return found
@@ -72,10 +70,10 @@ def plugin_at(folder: Path, library: str) -> Plugin:
     kind = folder.parent.name
     if not (folder / "__init__.py").is_file():
         raise PluginError(f"{folder} is no plugin: it has no __init__.py, in which a plugin registers its identifiers.")
-    if kind not in _FOLDERS:
+    if kind not in FOLDERS:
         raise ConfigurationError(
-            f"{folder} stands in a folder called {kind!r}; expected one of {', '.join(map(repr, _FOLDERS))}, which "
-            f"says what kind of plugin it is. Move it, for instance to {folder.parent / _FOLDERS[-2] / folder.name}."
+            f"{folder} stands in a folder called {kind!r}; expected one of {', '.join(map(repr, FOLDERS))}, which "
+            f"says what kind of plugin it is. Move it, for instance to {folder.parent / FOLDERS[-2] / folder.name}."
         )
     root = PluginRoot(folder=kind, path=folder.parent, package=f"{library}.{kind}")
     found = next((plugin for plugin in PluginIndex([root]).plugins(kind) if plugin.name == folder.name), None)
@@ -100,7 +98,7 @@ def make_importable(plugin: Plugin) -> None:
     specification = importlib.util.find_spec(library)
     if specification is not None and specification.submodule_search_locations is not None:
         specification.submodule_search_locations.append(str(plugin.root.path.parent))
-    for folder in _FOLDERS:
+    for folder in FOLDERS:
         path = plugin.root.path.parent / folder
         if path.is_dir() and importlib.util.find_spec(f"{library}.{folder}") is not None:
             importlib.import_module(f"{library}.{folder}").__path__.append(str(path))

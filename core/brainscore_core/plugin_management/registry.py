@@ -8,7 +8,7 @@ from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError, DuplicateIdentifierError, UnknownIdentifierError, nearest
 
-__all__ = ["KINDS", "Kind", "duplicate_identifier", "kind_named", "unknown_identifier"]
+__all__ = ["FOLDERS", "KINDS", "Kind", "duplicate_identifier", "kind_named", "kinds_in", "unknown_identifier"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,14 @@ KINDS: Mapping[str, Kind] = {
         Kind(name="model", label="model", folder="models", registry="model_registry"),
     )
 }
+
+FOLDERS: tuple[str, ...] = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
+"""The folders of a library that hold plugins; data and stimulus sets share one."""
+
+
+def kinds_in(folder: str) -> list[Kind]:
+    """Return the kinds of things that the plugins of a folder register."""
+    return [kind for kind in KINDS.values() if kind.folder == folder]
 
 
 def kind_named(name: str) -> Kind:

@@ -20,10 +20,24 @@ from packaging.utils import canonicalize_name
 from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
-from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
+from brainscore_core.plugin_management._requirement_files import (
+    RequirementLine,
+    is_module_of_python,
+    is_own_distribution,
+    read_requirements,
+)
 from brainscore_core.processes import Ended, run_bounded
 
-__all__ = ["LAYER_MARKER", "SHARED", "install_command", "install_requirements", "is_satisfied", "run_installer"]
+__all__ = [
+    "LAYER_MARKER",
+    "SHARED",
+    "install_command",
+    "install_requirements",
+    "is_module_of_python",
+    "is_own_distribution",
+    "is_satisfied",
+    "run_installer",
+]
 
 SHARED = ("numpy", "pandas", "scipy", "scikit-learn", "torch", "xarray")
 """Distributions that every plugin shares: none of them may replace the installed version."""

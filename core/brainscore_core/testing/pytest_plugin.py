@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.discovery import Plugin
+    from brainscore_core.plugin_management.index import Plugin
     from brainscore_core.testing.contracts import Contract
     from brainscore_core.testing.machine import Conditions
     from brainscore_core.testing.outcomes import Outcome, Part, TestOutcome

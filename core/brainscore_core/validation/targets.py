@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core.errors import BrainScoreError, DownloadError, UnknownIdentifierError, did_you_mean
-from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.import_plugin import import_plugin, known_identifiers_of
+from brainscore_core.plugin_management.index import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
@@ -17,7 +17,7 @@ from brainscore_core.validation.problem import Problem
 from brainscore_core.validation.stimuli import check_identifier, check_stimulus_set
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.discovery import Plugin
+    from brainscore_core.plugin_management.index import Plugin
 
 __all__ = ["check_target"]
 

@@ -3,8 +3,8 @@ import sys
 import pytest
 
 from brainscore_core.errors import DuplicateIdentifierError, PluginError, UnknownIdentifierError
-from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
+from brainscore_core.plugin_management.index import PluginIndex, PluginRoot, library_roots
 
 
 def load(library, identifier, kind="model"):

@@ -2,7 +2,7 @@
 
 ================ =================================================================
 `findings`       one `Finding`; lists of them as text, JSON, annotations of GitHub
-`source`         the files of a plugin, read once
+`plugin`         the plugin that is checked, and what is around it
 `registrations`  what it registers, and what it loads
 `imports`        what importing it does
 `files`          size, form and names of its files, and its metadata

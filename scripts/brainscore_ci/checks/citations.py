@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.bibtex import Entry, MalformedBibtexError, missing_fields, read_bibtex
 from brainscore_ci.checks.findings import Finding
-from brainscore_core.plugin_management._literals import evaluate
+from brainscore_core.plugin_management.source import evaluate
 
 if TYPE_CHECKING:
-    from brainscore_ci.checks.source import PluginSource, SourceFile, Surroundings
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
+    from brainscore_core.plugin_management.source import SourceFile
 
 __all__ = ["RULES"]
 
@@ -19,7 +20,7 @@ _CITING = frozenset({"data", "metrics", "benchmarks"})
 _EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year={2024}}"
 
 
-def check_citations(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_citations(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require complete citations in ``BIBTEX`` and ``bibtex=``; data, metrics and benchmarks have one."""
     del surroundings
     cited = False
@@ -52,7 +53,7 @@ def _citations(file: SourceFile) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.FunctionDef) and node.name == "get_bibtex":
             values = [one.value for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]
         for value in values:
-            text = None if isinstance(value, ast.Name) else evaluate(value, file.values)
+            text = None if isinstance(value, ast.Name) else evaluate(value, file.constants)
             if isinstance(text, str) and text.strip():
                 yield value.lineno, text
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.findings import Finding
-from brainscore_ci.checks.source import LARGEST_FILE, PluginSource, SourceFile, Surroundings
 from brainscore_ci.planning.areas import is_plugin_folder_name
 from brainscore_ci.planning.metadata import check_metadata
+from brainscore_core.plugin_management.source import LARGEST_FILE, SourceFile
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES"]
 
@@ -22,7 +26,7 @@ _BINARIES = frozenset(
 _UPLOAD = "upload it, and load it with load_weight_file, load_assembly_from_s3 or load_stimulus_set_from_s3"
 
 
-def check_files(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_files(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Accept no link, nothing large, no weights or data, no names that a system or a shell stumbles over."""
     del surroundings
     folded: dict[str, str] = {}
@@ -56,7 +60,7 @@ def _problem(file: SourceFile) -> tuple[str, str, str] | None:
     return None
 
 
-def check_syntax(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_syntax(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that every Python file parses."""
     del surroundings
     for path, file in source.files.items():
@@ -76,7 +80,7 @@ def check_syntax(source: PluginSource, surroundings: Surroundings) -> Iterator[F
 _RUN = frozenset({"__init__.py", "benchmark.py", "ceiling.py", "metric.py", "model.py", "test.py"})
 
 
-def check_setup(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_setup(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that requirements stand in ``requirements.txt``."""
     del surroundings
     for name in ("setup.py", "environment.yml", "environment.yaml"):
@@ -88,7 +92,7 @@ def check_setup(source: PluginSource, surroundings: Surroundings) -> Iterator[Fi
             yield Finding(path=source.where(name), line=1, rule="setup", message=message, fix=fix, severity="hint")
 
 
-def check_metadata_file(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_metadata_file(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that ``metadata.yml`` follows its schema; new plugins have one."""
     del surroundings
     present = [name for name in ("metadata.yml", "metadata.yaml") if name in source.files]
@@ -111,7 +115,7 @@ def check_metadata_file(source: PluginSource, surroundings: Surroundings) -> Ite
             )
 
 
-def check_folders(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_folders(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require plain names of folders within a plugin."""
     del surroundings
     folders = {part for path in source.files for part in PurePosixPath(path).parts[:-1]}

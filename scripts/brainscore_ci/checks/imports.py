@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.findings import Finding
-from brainscore_ci.checks.source import PluginSource, Surroundings, dotted, run_at_import
-from brainscore_ci.planning.dependencies import is_test_file
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_ci.planning.areas import is_test_file
+from brainscore_core.plugin_management.registry import FOLDERS
+from brainscore_core.plugin_management.source import dotted, run_at_import
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES"]
 
@@ -50,7 +54,7 @@ def _is_one_of(name: str, names: tuple[str, ...]) -> bool:
     return any(name.startswith(one) if one.endswith(".") else name == one for one in names)
 
 
-def check_network(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_network(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that importing a plugin neither downloads nor loads weights or data, nor starts programs."""
     del surroundings
     for path, file in source.imported.items():
@@ -93,7 +97,7 @@ def _is_nothing(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value in (None, False)
 
 
-def _fetches_within(source: PluginSource, path: str, call: ast.Call) -> str | None:
+def _fetches_within(source: CheckedPlugin, path: str, call: ast.Call) -> str | None:
     """Return what a function of the plugin fetches that a call runs, one level deep."""
     if not isinstance(call.func, ast.Name):
         return None
@@ -118,7 +122,7 @@ def _fetches_within(source: PluginSource, path: str, call: ast.Call) -> str | No
     return None
 
 
-def check_process(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_process(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that importing a plugin changes nothing that the whole process shares."""
     del surroundings
     for path, file in source.imported.items():
@@ -171,10 +175,10 @@ def _within_catch_warnings(tree: ast.Module | None, names: Mapping[str, str]) ->
     }
 
 
-def check_plugin_imports(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_plugin_imports(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that plugins name each other as texts; metric plugins keep a few names for others to import."""
     library = source.plugin.root.package.rpartition(".")[0]
-    roots = tuple(f"{library}.{folder}." for folder in dict.fromkeys(kind.folder for kind in KINDS.values()))
+    roots = tuple(f"{library}.{folder}." for folder in FOLDERS)
     own = f"{source.folder}/{source.plugin.name}"
     for path, file in source.files.items():
         if file.tree is None or "data_packaging" in path.split("/")[:-1]:
@@ -207,7 +211,7 @@ _LOADER = {
 }
 
 
-def _imported(source: PluginSource, path: str, node: ast.AST) -> Iterator[tuple[str, bool]]:
+def _imported(source: CheckedPlugin, path: str, node: ast.AST) -> Iterator[tuple[str, bool]]:
     """Yield (module, whether everything of it) for what a statement imports."""
     if isinstance(node, ast.Import):
         for alias in node.names:
@@ -222,7 +226,7 @@ def _imported(source: PluginSource, path: str, node: ast.AST) -> Iterator[tuple[
             yield module, False
 
 
-def check_pickles(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_pickles(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Advise against unpickling files, since a pickle runs code."""
     del surroundings
     for path, file in source.python.items():

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.findings import Finding
-from brainscore_ci.checks.source import PluginSource, SourceFile, Surroundings, dotted, kinds_of
 from brainscore_ci.planning.areas import is_plugin_folder_name
-from brainscore_ci.planning.sources import LOADERS
 from brainscore_core.errors import nearest
-from brainscore_core.plugin_management._literals import evaluate
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.registry import KINDS, kinds_in
+from brainscore_core.plugin_management.source import LOADERS, SourceFile, dotted, evaluate
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["CATEGORIES", "RULES"]
 
@@ -35,11 +37,11 @@ _CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
 _AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
 
 
-def check_init(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_init(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require an ``__init__.py`` that registers something, all of it literally, in the registries of its folder."""
     del surroundings
     plugin, where = source.plugin, source.where("__init__.py")
-    kinds = [KINDS[name] for name in kinds_of(source.folder)]
+    kinds = kinds_in(source.folder)
     wanted = " or ".join(kind.registry for kind in kinds)
     if "__init__.py" not in source.files:
         fix = f"add one that assigns {wanted}['<identifier>'] = ..."
@@ -76,7 +78,7 @@ def check_init(source: PluginSource, surroundings: Surroundings) -> Iterator[Fin
         yield Finding(path=where, line=1, rule="registration", message=message, fix="add the registration")
 
 
-def check_names(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require names that follow the conventions and that no other plugin has."""
     name = source.plugin.name
     if not is_plugin_folder_name(name):
@@ -86,7 +88,7 @@ def check_names(source: PluginSource, surroundings: Surroundings) -> Iterator[Fi
         message = f"the folder name {name!r} has capital letters"
         fix = f"call it {name.lower()!r}"
         yield Finding(path=source.where(), line=1, rule="folder-name", message=message, fix=fix, severity="hint")
-    by_registry = {KINDS[kind].registry: kind for kind in kinds_of(source.folder)}
+    by_registry = {kind.registry: kind.name for kind in kinds_in(source.folder)}
     for found in source.plugin.registrations:
         kind = by_registry.get(found.registry)
         if kind is None:
@@ -113,16 +115,16 @@ def check_names(source: PluginSource, surroundings: Surroundings) -> Iterator[Fi
             )
 
 
-def check_identifiers(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_identifiers(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that what is registered under an identifier gets the same, where the source says so."""
     del surroundings
     file = source.files.get("__init__.py")
-    registries = {KINDS[kind].registry for kind in kinds_of(source.folder)}
+    registries = {kind.registry for kind in kinds_in(source.folder)}
     for statement in file.tree.body if file and file.tree else ():
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Subscript):
             continue
         target = statement.targets[0]
-        key = evaluate(target.slice, file.values) if file else None
+        key = evaluate(target.slice, file.constants) if file else None
         if dotted(target.value, {}).rpartition(".")[2] not in registries or not isinstance(key, str):
             continue
         for place, line, identifier in _given_identifiers(source, statement.value):
@@ -139,7 +141,7 @@ def check_identifiers(source: PluginSource, surroundings: Surroundings) -> Itera
                 )
 
 
-def _given_identifiers(source: PluginSource, value: ast.expr) -> Iterator[tuple[str, int, str]]:
+def _given_identifiers(source: CheckedPlugin, value: ast.expr) -> Iterator[tuple[str, int, str]]:
     """Yield (file, line, text) for the one literal ``identifier=`` that the value of a registration hands over."""
     found = list(_identifier_arguments("__init__.py", value, source))
     if not found:
@@ -156,9 +158,9 @@ def _given_identifiers(source: PluginSource, value: ast.expr) -> Iterator[tuple[
         yield found[0]
 
 
-def _identifier_arguments(path: str, node: ast.AST, source: PluginSource) -> Iterator[tuple[str, int, str]]:
+def _identifier_arguments(path: str, node: ast.AST, source: CheckedPlugin) -> Iterator[tuple[str, int, str]]:
     nodes = ast.walk(node)
-    values = source.files[path].values
+    values = source.files[path].constants
     for call in nodes:
         if isinstance(call, ast.Call) and _takes_the_identifier(call):
             for keyword in call.keywords:
@@ -173,7 +175,7 @@ def _takes_the_identifier(call: ast.Call) -> bool:
     return name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3"))
 
 
-def check_parents(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that the parent of a benchmark is a region, a group or a benchmark."""
     if source.folder != "benchmarks":
         return
@@ -183,7 +185,7 @@ def check_parents(source: PluginSource, surroundings: Surroundings) -> Iterator[
             if not isinstance(node, ast.Call):
                 continue
             for keyword in node.keywords:
-                parent = evaluate(keyword.value, file.values) if keyword.arg == "parent" else None
+                parent = evaluate(keyword.value, file.constants) if keyword.arg == "parent" else None
                 if isinstance(parent, str) and not _is_parent(
                     parent, [*known, *source.plugin.identifiers(KINDS["benchmark"])]
                 ):
@@ -206,7 +208,7 @@ def _is_parent(parent: str, identifiers: list[str]) -> bool:
     return match is not None and any(identifier.startswith(match[0]) for identifier in identifiers)
 
 
-def check_loaded(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that every identifier that is written in a call of a loader is registered."""
     for path, file in source.python.items():
         if b"load_" not in (file.content or b""):
@@ -226,7 +228,7 @@ def check_loaded(source: PluginSource, surroundings: Surroundings) -> Iterator[F
             )
 
 
-def _loads(source: PluginSource, path: str, file: SourceFile) -> Iterator[tuple[int, str, str]]:
+def _loads(source: CheckedPlugin, path: str, file: SourceFile) -> Iterator[tuple[int, str, str]]:
     """Yield line, kind and identifier of each call of a loader of the library whose identifier is literal."""
     library = source.plugin.root.package.partition(".")[0]
     for node in ast.walk(file.tree) if file.tree else ():
@@ -236,7 +238,7 @@ def _loads(source: PluginSource, path: str, file: SourceFile) -> Iterator[tuple[
         if function not in LOADERS or package.partition(".")[0] != library:
             continue
         given = [keyword.value for keyword in node.keywords if keyword.arg == "identifier"] or node.args[:1]
-        identifier = evaluate(given[0], file.values) if given else None
+        identifier = evaluate(given[0], file.constants) if given else None
         if isinstance(identifier, str):
             yield node.lineno, LOADERS[function], identifier
 

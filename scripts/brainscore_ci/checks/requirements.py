@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,12 +11,12 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from brainscore_ci.checks.findings import Finding
-from brainscore_core.plugin_management._requirement_files import _FORMER_MODULES, _OWN
+from brainscore_core.plugin_management.requirements import is_module_of_python, is_own_distribution
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
-    from brainscore_ci.checks.source import PluginSource, Surroundings
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES"]
 
@@ -33,7 +32,7 @@ class _Problem:
     is_hint: bool = False
 
 
-def check_requirements(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that every line names a distribution, or a commit that cannot change."""
     file = source.files.get("requirements.txt")
     if file is None or file.content is None:
@@ -91,7 +90,7 @@ def _name(text: str) -> str | None:
     return canonicalize_name(requirement.name) if requirement else None
 
 
-def _check_line(text: str, source: PluginSource, surroundings: Surroundings) -> Iterator[_Problem]:
+def _check_line(text: str, source: CheckedPlugin, surroundings: Surroundings) -> Iterator[_Problem]:
     if text.startswith("-"):
         yield from _check_option(text, source)
         return
@@ -107,7 +106,7 @@ def _check_line(text: str, source: PluginSource, surroundings: Surroundings) -> 
         yield _Problem(f"{text!r} is no requirement", fix)
 
 
-def _check_option(text: str, source: PluginSource) -> Iterator[_Problem]:
+def _check_option(text: str, source: CheckedPlugin) -> Iterator[_Problem]:
     included = re.fullmatch(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(.+)", text)
     editable = re.fullmatch(r"(?:-e|--editable)[ =]?\s*(.+)", text)
     if included:
@@ -142,10 +141,9 @@ def _check_url(text: str) -> Iterator[_Problem]:
 
 def _check_named(requirement: Requirement, surroundings: Surroundings) -> Iterator[_Problem]:
     name = canonicalize_name(requirement.name)
-    module = name.replace("-", "_")
-    if _OWN.fullmatch(name):
+    if is_own_distribution(name):
         yield _Problem(f"{requirement.name} is there already, with every plugin", "remove the line", is_hint=True)
-    elif module in sys.stdlib_module_names or module in _FORMER_MODULES:
+    elif is_module_of_python(name):
         yield _Problem(
             f"{requirement.name} is a module of Python; a distribution of that name would be something else",
             "remove the line",

@@ -14,21 +14,21 @@ from packaging.utils import canonicalize_name
 
 from brainscore_ci.checks import citations, files, imports, registrations, requirements, tests, versions
 from brainscore_ci.checks.findings import Finding, in_order
-from brainscore_ci.checks.source import PluginSource, Surroundings, plugin_source
+from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings, read_checked_plugin
 from brainscore_ci.planning import checkout as surveying
 from brainscore_ci.planning.areas import Area, PluginName, area_of
 from brainscore_ci.planning.changes import ChangeSet, changes_since, run_git
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
-from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.named import plugins_named
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
 __all__ = ["RULES", "Checked", "Workplace", "check_changed", "check_named", "check_source", "look_around", "workplace"]
 
-Rule = Callable[[PluginSource, Surroundings], Iterable[Finding]]
+Rule = Callable[[CheckedPlugin, Surroundings], Iterable[Finding]]
 RULES: tuple[Rule, ...] = tuple(
     rule
     for module in (registrations, files, imports, requirements, tests, citations, versions)
@@ -82,7 +82,7 @@ class Workplace:
         return directory.as_posix()
 
 
-def check_source(source: PluginSource, surroundings: Surroundings) -> list[Finding]:
+def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Finding]:
     """Apply every rule to one plugin and return what they find, sorted by place."""
     findings: list[Finding] = []
     for rule in RULES:
@@ -117,8 +117,7 @@ def look_around(place: Workplace) -> Surroundings:
                     here = f"{kind.folder}/{plugin.name}/__init__.py:{found.line}"
                     known[found.identifier] = (*known.get(found.identifier, ()), here)
     computing = frozenset(kind.name for kind in KINDS.values() if place.index.computing(kind))
-    folders = dict.fromkeys(kind.folder for kind in KINDS.values())
-    plugins = frozenset(f"{folder}/{plugin.name}" for folder in folders for plugin in place.index.plugins(folder))
+    plugins = frozenset(f"{folder}/{plugin.name}" for folder in FOLDERS for plugin in place.index.plugins(folder))
     return Surroundings(
         identifiers=identifiers, computing=computing, dependencies=_dependencies(place), plugins=plugins
     )
@@ -194,10 +193,7 @@ def check_changed(place: Workplace, base: str) -> Checked:
     areas = [area_of(path, place.libraries) for change in changes.changes for path in change.paths]
     names = {area.plugin for area in areas if area.plugin is not None}
     plugins = [
-        plugin
-        for kind in dict.fromkeys(kind.folder for kind in KINDS.values())
-        for plugin in place.index.plugins(kind)
-        if PluginName(kind, plugin.name) in names
+        plugin for kind in FOLDERS for plugin in place.index.plugins(kind) if PluginName(kind, plugin.name) in names
     ]
     checked = _check(place, plugins, changes)
     found = {PluginName(plugin.root.folder, plugin.name) for plugin in plugins}
@@ -226,7 +222,7 @@ def _without_init(place: Workplace, names: Iterable[PluginName]) -> list[Finding
             directory = root.path / name.name
             if root.folder == name.folder and directory.is_dir() and any(directory.iterdir()):
                 plugin = Plugin(name=name.name, root=root)
-                source = plugin_source(plugin, place.location(directory))
+                source = read_checked_plugin(plugin, place.location(directory))
                 findings += registrations.check_init(source, Surroundings())
     return findings
 
@@ -239,11 +235,10 @@ def _at_path(name: str, place: Workplace) -> list[Plugin]:
     directory = directory.absolute() if not name.endswith("..") and name != "." else directory.resolve()
     if not (directory / "__init__.py").is_file():
         return []
-    folders = list(dict.fromkeys(kind.folder for kind in KINDS.values()))
     library = place.index.roots[0].package.rpartition(".")[0]
-    plugin = _plugin_in(directory, directory.parent.name if directory.parent.name in folders else folders[0], library)
+    plugin = _plugin_in(directory, directory.parent.name if directory.parent.name in FOLDERS else FOLDERS[0], library)
     registries = {found.registry for found in plugin.registrations} | {found.registry for found in plugin.computed}
-    if directory.parent.name not in folders:
+    if directory.parent.name not in FOLDERS:
         meant = [kind.folder for kind in KINDS.values() if kind.registry in registries]
         plugin = _plugin_in(directory, meant[0], library) if meant else plugin
     return [plugin]
@@ -264,7 +259,7 @@ def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | Non
         if changes is not None and changes.base is not None and place.repository is not None:
             earlier = _earlier(place.repository, changes.base, location)
         names.append(f"{plugin.root.folder}/{plugin.name}")
-        findings += check_source(plugin_source(plugin, location, earlier), surroundings)
+        findings += check_source(read_checked_plugin(plugin, location, earlier), surroundings)
     return Checked(tuple(names), tuple(in_order(findings)))
 
 

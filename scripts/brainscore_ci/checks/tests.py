@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.findings import Finding
-from brainscore_ci.checks.source import PluginSource, Surroundings, dotted
+from brainscore_core.plugin_management.source import dotted
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES"]
 
@@ -19,7 +23,7 @@ _CHECKING = re.compile(
 _STOPPING = frozenset({"pytest.skip", "pytest.xfail", "pytest.exit"})
 
 
-def check_tests(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_tests(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require a ``test.py`` with at least one test that can fail."""
     del surroundings
     file, where = source.files.get("test.py"), source.where("test.py")

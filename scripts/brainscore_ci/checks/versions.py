@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.findings import Finding
-from brainscore_ci.planning.areas import area_of
-from brainscore_ci.planning.dependencies import is_test_file
-from brainscore_core.plugin_management._literals import evaluate
+from brainscore_ci.planning.areas import area_of, is_test_file
+from brainscore_core.plugin_management.source import constants, evaluate, parse
 
 if TYPE_CHECKING:
-    from brainscore_ci.checks.source import PluginSource, Surroundings
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES", "code_changed", "versions"]
 
 _SAME = re.compile(r"#\s*same scores:\s*(\S.*)$", re.MULTILINE)
 
 
-def check_version(source: PluginSource, surroundings: Surroundings) -> Iterator[Finding]:
+def check_version(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that a version rises where the code of a benchmark changed."""
     del surroundings
     earlier = source.earlier
@@ -60,14 +58,14 @@ def code_changed(before: bytes, now: bytes) -> bool:
     """
     try:
         return bool(_statements(before) - _statements(now))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, RecursionError):
         return before != now
 
 
 def _statements(source: bytes) -> Counter[str]:
     """Return the statements at the top of a file; what is imported counts name by name."""
     found: Counter[str] = Counter()
-    for statement in _parse(source).body:
+    for statement in parse(source).body:
         if isinstance(statement, ast.ImportFrom):
             found.update(
                 f"from {'.' * statement.level}{statement.module} import {alias.name} as {alias.asname}"
@@ -90,19 +88,13 @@ def _is_description(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def _parse(source: bytes) -> ast.Module:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
-        return ast.parse(source)
-
-
 def versions(files: Mapping[str, bytes]) -> Counter[int]:
     """Return the literal numbers given as ``version=``, and how often each is."""
     found: Counter[int] = Counter()
     for content in files.values():
         try:
-            tree = _parse(content)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            tree = parse(content)
+        except SyntaxError:
             continue
         for _, number in _version_arguments(tree):
             found[number] += 1
@@ -110,10 +102,7 @@ def versions(files: Mapping[str, bytes]) -> Counter[int]:
 
 
 def _version_arguments(tree: ast.Module) -> Iterator[tuple[int, int]]:
-    names: dict[str, object] = {}
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            names[statement.targets[0].id] = evaluate(statement.value, names)
+    names = constants(tree)
     for node in ast.walk(tree):
         for keyword in node.keywords if isinstance(node, ast.Call) else ():
             number = evaluate(keyword.value, names) if keyword.arg == "version" else None
@@ -131,7 +120,7 @@ def _reasons(files: Mapping[str, bytes]) -> set[str]:
     return {reason for content in files.values() for reason in _SAME.findall(content.decode("utf-8", "replace"))}
 
 
-def _first_version(source: PluginSource) -> tuple[str, int]:
+def _first_version(source: CheckedPlugin) -> tuple[str, int]:
     for path, file in source.python.items():
         for line, _ in _version_arguments(file.tree) if file.tree else ():
             return path, line

@@ -32,7 +32,7 @@ from brainscore_core.testing.machine import has_network
 from brainscore_core.testing.outcomes import TestOutcome, format_table, read_outcomes
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.discovery import Plugin
+    from brainscore_core.plugin_management.index import Plugin
 
 __all__ = [
     "PluginRun",

@@ -25,14 +25,14 @@ from brainscore_ci.reporting.schema import MOST_BYTES
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import FAILED
 from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError, RequirementsError
-from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
+from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.testing.credentials import forget_credentials
 from brainscore_core.testing.machine import SkipKind, has_network, kind_of_reason
 
 if TYPE_CHECKING:
     from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
-    from brainscore_core.plugin_management.discovery import Plugin
+    from brainscore_core.plugin_management.index import Plugin
 
 __all__ = ["result_of", "run_request", "run_shard", "timeout_of"]
 
@@ -127,8 +127,7 @@ def _tasks(request: ShardRequest, repository: Path) -> tuple[Plan, tuple[TestTas
 
 def _plugins(library: str) -> Mapping[PluginName, Plugin]:
     index = PluginIndex(library_roots(library))
-    folders = dict.fromkeys(kind.folder for kind in KINDS.values())
-    return {PluginName(folder, plugin.name): plugin for folder in folders for plugin in index.plugins(folder)}
+    return {PluginName(folder, plugin.name): plugin for folder in FOLDERS for plugin in index.plugins(folder)}
 
 
 def timeout_of(task: TestTask) -> float:

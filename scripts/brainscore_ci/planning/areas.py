@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal
 
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.registry import FOLDERS
 
-__all__ = ["Area", "PluginName", "area_of", "is_plugin_folder_name"]
+__all__ = ["Area", "PluginName", "area_of", "is_plugin_folder_name", "is_test_file"]
 
-_FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 _TEXTS = (".md", ".rst", ".txt", ".cff")
 _TOOLING = ("noxfile.py", "pyproject.toml", "constraints.txt", "conftest.py")
@@ -40,8 +39,8 @@ class PluginName:
             If it is not of the form folder/name with a folder that holds plugins.
         """
         folder, _, name = text.partition("/")
-        if folder not in _FOLDERS or not is_plugin_folder_name(name):
-            raise ValueError(f"{text!r} is no plugin; expected one of {', '.join(_FOLDERS)}, a slash and a name.")
+        if folder not in FOLDERS or not is_plugin_folder_name(name):
+            raise ValueError(f"{text!r} is no plugin; expected one of {', '.join(FOLDERS)}, a slash and a name.")
         return cls(folder, name)
 
 
@@ -88,6 +87,12 @@ def is_plugin_folder_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+def is_test_file(path: str) -> bool:
+    """Tell whether a file of a plugin belongs to its tests."""
+    pure = PurePosixPath(path)
+    return re.match(r"test.*\.py$|conftest\.py$", pure.name) is not None or pure.parts[0] in {"test", "tests"}
+
+
 def area_of(path: str, libraries: Sequence[str] = ("vision/brainscore_vision",)) -> Area:
     """Return what a path belongs to.
 
@@ -121,7 +126,7 @@ def area_of(path: str, libraries: Sequence[str] = ("vision/brainscore_vision",))
 
 def _area_in_library(within: str) -> Area:
     folder, _, rest = within.partition("/")
-    if folder not in _FOLDERS or "/" not in rest:
+    if folder not in FOLDERS or "/" not in rest:
         return Area("library")
     name, _, inner = rest.partition("/")
     if name == "__pycache__":

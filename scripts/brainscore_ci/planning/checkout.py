@@ -15,8 +15,8 @@ from brainscore_ci.planning.plan import PluginCard
 from brainscore_ci.planning.policy import Policy, read_policy
 from brainscore_ci.planning.readings import Reading, Tree, read_tree
 from brainscore_core.errors import UnknownIdentifierError
-from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
+from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
 __all__ = ["Survey", "survey"]
 
@@ -54,7 +54,7 @@ class Survey:
         """All plugins by name, but for folders whose name is not allowed."""
         return {
             PluginName(folder, plugin.name): plugin
-            for folder in dict.fromkeys(kind.folder for kind in KINDS.values())
+            for folder in FOLDERS
             for plugin in self.index.plugins(folder)
             if is_plugin_folder_name(plugin.name)
         }
@@ -144,11 +144,10 @@ class Survey:
 def survey(repository: Path) -> Survey:
     """Look at a checkout; reads its policy at once and everything else when it is asked for."""
     policy = read_policy(repository)
-    folders = dict.fromkeys(kind.folder for kind in KINDS.values())
     roots = [
         PluginRoot(folder=folder, path=repository / library / folder, package=f"{Path(library).name}.{folder}")
         for library in policy.libraries
-        for folder in folders
+        for folder in FOLDERS
     ]
     return Survey(repository, policy, PluginIndex(roots))
 

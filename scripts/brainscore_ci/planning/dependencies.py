@@ -7,22 +7,20 @@ is none, every plugin of that kind. So more may be found than is used, but nothi
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.areas import PluginName, is_test_file
 from brainscore_ci.planning.sources import Load, SourceFacts, fits, pieces
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.readings import Tree
-    from brainscore_core.plugin_management.discovery import PluginIndex
+    from brainscore_core.plugin_management.index import PluginIndex
 
-__all__ = ["Dependencies", "PluginFacts", "Use", "find_dependencies", "is_test_file", "resolve"]
+__all__ = ["Dependencies", "PluginFacts", "Use", "find_dependencies", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -124,12 +122,6 @@ class Dependencies:
         return {name: chain for name, chain in sorted(chains.items()) if name in self.plugins}
 
 
-def is_test_file(path: str) -> bool:
-    """Tell whether a file of a plugin belongs to its tests."""
-    pure = PurePosixPath(path)
-    return re.match(r"test.*\.py$|conftest\.py$", pure.name) is not None or pure.parts[0] in {"test", "tests"}
-
-
 def find_dependencies(index: PluginIndex, tree: Tree) -> Dependencies:
     """Resolve who uses whom among the plugins of an index, from what they say."""
     facts = [
@@ -143,7 +135,7 @@ def find_dependencies(index: PluginIndex, tree: Tree) -> Dependencies:
             ),
             files=tree.plugins[PluginName(folder, plugin.name)].files,
         )
-        for folder in dict.fromkeys(kind.folder for kind in KINDS.values())
+        for folder in FOLDERS
         for plugin in index.plugins(folder)
         if PluginName(folder, plugin.name) in tree.plugins
     ]

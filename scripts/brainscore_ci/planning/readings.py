@@ -28,7 +28,7 @@ from brainscore_core.config import settings
 from brainscore_core.plugin_management.registry import KINDS
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot
+    from brainscore_core.plugin_management.index import PluginIndex, PluginRoot
 
 __all__ = ["Reading", "Tree", "collector_paused", "read_tree"]
 

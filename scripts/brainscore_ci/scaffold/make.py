@@ -23,7 +23,7 @@ from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 
 if TYPE_CHECKING:
-    from brainscore_core.plugin_management.discovery import PluginRoot
+    from brainscore_core.plugin_management.index import PluginRoot
 
 __all__ = ["Made", "Wish", "new_plugin"]
 

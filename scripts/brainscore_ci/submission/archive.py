@@ -27,11 +27,10 @@ from brainscore_ci.submission.rules import (
     path_problem,
     suffix_problem,
 )
-from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.registry import FOLDERS
 
 __all__ = ["Archive", "ArchivePolicy", "Problem", "Refusal", "inspect_archive"]
 
-_FOLDERS = tuple(dict.fromkeys(kind.folder for kind in KINDS.values()))
 _CENTRAL_ENTRY, _LOCAL_ENTRY = b"PK\x01\x02", b"PK\x03\x04"
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, struct.error)
 _RATIO_FROM_BYTES = 2 * 2**20  # a small file of equal bytes packs well and harms nobody
@@ -282,7 +281,7 @@ class _Inspection:
                     name,
                     "is outside of the folder of a plugin",
                     "The zip file holds one folder of one plugin, such as benchmarks/myexperiment2024/__init__.py; "
-                    f"the first part is one of {', '.join(_FOLDERS)}",
+                    f"the first part is one of {', '.join(FOLDERS)}",
                 )
                 continue
             found.setdefault(located, []).append(name)
@@ -397,7 +396,7 @@ def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, s
                 if list(parts[skipped:start]) != prefix or len(parts) < start + 3:
                     continue
                 folder, plugin = parts[start : start + 2]
-                if folder in _FOLDERS and plugin not in _FOLDERS:
+                if folder in FOLDERS and plugin not in FOLDERS:
                     return library, folder, plugin, len("/".join(parts[: start + 2])) + 1
     return None
 

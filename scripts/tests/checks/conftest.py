@@ -4,9 +4,9 @@ import textwrap
 
 import pytest
 
+from brainscore_ci.checks.plugin import Surroundings, read_checked_plugin
 from brainscore_ci.checks.runner import check_source
-from brainscore_ci.checks.source import Surroundings, plugin_source
-from brainscore_core.plugin_management.discovery import Plugin, PluginIndex, PluginRoot
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
 
 SOUND = {
     "__init__.py": """
@@ -64,7 +64,7 @@ class Bench:
     def source(self, folder="benchmarks", name="author2024", earlier=None):
         root = PluginRoot(folder=folder, path=self.path / folder, package=f"brainscore_vision.{folder}")
         found = [plugin for plugin in PluginIndex([root]).plugins(folder) if plugin.name == name]
-        return plugin_source(found[0] if found else Plugin(name=name, root=root), f"{folder}/{name}", earlier)
+        return read_checked_plugin(found[0] if found else Plugin(name=name, root=root), f"{folder}/{name}", earlier)
 
     def check(self, folder="benchmarks", name="author2024", earlier=None):
         return check_source(self.source(folder, name, earlier), self.surroundings)

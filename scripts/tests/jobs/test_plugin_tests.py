@@ -11,7 +11,7 @@ from brainscore_ci.jobs.plugin_tests import (
     run_plugin_tests,
 )
 from brainscore_core.errors import ConfigurationError, PluginError, RequirementsError, UnknownIdentifierError
-from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.named import plugin_at, plugins_named
 from brainscore_core.testing.credentials import forget_credentials, without_credentials
 

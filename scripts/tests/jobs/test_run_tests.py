@@ -15,7 +15,7 @@ from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.reporting.results import Results, read_folder
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.plugin_management.discovery import Plugin, PluginRoot
+from brainscore_core.plugin_management.index import Plugin, PluginRoot
 from brainscore_core.processes import Ended
 
 LIBRARY = "smalllibrary"

@@ -23,7 +23,7 @@ import brainscore_core
 import brainscore_vision
 from brainscore_core.errors import AssemblyError, BrainScoreError
 from brainscore_core.metrics import Ceiling
-from brainscore_core.plugin_management.discovery import PluginIndex, library_roots
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio import assemblies
 from brainscore_vision import load_metric

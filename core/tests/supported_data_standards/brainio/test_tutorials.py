@@ -535,11 +535,11 @@ class TestAssembly:
 
 # Makes a folder elsewhere one that the library keeps data plugins in.
 PLUGIN_FOLDER = """
-import brainscore_core.plugin_management.discovery as discovery
 import brainscore_core.plugin_management.import_plugin as import_plugin
+from brainscore_core.plugin_management.index import PluginRoot
 from pathlib import Path
 
-root = discovery.PluginRoot(folder="data", path=Path(__file__).parent, package="brainscore_vision.data")
+root = PluginRoot(folder="data", path=Path(__file__).parent, package="brainscore_vision.data")
 import_plugin.library_roots = lambda library: [root]
 """
 

@@ -8,8 +8,8 @@ import pytest
 
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
-from brainscore_core.plugin_management import discovery
-from brainscore_core.plugin_management.discovery import PluginIndex, PluginRoot, library_roots
+from brainscore_core.plugin_management import index as indexing
+from brainscore_core.plugin_management.index import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 
 MODEL = KINDS["model"]
@@ -24,14 +24,14 @@ def index(library):
 def parsed(monkeypatch):
     """The names of the plugins that are parsed from now on."""
     names = []
-    parse = discovery._parse
-    monkeypatch.setattr(discovery, "_parse", lambda root, name, stamp: names.append(name) or parse(root, name, stamp))
+    parse = indexing._parse
+    monkeypatch.setattr(indexing, "_parse", lambda root, name, stamp: names.append(name) or parse(root, name, stamp))
     return names
 
 
 def forget():
     """Be like a new process."""
-    discovery._known.clear()
+    indexing._known.clear()
 
 
 def index_files():
@@ -116,7 +116,7 @@ def test_added_changed_and_removed_plugins_count_at_once(library, index):
 def age(monkeypatch):
     """Let everything written so far have been written long ago, as seen by the index."""
     now = time.time_ns()
-    monkeypatch.setattr(discovery.time, "time_ns", lambda: now + 3_600_000_000_000)
+    monkeypatch.setattr(indexing.time, "time_ns", lambda: now + 3_600_000_000_000)
 
 
 def test_only_what_changed_is_parsed_again(library, index, parsed, monkeypatch):
@@ -158,8 +158,8 @@ def test_an_index_read_from_disk_equals_the_parsed_one(library, index):
     library.add("models", "b", "model_registry[")
     fresh = index.plugins("models")
     forget()
-    entries = discovery._read(
-        *next(iter((discovery._index_file(root), root) for root in index.roots if root.folder == "models"))
+    entries = indexing._read(
+        *next(iter((indexing._index_file(root), root) for root in index.roots if root.folder == "models"))
     )
     assert [entry.plugin for entry in entries.values()] == fresh
 
@@ -217,7 +217,7 @@ def test_many_processes_may_index_at_once(library):
         library.add("models", f"plugin{number}", f"model_registry['model{number}'] = f")
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from brainscore_core.plugin_management.discovery import PluginIndex, library_roots\n"
+        "from brainscore_core.plugin_management.index import PluginIndex, library_roots\n"
         "from brainscore_core.plugin_management.registry import KINDS\n"
         "index = PluginIndex(library_roots(sys.argv[2]))\n"
         "for _ in range(20): assert len(index.identifiers(KINDS['model'])) == 30\n"
@@ -234,7 +234,8 @@ def test_looking_up_imports_nothing_heavy(library):
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from brainscore_core.plugin_management.import_plugin import find_plugin\n"
         "find_plugin(sys.argv[2], 'model', 'a')\n"
-        "print([name for name in ('pandas', 'xarray', 'torch', 'boto3', 'scipy', 'packaging') if name in sys.modules])"
+        "heavy = ('numpy', 'pandas', 'xarray', 'torch', 'boto3', 'scipy', 'packaging')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     command = [sys.executable, "-c", program, str(library.path.parent), library.name]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -13,7 +13,6 @@ import logging
 import os
 import sys
 import time
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +20,12 @@ from typing import Any
 
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
-from brainscore_core.plugin_management._registrations import Computed, Registration, find_registrations
-from brainscore_core.plugin_management.registry import KINDS, Kind
+from brainscore_core.plugin_management.registry import FOLDERS, Kind
+from brainscore_core.plugin_management.source import Computed, Registration, find_registrations, parse
 
 __all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots"]
 
-_FORMAT = 1  # of the index file; raise it whenever what is read from a plugin changes
+_FORMAT = 2  # of the index file; raise it whenever what is read from a plugin changes
 # A file changed so shortly before it was read may change again without a new time stamp; it is read anew next time.
 _SETTLED_AFTER_NS = 2_000_000_000
 _logger = logging.getLogger(__name__)
@@ -125,11 +124,10 @@ def library_roots(library: str) -> list[PluginRoot]:
     specification = importlib.util.find_spec(library)
     if specification is None or not specification.submodule_search_locations:
         raise PluginError(f"There is no package {library!r} to look for plugins in. Is it installed in {sys.prefix}?")
-    folders = dict.fromkeys(kind.folder for kind in KINDS.values())
     return [
         PluginRoot(folder=folder, path=Path(location).absolute() / folder, package=f"{library}.{folder}")
         for location in specification.submodule_search_locations
-        for folder in folders
+        for folder in FOLDERS
     ]
 
 
@@ -220,13 +218,11 @@ def _refreshed(root: PluginRoot) -> list[Plugin]:
         known = {} if settings().caching_disabled else _read(file, root)
     stamps = _stamps(root.path)
     current: dict[str, _Entry] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # of code that is only read here; importing it shows them
-        for name in sorted(stamps):
-            entry = known.get(name)
-            if entry is None or not entry.settled or entry.stamp != stamps[name]:
-                entry = _parse(root, name, stamps[name])
-            current[name] = entry
+    for name in sorted(stamps):
+        entry = known.get(name)
+        if entry is None or not entry.settled or entry.stamp != stamps[name]:
+            entry = _parse(root, name, stamps[name])
+        current[name] = entry
     if current != known:
         _write(file, root, current)
     _known[file, root] = current
@@ -253,11 +249,11 @@ def _parse(root: PluginRoot, name: str, stamp: _Stamp) -> _Entry:
     settled = time.time_ns() - max(stamp[0], stamp[2]) > _SETTLED_AFTER_NS
     plugin = Plugin(name=name, root=root)
     try:
-        registrations, computed = find_registrations(plugin.init_file.read_bytes(), str(plugin.init_file))
+        registrations, computed = find_registrations(parse(plugin.init_file.read_bytes(), str(plugin.init_file)))
         plugin = replace(plugin, registrations=tuple(registrations), computed=tuple(computed))
     except SyntaxError as error:
         plugin = replace(plugin, problem=f"{plugin.init_file}:{error.lineno or 1}: {error.msg}")
-    except (OSError, ValueError, RecursionError, MemoryError) as error:
+    except (OSError, RecursionError) as error:
         plugin = replace(plugin, problem=f"{plugin.init_file}:1: {type(error).__name__}: {error}")
     return _Entry(stamp=stamp, settled=settled, plugin=plugin)
 

@@ -1,0 +1,48 @@
+"""The one reader of plugin source: what files register, load, import and run, told without running any of it.
+
+================ ==========================================================================================
+`files`          a folder -> its files, read once and parsed when somebody asks; the modules of one plugin
+`literals`       expressions -> values, as far as they are written
+`registrations`  ``__init__.py`` -> what importing it registers
+`facts`          a file -> what it loads, imports and names
+`execution`      statements -> what runs when a module is imported
+================ ==========================================================================================
+"""
+
+from brainscore_core.plugin_management.source.execution import dotted, never_on_import, run_at_import
+from brainscore_core.plugin_management.source.facts import LOADERS, Import, Load, Pattern, SourceFacts, fits, read_facts
+from brainscore_core.plugin_management.source.files import (
+    LARGEST_FILE,
+    PluginSource,
+    SourceFile,
+    parse,
+    read_files,
+    read_plugin,
+)
+from brainscore_core.plugin_management.source.literals import UNKNOWN, constants, evaluate
+from brainscore_core.plugin_management.source.registrations import Computed, Registration, find_registrations
+
+__all__ = [
+    "LARGEST_FILE",
+    "LOADERS",
+    "UNKNOWN",
+    "Computed",
+    "Import",
+    "Load",
+    "Pattern",
+    "PluginSource",
+    "Registration",
+    "SourceFacts",
+    "SourceFile",
+    "constants",
+    "dotted",
+    "evaluate",
+    "find_registrations",
+    "fits",
+    "never_on_import",
+    "parse",
+    "read_facts",
+    "read_files",
+    "read_plugin",
+    "run_at_import",
+]

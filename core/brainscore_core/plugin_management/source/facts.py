@@ -1,0 +1,208 @@
+"""Read from a file what it loads, imports and names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+__all__ = ["LOADERS", "Import", "Load", "Pattern", "SourceFacts", "fits", "read_facts"]
+
+LOADERS: Mapping[str, str] = {
+    "load_dataset": "data",
+    "load_stimulus_set": "stimulus_set",
+    "load_metric": "metric",
+    "load_ceiling": "metric",
+    "load_benchmark": "benchmark",
+    "load_model": "model",
+}
+"""Function -> name of the kind of identifier it takes."""
+
+Pattern = tuple[str, ...]
+"""The literal pieces of a text; between two of them stands anything. A literal is one piece."""
+
+_ANYTHING: Pattern = ("", "")
+_FIELD = re.compile(r"\{[^{}]*\}|%[^A-Za-z%\s]*[A-Za-z]")  # what str.format and % replace
+_DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
+
+
+@dataclass(frozen=True)
+class Load:
+    """One call that loads something by its identifier.
+
+    Attributes
+    ----------
+    function : str
+        Such as ``'load_metric'``.
+    kind : str
+        Such as ``'metric'``, a key of `KINDS`.
+    pattern : tuple of str
+        What the source says of the identifier, see `fits`.
+    line : int
+        Counted from 1.
+    """
+
+    function: str
+    kind: str
+    pattern: Pattern
+    line: int
+
+    @property
+    def literal(self) -> str | None:
+        """The identifier, where the source says it whole."""
+        return self.pattern[0] if len(self.pattern) == 1 else None
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the source tells nothing about the identifier."""
+        return len(self.pattern) > 1 and not any(self.pattern)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One module that is imported, also by ``import_module('...')`` or another dotted text.
+
+    Attributes
+    ----------
+    module : str
+        Dotted name; for a relative import what follows the dots.
+    level : int
+        Number of leading dots.
+    line : int
+        Counted from 1.
+    """
+
+    module: str
+    level: int
+    line: int
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """What one file loads, imports and names.
+
+    Attributes
+    ----------
+    loads : tuple of Load
+        In the order of the lines.
+    imports : tuple of Import
+    texts : frozenset of str
+        Every literal text.
+    patterns : frozenset of tuple
+        Of the texts that are put together from literals and something else, see `fits`.
+    """
+
+    loads: tuple[Load, ...] = ()
+    imports: tuple[Import, ...] = ()
+    texts: frozenset[str] = frozenset()
+    patterns: frozenset[Pattern] = frozenset()
+
+
+def read_facts(tree: ast.Module) -> SourceFacts:
+    """Return what a file loads, imports and names.
+
+    Raises
+    ------
+    RecursionError
+        If the source is nested too deeply.
+    """
+    imports: list[Import] = []
+    texts: dict[str, int] = {}
+    patterns: set[Pattern] = set()
+    calls: list[ast.Call] = []
+    # Name in this file -> functions it may mean; another function of the file may import another one by that name.
+    loaders: dict[str, set[str]] = {name: {name} for name in LOADERS}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                texts.setdefault(node.value, node.lineno)
+        elif isinstance(node, ast.Call):
+            calls.append(node)
+        elif isinstance(node, (ast.JoinedStr, ast.BinOp)):
+            patterns.add(_pattern(node))
+        elif isinstance(node, ast.Import):
+            imports += [Import(alias.name, 0, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            imports += _imported_from(node)
+            for alias in node.names:
+                if alias.name in LOADERS:
+                    loaders.setdefault(alias.asname or alias.name, set()).add(alias.name)
+    imports += [Import(text, 0, line) for text, line in texts.items() if "." in text and _DOTTED.fullmatch(text)]
+    loads = [load for call in calls for load in _loads(call, loaders)]
+    return SourceFacts(
+        loads=tuple(sorted(loads, key=lambda load: load.line)),
+        imports=tuple(imports),
+        texts=frozenset(texts),
+        patterns=frozenset(pattern for pattern in patterns if any(pattern)),
+    )
+
+
+def _imported_from(node: ast.ImportFrom) -> Iterator[Import]:
+    module = node.module or ""
+    yield Import(module, node.level, node.lineno)
+    for alias in node.names:
+        if alias.name != "*" and alias.name not in LOADERS:  # `from package.metrics import rdm` imports a module
+            yield Import(f"{module}.{alias.name}".lstrip("."), node.level, node.lineno)
+
+
+def _loads(call: ast.Call, loaders: Mapping[str, set[str]]) -> Iterator[Load]:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name not in loaders:
+        return
+    argument = call.args[0] if call.args else None
+    for keyword in call.keywords:
+        if keyword.arg == "identifier" or (keyword.arg is None and argument is None):
+            argument = keyword.value
+    pattern = _ANYTHING if argument is None else _pattern(argument)
+    for function in sorted(loaders[name]):
+        yield Load(function, LOADERS[function], pattern, call.lineno)
+
+
+def _pattern(node: ast.expr) -> Pattern:
+    """Return a pattern that every value of an expression fits."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return (text,)
+        case ast.JoinedStr():
+            return _joined(*map(_pattern, node.values))
+        case ast.BinOp(op=ast.Add()):
+            return _joined(_pattern(node.left), _pattern(node.right))
+        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str(template))):
+            return tuple(_FIELD.split(template))
+        case ast.Call(func=ast.Attribute(attr="format", value=ast.Constant(value=str(template)))):
+            return tuple(_FIELD.split(template))
+    return _ANYTHING
+
+
+def _joined(*patterns: Pattern) -> Pattern:
+    joined = [""]
+    for first, *others in patterns:
+        joined[-1] += first
+        joined += others
+    return tuple(joined)
+
+
+def fits(pattern: Pattern, text: str) -> bool:
+    """Tell whether a text is of a pattern, in no more than linear time.
+
+    Parameters
+    ----------
+    pattern : tuple of str
+        Of a `Load` or of `SourceFacts`: ``('A.', '-pls')`` stands for every text that starts and ends like that.
+    text : str
+        Such as an identifier.
+    """
+    first, *others = pattern
+    if not others:
+        return text == first
+    *middle, last = others
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    position, end = len(first), len(text) - len(last)
+    for piece in middle:
+        position = text.find(piece, position, end)
+        if position < 0:
+            return False
+        position += len(piece)
+    return position <= end

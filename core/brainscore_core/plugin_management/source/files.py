@@ -1,0 +1,250 @@
+"""Read the files of a plugin once; nothing is imported and no link is followed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import stat
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from brainscore_core.plugin_management.source.execution import run_at_import
+from brainscore_core.plugin_management.source.facts import SourceFacts, read_facts
+from brainscore_core.plugin_management.source.literals import UNKNOWN, constants
+
+__all__ = ["LARGEST_FILE", "PluginSource", "SourceFile", "parse", "read_files", "read_plugin"]
+
+LARGEST_FILE = 1_000_000  # bytes
+_MOST_FILES = 5_000
+_LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"})
+_TEXTS = frozenset({".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib"})
+
+
+def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
+    """Return the syntax tree of a source in any encoding that it declares, without its warnings.
+
+    Raises
+    ------
+    SyntaxError
+        If it is no Python, or nested too deeply to be read.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of code that is only read here; importing it shows them
+            return ast.parse(content, filename)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(f"{type(error).__name__}: {error}") from error
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One file of a plugin.
+
+    Attributes
+    ----------
+    path : str
+        Inside the plugin folder, with ``/``.
+    form : {'file', 'symlink', 'special'}
+        Links are not followed; special is anything that is neither a file, a folder nor a link.
+    size_bytes : int
+        Its length.
+    content : bytes or None
+        None: it is no text, too large, or cannot be read.
+    """
+
+    path: str
+    form: Literal["file", "symlink", "special"] = "file"
+    size_bytes: int = 0
+    content: bytes | None = None
+
+    @cached_property
+    def _parsed(self) -> tuple[ast.Module | None, tuple[int, str] | None]:
+        if not self.path.endswith(".py") or self.content is None:
+            return None, None
+        try:
+            return parse(self.content), None
+        except SyntaxError as error:
+            return None, (error.lineno or 1, error.msg)
+
+    @property
+    def tree(self) -> ast.Module | None:
+        """Its syntax tree; None if it is no Python or cannot be parsed."""
+        return self._parsed[0]
+
+    @property
+    def problem(self) -> tuple[int, str] | None:
+        """Line and reason why it cannot be parsed."""
+        return self._parsed[1]
+
+    @cached_property
+    def text(self) -> str:
+        """Its content; bytes that are no UTF-8 are replaced."""
+        return (self.content or b"").decode("utf-8-sig", "replace")
+
+    @cached_property
+    def constants(self) -> Mapping[str, object]:
+        """Values of the names that the top of a Python file assigns once, as far as they are literal."""
+        return constants(self.tree) if self.tree else {}
+
+    @cached_property
+    def facts(self) -> SourceFacts:
+        """What a Python file loads, imports and names; nothing, if it cannot be parsed."""
+        try:
+            return read_facts(self.tree) if self.tree else SourceFacts()
+        except RecursionError:
+            return SourceFacts()
+
+
+@dataclass(frozen=True)
+class PluginSource:
+    """The files of one plugin, and how its modules refer to each other.
+
+    Attributes
+    ----------
+    module : str
+        What the plugin is imported as, such as ``'brainscore_vision.models.pixels'``.
+    files : mapping of str to SourceFile
+        Path inside the folder -> file, sorted.
+    """
+
+    module: str
+    files: Mapping[str, SourceFile]
+    _names: dict[str, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def imported(self) -> Mapping[str, SourceFile]:
+        """Files that run when the plugin is imported: ``__init__.py`` and what it imports at its top, and so on."""
+        reached: dict[str, SourceFile] = {}
+        waiting = ["__init__.py"]
+        while waiting:
+            path = waiting.pop()
+            file = self.files.get(path)
+            if path in reached or file is None or file.tree is None:
+                continue
+            reached[path] = file
+            for node in run_at_import(file.tree.body):
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    waiting += self._files_of(path, node)
+        return {path: reached[path] for path in sorted(reached)}
+
+    def names_in(self, file: str) -> Mapping[str, str]:
+        """Return what each imported name of a file stands for: name -> absolute dotted name."""
+        if file not in self._names:
+            self._names[file] = self._read_names(file)
+        return self._names[file]
+
+    def _read_names(self, file: str) -> dict[str, str]:
+        tree = self.files[file].tree
+        names: dict[str, str] = {}
+        for node in ast.walk(tree) if tree else ():
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    bound = alias.asname or alias.name.partition(".")[0]
+                    names[bound] = alias.name if alias.asname else bound
+            elif isinstance(node, ast.ImportFrom):
+                module = self.absolute(file, node)
+                for alias in node.names:
+                    names[alias.asname or alias.name] = f"{module}.{alias.name}"
+        return names
+
+    def constants_in(self, file: str) -> Mapping[str, object]:
+        """Return the values of the literal names of a file: its own, and those it imports from others of the plugin."""
+        values: dict[str, object] = {}
+        for name, imported in self.names_in(file).items():
+            module, _, original = imported.rpartition(".")
+            other = self.file_of(module)
+            value = UNKNOWN if other is None else self.files[other].constants.get(original, UNKNOWN)
+            if value is not UNKNOWN:
+                values[name] = value
+        return {**values, **self.files[file].constants}
+
+    def absolute(self, file: str, node: ast.ImportFrom) -> str:
+        """Return the absolute dotted name of the module that ``from ... import`` names."""
+        if node.level == 0:
+            return node.module or ""
+        package = [*self.module.split("."), *file.split("/")[:-1]]
+        kept = package[: max(len(package) - node.level + 1, 0)]
+        return ".".join([*kept, node.module] if node.module else kept)
+
+    def file_of(self, module: str) -> str | None:
+        """Return the path inside the plugin of a module of its own, given its absolute dotted name."""
+        if module == self.module:
+            return "__init__.py" if "__init__.py" in self.files else None
+        if not module.startswith(f"{self.module}."):
+            return None
+        inside = module.removeprefix(f"{self.module}.").replace(".", "/")
+        return next((path for path in (f"{inside}.py", f"{inside}/__init__.py") if path in self.files), None)
+
+    def definition(self, file: str, name: str) -> tuple[str, ast.FunctionDef | ast.ClassDef] | None:
+        """Return where a class or function that a file uses by its name is defined in the plugin: file, statement."""
+        imported = self.names_in(file).get(name)
+        if imported is not None:
+            module, _, name = imported.rpartition(".")
+            found = self.file_of(module)
+            if found is None:
+                return None
+            file = found
+        tree = self.files[file].tree
+        for statement in tree.body if tree else ():
+            if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
+                return file, statement
+        return None
+
+    def _files_of(self, path: str, node: ast.Import | ast.ImportFrom) -> list[str]:
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        else:
+            module = self.absolute(path, node)
+            modules = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        return [file for module in modules if (file := self.file_of(module)) is not None]
+
+
+def read_plugin(directory: Path, module: str) -> PluginSource:
+    """Read a plugin; see `PluginSource` and `read_files`."""
+    return PluginSource(module, read_files(directory))
+
+
+def read_files(directory: Path) -> dict[str, SourceFile]:
+    """Read a folder and its folders; never more than 5,000 files, nor those of interpreters and editors."""
+    found: dict[str, SourceFile] = {}
+    if directory.is_symlink():
+        found[""] = SourceFile("", "symlink")
+    for entry, path in _walk(str(directory), ""):
+        if len(found) >= _MOST_FILES:
+            break
+        found[path] = _read(entry, path)
+    return dict(sorted(found.items()))
+
+
+def _walk(directory: str, prefix: str) -> Iterator[tuple[os.DirEntry[str], str]]:
+    try:
+        with os.scandir(directory) as entries:
+            ordered = sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in ordered:
+        path = f"{prefix}{entry.name}"
+        if entry.name in _LEFT_ALONE:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(entry.path, f"{path}/")
+        else:
+            yield entry, path
+
+
+def _read(entry: os.DirEntry[str], path: str) -> SourceFile:
+    try:
+        status = entry.stat(follow_symlinks=False)
+        if stat.S_ISLNK(status.st_mode):
+            return SourceFile(path, "symlink")
+        if not stat.S_ISREG(status.st_mode):
+            return SourceFile(path, "special")
+        wanted = PurePosixPath(path).suffix.lower() in _TEXTS and status.st_size <= LARGEST_FILE
+        content = Path(entry.path).read_bytes() if wanted else None
+    except OSError:
+        return SourceFile(path)
+    return SourceFile(path, "file", status.st_size, content)

@@ -1,0 +1,122 @@
+"""Evaluate expressions whose value is written in the source: literals, and names that stand for one."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+__all__ = ["UNKNOWN", "bind", "constants", "evaluate", "names_with_one_meaning"]
+
+
+class _Unknown:
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Final = _Unknown()
+"""The value of everything that only running the code can tell."""
+
+_LONGEST = 100_000  # characters or elements: nobody writes as much, and a text that doubles line by line ends
+
+
+def evaluate(node: ast.expr | None, names: Mapping[str, object]) -> object:
+    """Return the value of an expression, or `UNKNOWN`.
+
+    Understood are literals, names of literals, f-strings with plain fields, and ``+`` of texts and of lists. Lists and
+    sets come back as tuples; elements that are unknown are `UNKNOWN` in their places.
+
+    Parameters
+    ----------
+    node : ast.expr or None
+        The expression; None is `UNKNOWN`.
+    names : mapping of str to object
+        Values of the variables.
+    """
+    try:
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                return names.get(node.id, UNKNOWN)
+            case ast.List() | ast.Tuple() | ast.Set():
+                if any(isinstance(element, ast.Starred) for element in node.elts):
+                    return UNKNOWN
+                return tuple(evaluate(element, names) for element in node.elts)
+            case ast.JoinedStr():
+                return _joined(*(evaluate(part, names) for part in node.values))
+            case ast.FormattedValue(conversion=-1, format_spec=None):
+                value = evaluate(node.value, names)
+                return str(value) if isinstance(value, (str, int)) else UNKNOWN
+            case ast.BinOp(op=ast.Add()):
+                return _joined(evaluate(node.left, names), evaluate(node.right, names))
+    except RecursionError:
+        pass
+    return UNKNOWN
+
+
+def _joined(*parts: object) -> object:
+    """Return texts as one text, or sequences as one sequence; `UNKNOWN` for anything else and for too much."""
+    texts = [part for part in parts if isinstance(part, str)]
+    sequences = [part for part in parts if isinstance(part, tuple)]
+    if sum(map(len, texts)) + sum(map(len, sequences)) > _LONGEST:
+        return UNKNOWN
+    if len(texts) == len(parts):
+        return "".join(texts)
+    return sum(sequences, ()) if len(sequences) == len(parts) else UNKNOWN
+
+
+def constants(tree: ast.Module) -> dict[str, object]:
+    """Return the values of the names that the top of a file assigns once, as far as they are literal.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        Such as the ``tree`` of a `SourceFile`.
+    """
+    fixed = names_with_one_meaning(tree)
+    values: dict[str, object] = {}
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        targets = [statement.target] if isinstance(statement, ast.AnnAssign) else targets
+        for target in targets:
+            if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                bind(target, evaluate(statement.value, values), values, fixed)
+    return {name: value for name, value in values.items() if value is not UNKNOWN}
+
+
+def bind(target: ast.expr, value: object, names: dict[str, object], fixed: frozenset[str]) -> None:
+    """Assign a value to the variables of a target, in place; those that may change are `UNKNOWN`."""
+    if isinstance(target, ast.Name):
+        names[target.id] = value if target.id in fixed else UNKNOWN
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        parts = value if isinstance(value, tuple) and len(value) == len(target.elts) else (UNKNOWN,) * len(target.elts)
+        for part, element in zip(target.elts, parts, strict=True):
+            bind(part, element, names, fixed)
+
+
+def names_with_one_meaning(tree: ast.AST) -> frozenset[str]:
+    """Return the names that one statement of a file gives a value and none changes, and variables of loops alone."""
+    found: Counter[str] = Counter()
+    looped: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found[node.id] += 1
+        elif isinstance(node, ast.For):  # several loops may share a variable
+            targets = [name.id for name in ast.walk(node.target) if isinstance(name, ast.Name)]
+            found.subtract(targets)
+            looped.update(targets)
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):  # names['b'] = 2
+            found.update(_name(node.value))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # names.append('b')
+            function = node.value.func
+            found.update(_name(function.value) if isinstance(function, ast.Attribute) else ())
+        else:  # functions, classes, imports, `except ... as`, patterns of `match`
+            found.update(name for name in (getattr(node, "name", None), getattr(node, "asname", None)) if name)
+    found.update(looped)
+    return frozenset(name for name, count in found.items() if count == 1)
+
+
+def _name(node: ast.expr) -> list[str]:
+    return [node.id] if isinstance(node, ast.Name) else []

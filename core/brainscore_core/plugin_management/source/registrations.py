@@ -1,0 +1,242 @@
+"""Read from the source of a plugin's `__init__.py` what importing it would register."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from brainscore_core.plugin_management.source.execution import never_on_import
+from brainscore_core.plugin_management.source.literals import (
+    UNKNOWN,
+    bind,
+    constants,
+    evaluate,
+    names_with_one_meaning,
+)
+
+__all__ = ["Computed", "Registration", "find_registrations"]
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One identifier that a plugin assigns to a registry.
+
+    Attributes
+    ----------
+    registry : str
+        Name of the dictionary, such as ``'model_registry'``.
+    identifier : str
+        The key.
+    line : int
+        Where it stands, counted from 1.
+    conditional : bool
+        It stands below ``if``, ``try`` or the like, so that importing the plugin may not register it.
+    """
+
+    registry: str
+    identifier: str
+    line: int
+    conditional: bool = False
+
+
+@dataclass(frozen=True)
+class Computed:
+    """One registration whose identifier is only known when the plugin runs.
+
+    Attributes
+    ----------
+    registry : str
+        Name of the dictionary.
+    line : int
+        Where it stands, counted from 1.
+    """
+
+    registry: str
+    line: int
+
+
+_MOST_TURNS = 20_000  # no plugin registers as much; loops within loops end
+
+
+def find_registrations(tree: ast.Module) -> tuple[list[Registration], list[Computed]]:
+    """Return what importing a source would register, in the order of the lines.
+
+    Understood are assignments to ``<name>_registry['identifier']``, ``setdefault``, and ``update`` and ``|=`` with a
+    dictionary that is written out. Keys are literals, constants, or made of the variables of loops over literal lists.
+    Another name for a registry is followed. The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not
+    count.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        See `parse`.
+
+    Returns
+    -------
+    registrations : list of Registration
+        One for each registry and identifier.
+    computed : list of Computed
+        One for each line whose identifier is not literal.
+
+    Raises
+    ------
+    RecursionError
+        If the source is nested too deeply.
+    """
+    reader = _Reader(tree)
+    reader.read(tree.body)
+    return sorted(reader.found.values(), key=lambda found: found.line), sorted(
+        (Computed(registry, line) for registry, line in reader.computed), key=lambda computed: computed.line
+    )
+
+
+@dataclass
+class _Reader:
+    """Walks through statements as the interpreter would, knowing only literals."""
+
+    tree: ast.Module
+    found: dict[tuple[str, str], Registration] = field(default_factory=dict)
+    computed: set[tuple[str, int]] = field(default_factory=set)
+    # Other names that stand for a registry; None where a name that looks like one is something of the plugin's own.
+    aliases: dict[str, str | None] = field(default_factory=dict)
+    local: dict[str, object] = field(default_factory=dict)  # what the loops around assign
+    loops: int = 0  # around what is read
+    conditions: int = 0  # around what is read, so that it may not run
+    turns: int = _MOST_TURNS  # of loops that may still be followed
+
+    @cached_property
+    def _constants(self) -> dict[str, object]:
+        return constants(self.tree)
+
+    @cached_property
+    def _fixed(self) -> frozenset[str]:
+        return names_with_one_meaning(self.tree)
+
+    def _value(self, node: ast.expr) -> object:
+        if isinstance(node, ast.Constant):  # nearly always: the rest of the file need not be looked at
+            return node.value
+        return evaluate(node, {**self._constants, **self.local})
+
+    def read(self, statements: Iterable[ast.stmt]) -> None:
+        for statement in statements:
+            match statement:
+                case ast.Assign():
+                    for target in statement.targets:
+                        self._assign(target, statement.value)
+                case ast.AnnAssign(value=ast.expr() as value):
+                    self._assign(statement.target, value)
+                case ast.AugAssign(op=ast.BitOr()):
+                    if registry := self._registry(statement.target):
+                        self._record_all(registry, statement.value)
+                case ast.Expr(value=ast.Call() as call):
+                    self._call(call)
+                case ast.ImportFrom():
+                    self._import(statement)
+                case _:
+                    self._read_block(statement)
+
+    # Statements that register something.
+
+    def _record(self, registry: str, key: object, line: int) -> None:
+        if not isinstance(key, str):
+            self.computed.add((registry, line))
+            return
+        previous = self.found.get((registry, key))
+        if previous is None or (previous.conditional and not self.conditions):
+            self.found[registry, key] = Registration(registry, key, line, self.conditions > 0)
+
+    def _record_all(self, registry: str, mapping: ast.expr) -> None:
+        keys = mapping.keys if isinstance(mapping, ast.Dict) else [None]
+        for key in keys:
+            self._record(registry, UNKNOWN if key is None else self._value(key), mapping.lineno)
+
+    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+        for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+            registry = self._registry(part.value) if isinstance(part, ast.Subscript) else None
+            if registry and isinstance(part, ast.Subscript):
+                self._record(registry, self._value(part.slice), part.lineno)
+        if isinstance(target, ast.Name):
+            registry = self._registry(value)
+            if registry or self._registry(target):
+                self.aliases[target.id] = registry
+        if self.loops:
+            bind(target, self._value(value), self.local, self._fixed)
+
+    def _call(self, call: ast.Call) -> None:
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            if handed_over := self._registry(argument):
+                self._record(handed_over, UNKNOWN, call.lineno)
+        registry = self._registry(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        if registry is None or not isinstance(call.func, ast.Attribute):
+            return
+        if call.func.attr in {"setdefault", "__setitem__"} and call.args:
+            self._record(registry, self._value(call.args[0]), call.lineno)
+        elif call.func.attr == "update":
+            for argument in call.args:
+                self._record_all(registry, argument)
+            for keyword in call.keywords:
+                self._record(registry, keyword.arg or UNKNOWN, call.lineno)
+
+    def _registry(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Name) and node.id in self.aliases:
+            return self.aliases[node.id]
+        name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+        return name if name.endswith("_registry") else None
+
+    def _import(self, statement: ast.ImportFrom) -> None:
+        for name in statement.names:
+            bound = name.asname or name.name
+            self.aliases.pop(bound, None)
+            if name.name.endswith("_registry"):
+                self.aliases[bound] = name.name
+
+    # Statements that hold others.
+
+    def _read_block(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.If() if never_on_import(statement.test):
+                self.read(statement.orelse)
+            case ast.If() | ast.While():
+                self._perhaps(statement.body, statement.orelse)
+            case ast.Try() | ast.TryStar():
+                self._perhaps(statement.body, *(one.body for one in statement.handlers), statement.orelse)
+                self.read(statement.finalbody)
+            case ast.Match():
+                self._perhaps(*(case.body for case in statement.cases))
+            case ast.With() | ast.ClassDef():
+                self.read(statement.body)
+            case ast.For():
+                self._loop(statement)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self._function(statement)
+
+    def _perhaps(self, *blocks: Iterable[ast.stmt]) -> None:
+        """Read blocks of which any may not run."""
+        self.conditions += 1
+        for block in blocks:
+            self.read(block)
+        self.conditions -= 1
+
+    def _loop(self, statement: ast.For) -> None:
+        values = self._value(statement.iter)
+        followed = isinstance(values, tuple) and len(values) <= self.turns
+        leaves_early = any(isinstance(node, (ast.Break, ast.Continue)) for node in ast.walk(statement))
+        perhaps = leaves_early or not followed
+        self.loops += 1
+        self.conditions += perhaps
+        for value in values if followed and isinstance(values, tuple) else (UNKNOWN,):
+            self.turns -= 1
+            bind(statement.target, value, self.local, self._fixed)
+            self.read(statement.body)
+        self.conditions -= perhaps
+        self.loops -= 1
+        self._perhaps(statement.orelse)
+
+    def _function(self, statement: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Take any registration inside as computed: it happens if and when the function is called."""
+        inside = _Reader(self.tree, aliases=dict(self.aliases))
+        inside.read(statement.body)
+        self.computed.update((found.registry, found.line) for found in inside.found.values())
+        self.computed.update(inside.computed)
