@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import re
-import subprocess
 from pathlib import Path
 
 from brainscore_core._version import __version__
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.git import run_git
 
 __all__ = ["machine", "source_revision", "version_class", "versions"]
 
@@ -68,13 +69,7 @@ def source_revision() -> str | None:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(  # noqa: S603 - fixed program, arguments from this module
-            ["git", "-C", str(folder), *arguments],  # noqa: S607 - whichever git the person uses
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = run_git(folder, *arguments, timeout_s=10)
+    except ConfigurationError:
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return done.stdout.decode("utf-8", "replace").strip() if done.status == 0 else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
 from brainscore_core.errors import CorruptFileError
+from brainscore_core.git import BlobReader
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
 
@@ -65,9 +65,8 @@ class BranchStore:
     """
 
     def __init__(self, repository: Path, branch: str) -> None:
-        command = ["git", "-C", str(repository), "cat-file", "--batch"]
         self.branch = branch
-        self._git = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
+        self._blobs = BlobReader(repository)
         self._exists = self._content("") is not None
 
     def get(self, model: str, benchmark: str) -> ScoreRecord | None:
@@ -82,29 +81,12 @@ class BranchStore:
         return record if (record.model, record.benchmark) == (model, benchmark) else None
 
     def _content(self, path: str) -> bytes | None:
-        """Return what `git cat-file --batch` gives; identifiers are encoded in paths, so none breaks the line.
-
-        Of what is too large for a record, only the first bytes are kept.
-        """
-        if self._git.stdin is None or self._git.stdout is None:
-            return None
-        try:
-            self._git.stdin.write(f"{self.branch}:{path}\n".encode())
-            self._git.stdin.flush()
-        except BrokenPipeError:  # this is no repository
-            return None
-        head = self._git.stdout.readline().split()
-        if len(head) != 3 or not head[2].isdigit():  # '... missing', or nothing at all
-            return None
-        content = self._git.stdout.read(min(int(head[2]), MOST_BYTES + 1))
-        left = int(head[2]) + 1 - len(content)  # a line break follows
-        while left > 0 and (more := self._git.stdout.read(min(left, MOST_BYTES))):
-            left -= len(more)
-        return content
+        """Return what a file holds, cut where it is too large for a record; identifiers are encoded in paths."""
+        return self._blobs.read(f"{self.branch}:{path}", MOST_BYTES + 1)
 
     def close(self) -> None:
         """End the program that reads."""
-        self._git.communicate()
+        self._blobs.close()
 
     def __enter__(self) -> BranchStore:
         return self

@@ -17,8 +17,9 @@ from brainscore_ci.checks.findings import Finding, in_order
 from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings, read_checked_plugin
 from brainscore_ci.planning import checkout as surveying
 from brainscore_ci.planning.areas import Area, PluginName, area_of
-from brainscore_ci.planning.changes import ChangeSet, changes_since, run_git
+from brainscore_ci.planning.changes import ChangeSet, changes_since
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_core.git import run_git
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.named import plugins_named
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
@@ -281,6 +282,6 @@ def _earlier(repository: Path, commit: str, location: str) -> dict[str, bytes]:
     found = {}
     for path in paths:
         shown = run_git(repository, "show", f"{commit}:{path}")
-        if shown.returncode == 0:
+        if shown.status == 0:
             found[path.removeprefix(f"{location}/")] = shown.stdout
     return found

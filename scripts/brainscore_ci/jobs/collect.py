@@ -6,11 +6,9 @@ was faster, the records are put on top of what is there now.
 
 from __future__ import annotations
 
-import base64
 import os
 import random
 import stat
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +19,13 @@ from typing import TYPE_CHECKING
 from brainscore_ci.reporting.markdown import code, escape, table
 from brainscore_ci.reporting.schema import shown
 from brainscore_core.errors import BrainScoreError, CorruptFileError, UploadError
+from brainscore_core.git import environment_of_git, run_git, said
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.store import BranchStore, Store, replaces, why_not_again
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Pair, Plan
+    from brainscore_core.processes import Captured
 
 __all__ = ["Collected", "collect", "publish", "read_records", "summary"]
 
@@ -203,52 +203,35 @@ class _Git:
     def __init__(self, repository: Path, remote: str) -> None:
         self.repository = repository
         self.remote = remote
-        identity = {"NAME": "brainscore", "EMAIL": "brainscore@users.noreply.github.com"}
-        self.environment = {
-            **os.environ,
-            **{f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in identity.items()},
-            "GIT_TERMINAL_PROMPT": "0",
-        }
-        settings = {"core.hooksPath": os.devnull, "gc.auto": "0"}
+        self.environment: Mapping[str, str] = os.environ
         address = self.run("remote", "get-url", remote).decode("utf-8", "replace").strip()
-        token = os.environ.get("GITHUB_TOKEN")
-        if token and address.startswith("https://"):
-            # In the environment, because anybody on the machine can read arguments.
-            basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-            host = "/".join(address.split("/")[:3])
-            settings[f"http.{host}/.extraheader"] = f"AUTHORIZATION: basic {basic}"
-        self.environment["GIT_CONFIG_COUNT"] = str(len(settings))
-        for index, (key, value) in enumerate(settings.items()):
-            self.environment |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+        self.environment = environment_of_git(
+            os.environ,
+            author=("brainscore", "brainscore@users.noreply.github.com"),
+            settings={"gc.auto": "0"},
+            token=os.environ.get("GITHUB_TOKEN", "") if address.startswith("https://") else "",
+            address="/".join(address.split("/")[:3]) + "/",
+        )
 
-    def run(self, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
+    def run(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> bytes:
         done = self._done(*arguments, stdin=stdin, index=index)
-        if done.returncode != 0:
+        if done.status != 0:
             raise self._error(arguments[0], done)
         return done.stdout
 
-    def _done(
-        self, *arguments: str, stdin: bytes | None = None, index: Path | None = None
-    ) -> subprocess.CompletedProcess[bytes]:
-        command = ["git", "-C", str(self.repository), *arguments]
+    def _done(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> Captured:
         own = {} if index is None else {"GIT_INDEX_FILE": str(index)}
-        try:
-            return subprocess.run(  # noqa: S603 - no shell
-                command, input=stdin, capture_output=True, check=False, env={**self.environment, **own}
-            )
-        except FileNotFoundError:
-            raise UploadError("git is not installed or not on the PATH; it keeps the records.") from None
+        return run_git(self.repository, *arguments, stdin=stdin, environment={**self.environment, **own})
 
-    def _error(self, what: str, done: subprocess.CompletedProcess[bytes]) -> BrainScoreError:
-        said = done.stderr.decode("utf-8", "replace").strip()[-500:]
-        return UploadError(f"git {what} failed in {self.repository} ({self.remote}): {said}")
+    def _error(self, what: str, done: Captured) -> BrainScoreError:
+        return UploadError(f"git {what} failed in {self.repository} ({self.remote}): {said(done)}")
 
     def fetched(self, branch: str) -> str | None:
         """Return the commit of a branch of the remote, brought here; None if there is no such branch."""
         listed = self._done("ls-remote", "--exit-code", self.remote, f"refs/heads/{branch}")
-        if listed.returncode == 2:  # what --exit-code gives where there is none
+        if listed.status == 2:  # what --exit-code gives where there is none
             return None
-        if listed.returncode != 0:
+        if listed.status != 0:
             raise self._error("ls-remote", listed)
         tracking = f"refs/remotes/{self.remote}/{branch}"
         self.run("fetch", "--quiet", "--no-tags", self.remote, f"+refs/heads/{branch}:{tracking}")
@@ -285,13 +268,11 @@ class _Git:
         if commit is None:
             return True
         done = self._done("push", "--porcelain", self.remote, f"{commit}:refs/heads/{branch}")
-        if done.returncode == 0:
+        if done.status == 0:
             return True
         refused = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if line.startswith("!")]
         told = " ".join(refused) + done.stderr.decode("utf-8", "replace")
-        if any(
-            reason in told for reason in ("fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref")
-        ):
+        if any(reason in told for reason in _FASTER):
             return False
         raise self._error("push", done)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,20 +92,16 @@ def _fetch_records(repository: Path) -> None:
 
     Only on GitHub, where a job has just the commit that it works on.
     """
+    from brainscore_core.git import run_git
+
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
-    command = ["git", "-C", str(repository), "fetch", "--quiet", "--no-tags", "--depth=1", "origin"]
-    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        subprocess.run(  # noqa: S603 - no shell
-            [*command, "+refs/heads/scores:refs/remotes/origin/scores"],
-            env=quiet,
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return
+    run_git(
+        *(repository, "fetch", "--quiet", "--no-tags", "--depth=1", "origin"),
+        "+refs/heads/scores:refs/remotes/origin/scores",
+        environment={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+        timeout_s=120,
+    )
 
 
 def _tell(pair: PairTask, ran: Ran) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
 
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.git import ask_git, commit_named, run_git
 
 __all__ = [
     "NO_COMMIT",
@@ -15,9 +15,7 @@ __all__ = [
     "ChangeSet",
     "changes_between",
     "changes_since",
-    "commit_named",
     "parse_raw_diff",
-    "run_git",
 ]
 
 NO_COMMIT = "0" * 40
@@ -155,8 +153,8 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
     if base is None or (lost and base == after):
         base = None
         note = "there is nothing to compare with: every file counts as added"
-    empty_tree = _git(repository, "hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
-    raw = _git(repository, "diff", *_DIFF, base or empty_tree, after, "--")
+    empty_tree = ask_git(repository, "hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+    raw = ask_git(repository, "diff", *_DIFF, base or empty_tree, after, "--")
     return ChangeSet(changes=parse_raw_diff(raw), base=base, head=after, note=note)
 
 
@@ -175,7 +173,7 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
     ConfigurationError
         As `changes_between`; also if `before` does not exist.
     """
-    top = Path(_git(repository, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n"))
+    top = Path(ask_git(repository, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n"))
     earlier = commit_named(top, before)
     if earlier is None:
         raise ConfigurationError(
@@ -185,8 +183,8 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
     base = _merge_base(top, earlier, "HEAD")
     if base is None:
         raise ConfigurationError(f"{before!r} and this branch have no commit in common; fetch the whole history.")
-    changes = {change.path: change for change in parse_raw_diff(_git(top, "diff", *_DIFF, base, "--"))}
-    unknown = _git(top, "ls-files", "--others", "--exclude-standard", "-z").decode("utf-8", "surrogateescape")
+    changes = {change.path: change for change in parse_raw_diff(ask_git(top, "diff", *_DIFF, base, "--"))}
+    unknown = ask_git(top, "ls-files", "--others", "--exclude-standard", "-z").decode("utf-8", "surrogateescape")
     for path in unknown.split("\0")[:-1]:
         special: Literal["symlink"] | None = "symlink" if (top / path).is_symlink() else None
         changes.setdefault(path, Change(path=path, status="added", special=special))
@@ -198,42 +196,11 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
 def _merge_base(repository: Path, first: str, second: str) -> str | None:
     """Return the last common commit, or None if the histories are unrelated."""
     done = run_git(repository, "merge-base", first, second)
-    if done.returncode == 0:
+    if done.status == 0:
         return done.stdout.decode().strip()
-    if _git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true":
+    if ask_git(repository, "rev-parse", "--is-shallow-repository").strip() == b"true":
         raise ConfigurationError(
             f"The history of {repository} is cut off, so what the change is compared with cannot be told. Fetch it: "
             "git fetch --unshallow, or fetch-depth: 0 in a workflow."
         )
     return None
-
-
-def commit_named(repository: Path, name: str) -> str | None:
-    """Return the commit that a branch, a tag or a digest means, or None if there is none of that name."""
-    done = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    return done.stdout.decode().strip() if done.returncode == 0 else None
-
-
-def _git(repository: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
-    done = run_git(repository, *arguments, stdin=stdin)
-    if done.returncode != 0:
-        message = done.stderr.decode("utf-8", "replace").strip()
-        raise ConfigurationError(f"git {arguments[0]} failed in {repository}: {message}")
-    return done.stdout
-
-
-def run_git(repository: Path, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a checkout and return what became of it.
-
-    Raises
-    ------
-    ConfigurationError
-        If git is not installed.
-    """
-    command = ["git", "-C", str(repository), *arguments]
-    try:
-        return subprocess.run(command, input=stdin, capture_output=True, check=False)  # noqa: S603 - no shell
-    except FileNotFoundError:
-        raise ConfigurationError(
-            "git is not installed or not on the PATH; it tells what a change consists of."
-        ) from None

@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import get_args
 
-from brainscore_ci.planning.changes import ChangeSet, changes_between, changes_since, commit_named
+from brainscore_ci.planning.changes import ChangeSet, changes_between, changes_since
 from brainscore_ci.planning.checkout import Survey, survey
 from brainscore_ci.planning.plan import Event, Plan, make_plan
 from brainscore_ci.planning.readings import collector_paused
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
 from brainscore_core.errors import ConfigurationError, nearest
+from brainscore_core.git import commit_named
 
 __all__ = [
     "RECORDS",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import json
 import re
-import subprocess
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from brainscore_ci.scaffold.names import camel_case, folder_name, free_name, ide
 from brainscore_ci.scaffold.packages import Package, place_in_data_home, read_package, registrations
 from brainscore_core.caching import atomic_directory
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_core.git import run_git
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 
 if TYPE_CHECKING:
@@ -372,15 +372,9 @@ def _quoted(value: object) -> str:
 def _contact(repository: Path | None) -> str:
     """Return the e-mail address that git knows, or one to be replaced."""
     try:
-        done = subprocess.run(  # noqa: S603 - no shell, and the folder is the person's
-            ["git", "-C", str(repository or Path.cwd()), "config", "user.email"],  # noqa: S607 - the person's own git
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError:
+        address = run_git(repository, "config", "user.email").stdout.decode("utf-8", "replace").strip()
+    except ConfigurationError:
         return "name@example.org"
-    address = done.stdout.strip()
     return address if _CONTACT.fullmatch(address) else "name@example.org"
 
 

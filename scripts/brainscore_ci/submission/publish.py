@@ -6,9 +6,7 @@ so that what reviewers have written or added there stays.
 
 from __future__ import annotations
 
-import base64
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,7 +16,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from brainscore_ci.submission.archive import Archive, ArchivePolicy, Problem, Refusal, inspect_archive
 from brainscore_ci.submission.place import compare, extract
 from brainscore_ci.submission.request import DIGEST_KEY, Draft, Request, answer, branch_of, draft, read_request
-from brainscore_core.errors import BrainScoreError, DownloadError, UploadError
+from brainscore_core.errors import BrainScoreError, ConfigurationError, DownloadError, UploadError
+from brainscore_core.git import environment_of_git, run_git, said
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Outcome", "Remote", "publish", "submit"]
 
-_AUTHOR = {"NAME": "github-actions[bot]", "EMAIL": "41898282+github-actions[bot]@users.noreply.github.com"}
+_AUTHOR = ("github-actions[bot]", "41898282+github-actions[bot]@users.noreply.github.com")
 _GIT_TIMEOUT_S = 600.0
 
 
@@ -193,22 +192,18 @@ class _Git:
         self.folder = folder
         self._remote = remote
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "GITHUB_"))}
-        people = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _AUTHOR.items()}
-        settings = {"core.hooksPath": os.devnull, "core.autocrlf": "false", "core.quotePath": "false"}
-        if remote.token:
-            credentials = base64.b64encode(f"x-access-token:{remote.token}".encode()).decode()
-            settings[f"http.{remote.url}.extraheader"] = f"AUTHORIZATION: basic {credentials}"
-        self._environment = {
-            **inherited,
-            **people,
+        isolated = {
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_TERMINAL_PROMPT": "0",
             "GIT_ALLOW_PROTOCOL": "https:file",
-            "GIT_CONFIG_COUNT": str(len(settings)),
-            **{f"GIT_CONFIG_KEY_{number}": key for number, key in enumerate(settings)},
-            **{f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(settings.values())},
         }
+        self._environment = environment_of_git(
+            {**inherited, **isolated},
+            author=_AUTHOR,
+            settings={"core.autocrlf": "false", "core.quotePath": "false"},
+            token=remote.token,
+            address=remote.url,
+        )
 
     def clone(self) -> None:
         options = ("--quiet", "--no-tags", "--single-branch", "--template=", f"--branch={self._remote.base}")
@@ -248,14 +243,11 @@ class _Git:
         self._run("push", "--quiet", lease, "origin", f"HEAD:refs/heads/{branch}", failure=UploadError)
 
     def _run(self, *arguments: str, failure: type[BrainScoreError] = UploadError, cwd: bool | None = True) -> str:
-        command = ["git", *(("-C", str(self.folder)) if cwd else ()), *arguments]
+        folder = self.folder if cwd else None
         try:
-            done = subprocess.run(  # noqa: S603 - no shell
-                command, env=self._environment, capture_output=True, check=False, timeout=_GIT_TIMEOUT_S
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise failure(f"git {arguments[0]} failed: {type(error).__name__}. Run this again later.") from error
-        if done.returncode != 0:
-            message = done.stderr.decode("utf-8", "replace").strip()[-500:]
-            raise failure(f"git {arguments[0]} failed: {message!a}. Run this again later.")
+            done = run_git(folder, *arguments, environment=self._environment, timeout_s=_GIT_TIMEOUT_S)
+        except ConfigurationError as error:
+            raise failure(f"git {arguments[0]} failed: {error}") from error
+        if done.status != 0:
+            raise failure(f"git {arguments[0]} failed: {said(done)!a}. Run this again later.")
         return done.stdout.decode("utf-8", "replace")

@@ -259,14 +259,14 @@ def test_settings_of_the_machine_and_hooks_do_not_matter(run, project, tmp_path,
 
 def test_the_token_is_in_no_argument_and_no_message(forge, monkeypatch, tmp_path):
     seen, environments = [], []
-    original = subprocess.run
+    original = subprocess.Popen
 
     def watched(command, **options):
         seen.append(command)
         environments.append(options["env"])
         return original(command, **options)
 
-    monkeypatch.setattr(subprocess, "run", watched)
+    monkeypatch.setattr(subprocess, "Popen", watched)
     monkeypatch.setenv("GITHUB_TOKEN", "t0ken")
     remote = Remote(url=str(tmp_path / "absent"), token="t0ken")  # noqa: S106 - none that opens anything
     with pytest.raises(DownloadError) as failure:

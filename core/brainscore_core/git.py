@@ -1,0 +1,167 @@
+"""Run git: in a checkout as it is, or apart from what a person has configured and with a token that nobody sees."""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from brainscore_core.errors import BrainScoreError, ConfigurationError
+from brainscore_core.processes import Captured, run_captured
+
+__all__ = ["BlobReader", "ask_git", "commit_named", "environment_of_git", "run_git", "said"]
+
+_STOPPED = 124  # the status that `timeout` gives
+
+
+def run_git(
+    repository: Path | None,
+    *arguments: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float | None = None,
+) -> Captured:
+    """Run git and return what became of it.
+
+    Parameters
+    ----------
+    repository : Path or None
+        Folder of a checkout; None: where this process is.
+    *arguments : str
+        Command of git, and what it takes.
+    stdin : bytes
+        What it reads.
+    environment : mapping of str to str, optional
+        All of its environment variables, see `environment_of_git`; None: those of this process.
+    timeout_s : float, optional
+        After which it is stopped; its status then is 124.
+
+    Raises
+    ------
+    ConfigurationError
+        If git is not installed.
+    """
+    command = ["git", *(() if repository is None else ("-C", str(repository))), *arguments]
+    try:
+        return run_captured(command, environment=environment, stdin=stdin, timeout_s=timeout_s)
+    except TimeoutError as error:
+        return Captured(_STOPPED, b"", str(error).encode())
+    except OSError as error:
+        raise ConfigurationError(f"git is not installed or not on the PATH ({type(error).__name__}).") from None
+
+
+def ask_git(
+    repository: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    environment: Mapping[str, str] | None = None,
+    failure: type[BrainScoreError] = ConfigurationError,
+) -> bytes:
+    """Return what git prints.
+
+    Parameters are those of `run_git`.
+
+    Raises
+    ------
+    ConfigurationError
+        If git is not installed.
+    BrainScoreError
+        Of the class `failure`, if git fails.
+    """
+    done = run_git(repository, *arguments, stdin=stdin, environment=environment)
+    if done.status != 0:
+        raise failure(f"git {arguments[0]} failed in {repository}: {said(done)}")
+    return done.stdout
+
+
+def said(done: Captured) -> str:
+    """Return what git said about its failure, at most 500 characters."""
+    return done.stderr.decode("utf-8", "replace").strip()[-500:]
+
+
+def commit_named(repository: Path, name: str) -> str | None:
+    """Return the commit that a branch, a tag or a digest means, or None if there is none of that name."""
+    done = run_git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return done.stdout.decode().strip() if done.status == 0 else None
+
+
+def environment_of_git(
+    environment: Mapping[str, str],
+    *,
+    author: tuple[str, str],
+    settings: Mapping[str, str],
+    token: str = "",
+    address: str = "",
+) -> dict[str, str]:
+    """Return the environment variables with which git asks nobody, runs no hook and shows a token to nobody.
+
+    Parameters
+    ----------
+    environment : mapping of str to str
+        Those of this process, or what of them git may see.
+    author : (str, str)
+        Name and e-mail address.
+    settings : mapping of str to str
+        Configuration beside.
+    token : str
+        Sent to the address in a header, so that it is in no argument (which anybody on the machine can read), address
+        or file.
+    address : str
+        Start of the addresses that the token is sent to.
+    """
+    settings = {"core.hooksPath": os.devnull, **settings}
+    if token:
+        basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+        settings[f"http.{address}.extraheader"] = f"AUTHORIZATION: basic {basic}"
+    given = {**environment, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": str(len(settings))}
+    for role in ("AUTHOR", "COMMITTER"):
+        given[f"GIT_{role}_NAME"], given[f"GIT_{role}_EMAIL"] = author
+    for number, (key, value) in enumerate(settings.items()):
+        given |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return given
+
+
+class BlobReader:
+    """Read the content of many files from git's own store without checking anything out; close it in the end.
+
+    Parameters
+    ----------
+    repository : Path
+        Any folder of the checkout.
+    """
+
+    def __init__(self, repository: Path) -> None:
+        command = ["git", "-C", str(repository), "cat-file", "--batch"]
+        self._git = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: S603 - no shell
+
+    def read(self, name: str, most_bytes: int = 2**30) -> bytes | None:
+        """Return what an object holds, or the first bytes of what is larger; None if there is none.
+
+        Parameters
+        ----------
+        name : str
+            Such as 'branch:path'; without a line break.
+        most_bytes : int
+            Of its content that are kept.
+        """
+        if self._git.stdin is None or self._git.stdout is None:
+            return None
+        try:
+            self._git.stdin.write(f"{name}\n".encode())
+            self._git.stdin.flush()
+        except BrokenPipeError:  # this is no repository
+            return None
+        head = self._git.stdout.readline().split()
+        if len(head) != 3 or not head[2].isdigit():  # '... missing', or nothing at all
+            return None
+        content = self._git.stdout.read(min(int(head[2]), most_bytes))
+        left = int(head[2]) + 1 - len(content)  # a line break follows
+        while left > 0 and (more := self._git.stdout.read(min(left, 2**20))):
+            left -= len(more)
+        return content
+
+    def close(self) -> None:
+        """End the program that reads."""
+        self._git.communicate()
