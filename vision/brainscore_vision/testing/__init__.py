@@ -1,4 +1,4 @@
-"""Let plugins inherit the tests that every model, benchmark, metric and data set has to pass.
+"""Let plugins inherit the tests that plugins of their kind have to pass, and lend them a model that answers at random.
 
 Derive from a class here in ``test.py`` and name an identifier; identifiers that no class names are tested in the same
 way by ``nox -s test_plugin``::

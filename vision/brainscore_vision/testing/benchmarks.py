@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brainscore_core.metrics import Score
-from brainscore_core.testing.contracts import Contract, data_available
+from brainscore_core.testing.contracts import data_available
 from brainscore_vision.loading import load_benchmark
+from brainscore_vision.testing.identifier import IdentifierContract
 from brainscore_vision.testing.random_model import RandomModel
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_vision.model_interface import BrainModel
 
 __all__ = ["BenchmarkContract"]
 
 
-class BenchmarkContract(Contract):
+class BenchmarkContract(IdentifierContract):
     """It loads, is called like its key, has version, reference and a lawful ceiling, and scores a model.
 
     Attributes
@@ -27,23 +32,16 @@ class BenchmarkContract(Contract):
 
     kind = "benchmark"
     base = "BenchmarkContract"
+    why_one_name = "use one name for both: scores are kept under it"
 
-    def load(self) -> Any:
+    def load(self) -> Benchmark:
         """Load the benchmark."""
         return load_benchmark(self.identifier)
 
-    def candidate(self) -> Any:
+    def candidate(self) -> BrainModel:
         """Return the model that is scored: one that answers at random, with the benchmark's own visual degrees."""
         degrees = getattr(self.loaded, "_visual_degrees", None)
         return RandomModel(float(degrees) if isinstance(degrees, numbers.Real) else 8.0)
-
-    def test_identifier_is_the_key(self) -> None:
-        """Its identifier is the key it is registered under."""
-        if self.loaded.identifier != self.identifier:
-            self.broken(
-                f"calls itself {self.loaded.identifier!r}; expected the key it is registered under",
-                "use one name for both: scores are kept under it",
-            )
 
     def test_version(self) -> None:
         """Its version is an integer."""
@@ -67,8 +65,8 @@ class BenchmarkContract(Contract):
         """Its ceiling is above 0 and at most 1."""
         with data_available():
             ceiling = self.loaded.ceiling
-        value = float(np.asarray(getattr(ceiling, "values", ceiling)).reshape(-1)[0])
-        if np.asarray(getattr(ceiling, "values", ceiling)).size != 1 or not 0 < value <= 1:
+        values = np.asarray(ceiling)
+        if values.size != 1 or not 0 < values.item() <= 1:
             self.broken(
                 f"has the ceiling {_shortened(ceiling)}; expected one number above 0 and at most 1",
                 "estimate it from repetitions or subjects that are apart, not averaged",

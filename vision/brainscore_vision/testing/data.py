@@ -9,8 +9,11 @@ import pytest
 
 from brainscore_core.testing.contracts import Contract, data_available
 from brainscore_vision.loading import load_dataset, load_stimulus_set
+from brainscore_vision.testing.identifier import IdentifierContract
 
 if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_core.validation.problem import Problem
 
 __all__ = ["DataContract", "StimulusSetContract"]
@@ -29,7 +32,7 @@ class _ValidatedContract(Contract):
             )
 
 
-class StimulusSetContract(_ValidatedContract):
+class StimulusSetContract(_ValidatedContract, IdentifierContract):
     """It loads, is called like its key, and keeps to the data standard.
 
     Attributes
@@ -40,18 +43,11 @@ class StimulusSetContract(_ValidatedContract):
 
     kind = "stimulus set"
     base = "StimulusSetContract"
+    why_one_name = "use one name for both: results of models are kept under it"
 
-    def load(self) -> Any:
+    def load(self) -> StimulusSet:
         """Load the stimulus set; files may be downloaded."""
         return load_stimulus_set(self.identifier)
-
-    def test_identifier_is_the_key(self) -> None:
-        """Its identifier is the key it is registered under."""
-        if self.loaded.identifier != self.identifier:
-            self.broken(
-                f"calls itself {self.loaded.identifier!r}; expected the key it is registered under",
-                "use one name for both: results of models are kept under it",
-            )
 
     def test_validates(self) -> None:
         """Identifiers, columns and files are as the data standard says."""
@@ -75,7 +71,7 @@ class DataContract(_ValidatedContract):
     base = "DataContract"
     nans_expected: ClassVar[bool] = False
 
-    def load(self) -> Any:
+    def load(self) -> DataAssembly | Any:  # a plugin may register anything
         """Load the assembly; files may be downloaded."""
         return load_dataset(self.identifier)
 
@@ -95,7 +91,7 @@ class DataContract(_ValidatedContract):
             pytest.skip("other: the assembly has no stimulus set")
         self._require(check_alignment(self._assembly(), stimulus_set))
 
-    def _assembly(self) -> Any:
+    def _assembly(self) -> DataAssembly:
         from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
         if not isinstance(self.loaded, DataAssembly):

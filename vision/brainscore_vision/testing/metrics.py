@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from brainscore_core.metrics import Score
+from brainscore_core.metrics import Ceiling, Metric, Score
 from brainscore_core.plugin_management.import_plugin import import_plugin
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
 from brainscore_core.testing.contracts import Contract
 from brainscore_core.testing.synthetic import (
     make_behavioral_assembly,
@@ -22,7 +23,7 @@ from brainscore_core.testing.synthetic import (
 __all__ = ["MetricContract"]
 
 _N_STIMULI = 60
-_Given = tuple[Any, ...]
+_Given = tuple[DataAssembly, ...]
 
 
 class MetricContract(Contract):
@@ -41,20 +42,21 @@ class MetricContract(Contract):
 
     kind = "metric"
     base = "MetricContract"
-    arguments: ClassVar[Mapping[str, Any]] = {}
+    arguments: ClassVar[Mapping[str, object]] = {}
 
-    def load(self) -> Any:
+    def load(self) -> Metric | Ceiling:
         """Make the metric."""
         factory = import_plugin("brainscore_vision", "metric", self.identifier)
         missing = _missing_arguments(factory, self.arguments)
         if missing:
             self.unfit(f"the registered factory needs {', '.join(missing)}", f"set arguments = {{{missing[0]!r}: ...}}")
         try:
-            return factory(**self.arguments)
+            made: Metric | Ceiling = factory(**self.arguments)
         except (TypeError, ValueError) as error:
             if self.arguments:
                 raise
             self.unfit(f"it cannot be made without arguments ({_shown(error)})", "set arguments = {...}")
+        return made
 
     def inputs(self) -> Sequence[_Given]:
         """Return what the metric may be called with, best first: (source, target), or (assembly,) for a ceiling."""
@@ -95,16 +97,15 @@ class MetricContract(Contract):
         if not all(_same(one, other) for one, other in zip(before, passed, strict=True)):
             self.broken("changes the assemblies it is given", "work on copies: callers use theirs again")
 
-    def _scored(self) -> tuple[_Given, Any]:
+    def _scored(self) -> tuple[_Given, Score]:
         """Return the first input that the metric takes, and what it makes of it."""
-        metric: Callable[..., Any] = self.loaded
-        scored: tuple[_Given, Any] = self.once("scored", lambda: self._first_that_fits(metric))
+        scored: tuple[_Given, Score] = self.once("scored", lambda: self._first_that_fits(self.loaded))
         return scored
 
-    def _first_that_fits(self, metric: Callable[..., Any]) -> tuple[_Given, Any]:
+    def _first_that_fits(self, metric: Callable[..., Score]) -> tuple[_Given, Score]:
         own = type(self).inputs is not MetricContract.inputs
         failures: list[str] = []
-        poor: tuple[_Given, Any] | None = None
+        poor: tuple[_Given, Score] | None = None
         for given in self.inputs():
             if _missing_arguments(metric, given):
                 continue
@@ -148,7 +149,7 @@ def _usual_inputs() -> Iterator[_Given]:
     yield (make_property_assembly(40, seed=1),)
 
 
-def _recordings(n_neuroids: int, **kwargs: Any) -> Any:
+def _recordings(n_neuroids: int, **kwargs: Any) -> NeuroidAssembly:  # checked by make_neuroid_assembly
     return make_neuroid_assembly(_N_STIMULI, n_neuroids, **kwargs)
 
 
@@ -156,7 +157,7 @@ def _shown(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
-def _missing_arguments(function: Callable[..., Any], given: Mapping[str, Any] | _Given) -> list[str]:
+def _missing_arguments(function: Callable[..., Score], given: Mapping[str, object] | _Given) -> list[str]:
     """Return the names of parameters that are required and not given; one name if there are too many values."""
     try:
         signature = inspect.signature(function)
@@ -176,7 +177,7 @@ def _missing_arguments(function: Callable[..., Any], given: Mapping[str, Any] | 
     ]
 
 
-def _is_good(score: Any) -> bool:
+def _is_good(score: object) -> bool:
     return isinstance(score, Score) and score.ndim == 0 and math.isfinite(float(score))
 
 
@@ -184,7 +185,5 @@ def _copied(given: _Given) -> _Given:
     return tuple(copy.deepcopy(each) for each in given)
 
 
-def _same(one: Any, other: Any) -> bool:
-    if hasattr(one, "identical"):
-        return bool(one.identical(other))
-    return bool(np.array_equal(one, other))
+def _same(one: DataAssembly, other: DataAssembly) -> bool:
+    return one.identical(other) if hasattr(one, "identical") else np.array_equal(one, other)

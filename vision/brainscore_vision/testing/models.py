@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from brainscore_core.testing.contracts import Contract
 from brainscore_core.testing.synthetic import make_stimulus_set
 from brainscore_vision.loading import load_model
 from brainscore_vision.model_interface import BrainModel, region_layers
+from brainscore_vision.testing.identifier import IdentifierContract
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = ["ModelContract"]
@@ -25,7 +26,7 @@ _WIDEST_DEGREES = 360
 _REGIONS = ("V1", "V2", "V4", "IT")
 
 
-class ModelContract(Contract):
+class ModelContract(IdentifierContract):
     """It loads, is called like its key, sees a known part of the world, has its layers, and gives finite activations.
 
     Attributes
@@ -36,8 +37,9 @@ class ModelContract(Contract):
 
     kind = "model"
     base = "ModelContract"
+    why_one_name = "pass the key as identifier where the model is made"
 
-    def load(self) -> Any:
+    def load(self) -> BrainModel:
         """Load the model; its weights may be downloaded."""
         return load_model(self.identifier)
 
@@ -56,14 +58,6 @@ class ModelContract(Contract):
             self.broken(
                 f"is a {type(self.loaded).__qualname__} without {', '.join(missing)}",
                 "return a ModelCommitment, or a class derived from BrainModel",
-            )
-
-    def test_identifier_is_the_key(self) -> None:
-        """Its identifier is the key it is registered under."""
-        if self.loaded.identifier != self.identifier:
-            self.broken(
-                f"calls itself {self.loaded.identifier!r}; expected the key it is registered under",
-                f"pass identifier={self.identifier!r} where the model is made",
             )
 
     def test_visual_degrees(self) -> None:
@@ -117,7 +111,7 @@ class ModelContract(Contract):
         if choices.sizes.get("presentation") != len(stimuli):
             self.broken(f"made choices with sizes {dict(choices.sizes)} for {len(stimuli)} pictures", "choose for each")
 
-    def _check_activity(self, activity: Any, stimuli: StimulusSet, region: str) -> None:
+    def _check_activity(self, activity: DataAssembly, stimuli: StimulusSet, region: str) -> None:
         shown = [str(each) for each in stimuli["stimulus_id"]]
         if [str(each) for each in activity["stimulus_id"].values] != shown:
             self.broken(
@@ -135,7 +129,7 @@ class ModelContract(Contract):
             self.broken(f"gives the same activations in {region} for both pictures", "check the preprocessing")
 
 
-def _layers(model: Any) -> list[str]:
+def _layers(model: BrainModel) -> list[str]:
     """Return the layers that a model names, each once."""
     named = [*(getattr(model, "layers", None) or ()), *region_layers(model).values()]
     flat = [layer for entry in named for layer in ([entry] if isinstance(entry, str) else entry)]

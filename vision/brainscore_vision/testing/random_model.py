@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = ["RandomModel"]
+
+Coords = Mapping[str, tuple[str, npt.ArrayLike]]
 
 
 class RandomModel(BrainModel):
@@ -45,7 +50,7 @@ class RandomModel(BrainModel):
         """Return the field of view given."""
         return self._visual_degrees
 
-    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:
+    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:  # each task takes something else
         """Accept any task."""
         self._task = task
         if task == BrainModel.Task.probabilities:
@@ -54,11 +59,15 @@ class RandomModel(BrainModel):
             imagenet = isinstance(fitting_stimuli, str)
             self._labels = [f"n{number:08d}" for number in range(1000)] if imagenet else list(fitting_stimuli)
 
-    def start_recording(self, recording_target: str, time_bins: Any = ((70, 170),)) -> None:
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]] = ((70, 170),)) -> None:
         """Accept any region and time bins."""
         self._task, self._region, self._time_bins = None, recording_target, list(time_bins)
 
-    def look_at(self, stimuli: Any, number_of_trials: int = 1) -> Any:  # noqa: ARG002 - the interface has it
+    def look_at(
+        self,
+        stimuli: StimulusSet,
+        number_of_trials: int = 1,  # noqa: ARG002 - the interface has it
+    ) -> BehavioralAssembly | NeuroidAssembly:
         """Return random activity or random choices, with all columns of the stimuli."""
         coords = {
             name: ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns if name != "presentation"
@@ -69,13 +78,11 @@ class RandomModel(BrainModel):
             return self._odd_ones(stimuli)
         return self._choices(stimuli, coords)
 
-    def _generators(self, stimuli: Any) -> list[np.random.Generator]:
+    def _generators(self, stimuli: StimulusSet) -> list[np.random.Generator]:
         texts = [str(each) for each in stimuli["stimulus_id"]]
         return [np.random.default_rng([self._seed, *text.encode()]) for text in texts]
 
-    def _activity(self, stimuli: Any, coords: dict[str, Any]) -> Any:
-        from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-
+    def _activity(self, stimuli: StimulusSet, coords: Coords) -> NeuroidAssembly:
         shape = (self._n_neuroids, max(len(self._time_bins), 1))
         values = np.array([generator.standard_normal(shape) for generator in self._generators(stimuli)])
         names = [f"{self.identifier}.{number}" for number in range(self._n_neuroids)]
@@ -91,9 +98,7 @@ class RandomModel(BrainModel):
         coords["time_bin_end"] = ("time_bin", [end for _, end in self._time_bins])
         return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
 
-    def _choices(self, stimuli: Any, coords: dict[str, Any]) -> Any:
-        from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-
+    def _choices(self, stimuli: StimulusSet, coords: Coords) -> BehavioralAssembly:
         weights = np.array([generator.random(len(self._labels)) for generator in self._generators(stimuli)])
         if self._task == BrainModel.Task.probabilities:
             shares = weights / weights.sum(axis=1, keepdims=True)
@@ -102,9 +107,7 @@ class RandomModel(BrainModel):
         picked = np.array(list(self._labels))[weights.argmax(axis=1)]
         return BehavioralAssembly(picked[np.newaxis], coords=coords, dims=["choice", "presentation"])
 
-    def _odd_ones(self, stimuli: Any) -> Any:
-        from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
-
+    def _odd_ones(self, stimuli: StimulusSet) -> BehavioralAssembly:
         ids = stimuli["stimulus_id"].to_numpy().reshape(-1, 3)
         places = [generator.integers(3) for generator in self._generators(stimuli)[::3]]
         chosen = ids[np.arange(len(ids)), places]

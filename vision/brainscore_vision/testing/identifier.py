@@ -1,0 +1,22 @@
+"""Test that what a plugin registers is called like the key that it is registered under."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from brainscore_core.testing.contracts import Contract
+
+__all__ = ["IdentifierContract"]
+
+
+class IdentifierContract(Contract):
+    """It is called like its key."""
+
+    why_one_name: ClassVar[str] = "use one name for both: results are kept under it"
+
+    def test_identifier_is_the_key(self) -> None:
+        """Its identifier is the key it is registered under."""
+        if self.loaded.identifier != self.identifier:
+            self.broken(
+                f"calls itself {self.loaded.identifier!r}; expected the key it is registered under", self.why_one_name
+            )
