@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
-import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
@@ -21,16 +19,25 @@ from brainscore_core.supported_data_standards.brainio._files.loaders import (
     StimulusReferenceAssemblyLoader,
 )
 from brainscore_core.supported_data_standards.brainio._index import coordinates, fold, select
+from brainscore_core.supported_data_standards.brainio._index.coordinates import (
+    coords_for_dim,
+    get_levels,
+    get_metadata,
+    walk_coords,
+)
+from brainscore_core.supported_data_standards.brainio._index.fold import gather_indexes
 from brainscore_core.supported_data_standards.brainio._index.grouping import (
     GroupbyBridge,
     GroupbyError,
     multi_dim_apply,
 )
 from brainscore_core.supported_data_standards.brainio.conventions import REPETITION, check_assembly
-from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition, merge_data_arrays
 
 if TYPE_CHECKING:
     from types import NotImplementedType
+
+    import numpy as np
 
 __all__ = [
     "AssemblyLoader",
@@ -163,14 +170,15 @@ class DataAssembly(xr.DataArray):
         if isinstance(coords, xr.Coordinates):
             result = super().assign_coords(coords, **coords_kwargs)
         else:
-            added = {name: _detached(self, name, value) for name, value in {**(coords or {}), **coords_kwargs}.items()}
+            added = {
+                name: fold.detached(self, name, value) for name, value in {**(coords or {}), **coords_kwargs}.items()
+            }
             replaced = [name for name in added if name in self.coords and name not in self.dims]
             result = xr.DataArray.assign_coords(fold.drop_coordinates(self, replaced), added)
         folded = fold.fold(result)
         if folded is None:
             return result
-        order = [name for names in coordinates.levels_by_dim(self).values() for name in names]
-        return fold.reorder_levels(fold.rebuilt(type(self), result, folded), order)
+        return fold.reorder_levels(fold.rebuilt(type(self), result, folded), get_levels(self))
 
     def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
         """Return an assembly without some coordinates; dimensions and the other levels of an index stay.
@@ -227,11 +235,7 @@ class DataAssembly(xr.DataArray):
             If there is no such coordinate or no entry with the label; near names are suggested.
         """
         wanted = {**(indexers or {}), **indexers_kwargs}
-        if method is None and tolerance is None:
-            return select.select(self, wanted, drop=drop)
-        positions, used, rest = select.locate_near(self, wanted, method, tolerance)
-        found = fold.drop_coordinates(self.isel(positions), used) if positions else self
-        return xr.DataArray.sel(found, rest, method=method, tolerance=tolerance, drop=drop) if rest else found
+        return select.select(self, wanted, method, tolerance, drop=drop)
 
     def multisel(
         self,
@@ -249,19 +253,7 @@ class DataAssembly(xr.DataArray):
             See `sel`; ``drop`` leaves the selected coordinates out after all.
         """
         wanted = {**(indexers or {}), **indexers_kwargs}
-        result = self.sel(wanted, method=method, tolerance=tolerance, drop=drop)
-        if drop:
-            return result
-        kept = {}
-        for name, label in wanted.items():
-            if name in self.coords and name not in result.coords and name not in self.dims:
-                dim = self.coords[name].dims[0]
-                if method is not None or tolerance is not None:
-                    own = coordinates.values_of(self, name)
-                    label = own[select.locate_near(self, {name: label}, method, tolerance)[0][dim]]  # what was found
-                dtype = self.coords[name].dtype
-                kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
-        return result.assign_coords(kept) if kept else result
+        return select.multiselect(self, wanted, method, tolerance, drop=drop)
 
     # --- class and attrs ---------------------------------------------------------------------------------------
 
@@ -510,126 +502,9 @@ def _attrs_wanted(keep_attrs: bool | None) -> bool:
     return bool(xr.get_options()["keep_attrs"] is True)
 
 
-def _detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
-    """Return a coordinate's values without the labels they carry, after a check that these agree."""
-    if callable(value):
-        value = value(assembly)
-    if not isinstance(value, xr.DataArray):
-        return value
-    for dim in value.dims:
-        if dim not in assembly.dims:
-            continue
-        shared = set(coordinates.coordinates_of(value, dim)) & set(coordinates.coordinates_of(assembly, dim)) - {name}
-        for coord in shared:
-            if not np.array_equal(coordinates.codes_of(value, coord)[0], coordinates.codes_of(assembly, coord)[0]):
-                raise AssemblyError(
-                    f"The values for the coordinate {name!r} come in another order of {coord!r} than the assembly has. "
-                    "Sort both alike first, or pass plain values: (dimension, values)."
-                )
-    return value.dims, value.values
-
-
-def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
-    """Join assemblies into one that has all their entries.
-
-    Parameters
-    ----------
-    data_arrays : sequence of DataAssembly
-        At least one. Where they overlap, they must agree or one of them must be NaN. Their coordinates may be in
-        different orders.
-
-    Returns
-    -------
-    DataAssembly
-        Class and attrs of the first; no name; NaN where none has a value.
-    """
-    if not data_arrays:
-        raise AssemblyError("There is nothing to merge; pass at least one assembly.")
-    first = data_arrays[0]
-    order = [name for names in coordinates.levels_by_dim(first).values() for name in names]
-    ordered = [fold.reorder_levels(array, order) for array in data_arrays]
-    named = [xr.DataArray(array).rename("values") for array in ordered]
-    merged = xr.merge(named, join="outer", compat="no_conflicts", combine_attrs="override")["values"]
-    merged.attrs = dict(first.attrs)
-    return type(first)(merged.rename(None))
-
-
-def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Yield (name, dims, values) of every coordinate.
-
-    Parameters
-    ----------
-    assembly : xr.DataArray
-
-    Yields
-    ------
-    name : str
-    dims : tuple of str
-        Empty for a scalar coordinate.
-    values : array
-        Levels of an index appear under their own names; the index as a whole does not.
-    """
-    yield from coordinates.walk(assembly)
-
-
 def array_is_element(arr: Sequence[Any], element: Any) -> bool:
     """Say whether a sequence holds exactly one element, the given one."""
     return len(arr) == 1 and bool(arr[0] == element)
-
-
-def get_levels(assembly: xr.DataArray) -> list[str]:
-    """Return the names of all index levels, dimension by dimension."""
-    return [name for names in coordinates.levels_by_dim(assembly).values() for name in names]
-
-
-def coords_for_dim(assembly: xr.DataArray, dim: Hashable) -> dict[str, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Return name -> (dims, values) of the coordinates along exactly one dimension."""
-    return {name: (dims, values) for name, dims, values in coordinates.walk(assembly) if dims == (dim,)}
-
-
-def get_metadata(
-    assembly: xr.DataArray,
-    dims: Sequence[Hashable] | Sequence[tuple[Hashable, ...]] | None = None,
-    names_only: bool = False,
-    include_coords: bool = True,
-    include_indexes: bool = True,
-    include_multi_indexes: bool = False,
-    include_levels: bool = True,
-) -> Iterator[Any]:
-    """Yield the coordinates of an assembly, chosen by kind.
-
-    Parameters
-    ----------
-    assembly : xr.DataArray
-    dims : tuple of str, or sequence of such tuples, optional
-        Only coordinates with these dimensions (or with one of these tuples of dimensions); None takes all.
-    names_only : bool
-        Yield names instead of (name, dims, values).
-    include_coords, include_indexes, include_multi_indexes, include_levels : bool
-        Which kinds: ordinary coordinates, ordinary indexes, multi-indexes as a whole, their levels.
-    """
-    asked = None if dims is None else [dims] if all(isinstance(dim, str) for dim in dims) else list(dims)
-    levels = set(get_levels(assembly))
-    multi = set(coordinates.levels_by_dim(assembly))
-    for name, coord in assembly.coords.items():
-        if name in levels:
-            wanted = include_levels
-        elif name in multi:
-            wanted = include_multi_indexes
-        elif name in assembly.xindexes:
-            wanted = include_indexes
-        else:
-            wanted = include_coords
-        if wanted and (asked is None or coord.dims in asked):
-            yield name if names_only else (name, coord.dims, coord.values)
-
-
-def gather_indexes(xr_data: Any) -> Any:
-    """Return an assembly whose coordinates are folded into one index per dimension, leaving its argument alone."""
-    if isinstance(xr_data, DataAssembly):
-        return type(xr_data)(xr_data)
-    folded = fold.fold(xr_data)
-    return xr_data if folded is None else xr.DataArray(xr_data.variable, coords=folded, name=xr_data.name)
 
 
 def is_fastpath(*args: Any, **kwargs: Any) -> bool:

@@ -1,7 +1,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
 from brainscore_core.supported_data_standards.brainio.transform import (
     average_repetition,
     index_efficient,
-    reduce_rows,
     subset,
 )
 from brainscore_core.testing.synthetic import make_neuroid_assembly
@@ -109,29 +107,6 @@ class TestAverageRepetition:
         )
         assert assembly.mean(dim="repetition").values.tolist() == [2.0]
         assert assembly.mean(dim="repetition").attrs == {"k": 1}
-
-
-@settings(deadline=None)  # the machine may be busy
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.one_of(st.just(np.nan), st.floats(-9, 9))), min_size=1, max_size=25),
-    st.sampled_from(["mean", "sum", "min", "max", "std"]),
-)
-def test_reduce_rows_agrees_with_pandas(rows, how):
-    table = pd.DataFrame(rows, columns=["group", "value"])
-    _, groups = np.unique(table["group"].to_numpy(), return_inverse=True)
-    actual = reduce_rows(table["value"].to_numpy(dtype=float), groups, groups.max() + 1, how)
-    options = {"ddof": 0} if how == "std" else {}
-    expected = getattr(table.groupby("group")["value"], how)(**options)
-    np.testing.assert_allclose(actual, expected.to_numpy(), atol=1e-9)
-
-
-def test_reduce_rows_in_blocks(monkeypatch):
-    rows = np.random.default_rng(0).standard_normal((6, 5, 2))
-    groups = np.array([0, 1, 0, 2, 2, 1])
-    whole = reduce_rows(rows, groups, 3, "mean")
-    monkeypatch.setattr("brainscore_core.supported_data_standards.brainio.transform._BLOCK_BYTES", 8 * 6 * 3)
-    np.testing.assert_array_equal(reduce_rows(rows, groups, 3, "mean"), whole)
-    np.testing.assert_allclose(whole[2], rows[3:5].mean(axis=0))
 
 
 class TestSubset:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 __all__ = [
     "codes_of",
     "coordinates_of",
+    "coords_for_dim",
+    "get_levels",
+    "get_metadata",
     "group_codes",
     "level_names",
     "levels_by_dim",
@@ -25,7 +28,7 @@ __all__ = [
     "only_level",
     "plain_coordinates",
     "values_of",
-    "walk",
+    "walk_coords",
 ]
 
 
@@ -69,23 +72,83 @@ def _variable_values(array: xr.DataArray, name: Hashable, variable: xr.Variable)
     return np.asarray(index.levels[number], dtype=variable.dtype).take(codes)
 
 
-def walk(array: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Yield (name, dims, values) of every coordinate; a multi-index appears as its levels only."""
-    indexed = levels_by_dim(array)
-    for name, variable in array.coords.variables.items():
+def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
+    """Yield (name, dims, values) of every coordinate.
+
+    Parameters
+    ----------
+    assembly : xr.DataArray
+
+    Yields
+    ------
+    name : str
+    dims : tuple of str
+        Empty for a scalar coordinate.
+    values : array
+        Levels of an index appear under their own names; the index as a whole does not.
+    """
+    indexed = levels_by_dim(assembly)
+    for name, variable in assembly.coords.variables.items():
         if name not in indexed:
-            yield str(name), variable.dims, _variable_values(array, name, variable)
+            yield str(name), variable.dims, _variable_values(assembly, name, variable)
+
+
+def get_levels(assembly: xr.DataArray) -> list[str]:
+    """Return the names of all index levels, dimension by dimension."""
+    return [name for names in levels_by_dim(assembly).values() for name in names]
+
+
+def coords_for_dim(assembly: xr.DataArray, dim: Hashable) -> dict[str, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
+    """Return name -> (dims, values) of the coordinates along exactly one dimension."""
+    return {name: (dims, values) for name, dims, values in walk_coords(assembly) if dims == (dim,)}
 
 
 def plain_coordinates(array: xr.DataArray) -> dict[Hashable, tuple[tuple[Hashable, ...], npt.NDArray[Any]]]:
     """Return name -> (dims, values) for every coordinate, free of indexes: what a constructor or a file takes."""
-    return {name: (dims, values) for name, dims, values in walk(array)}
+    return {name: (dims, values) for name, dims, values in walk_coords(array)}
 
 
 def only_level(array: xr.DataArray, dim: Hashable) -> Hashable | None:
     """Return the name of the coordinate that is alone in the index of a dimension; None if there are more or none."""
     index = multi_index(array, dim) if dim in array.dims else None
     return index.names[0] if index is not None and index.nlevels == 1 else None
+
+
+def get_metadata(
+    assembly: xr.DataArray,
+    dims: Sequence[Hashable] | Sequence[tuple[Hashable, ...]] | None = None,
+    names_only: bool = False,
+    include_coords: bool = True,
+    include_indexes: bool = True,
+    include_multi_indexes: bool = False,
+    include_levels: bool = True,
+) -> Iterator[Any]:
+    """Yield the coordinates of an assembly, chosen by kind.
+
+    Parameters
+    ----------
+    assembly : xr.DataArray
+    dims : tuple of str, or sequence of such tuples, optional
+        Only coordinates with these dimensions (or with one of these tuples of dimensions); None takes all.
+    names_only : bool
+        Yield names instead of (name, dims, values).
+    include_coords, include_indexes, include_multi_indexes, include_levels : bool
+        Which kinds: ordinary coordinates, ordinary indexes, multi-indexes as a whole, their levels.
+    """
+    asked = None if dims is None else [dims] if all(isinstance(dim, str) for dim in dims) else list(dims)
+    levels = set(get_levels(assembly))
+    multi = set(levels_by_dim(assembly))
+    for name, coord in assembly.coords.items():
+        if name in levels:
+            wanted = include_levels
+        elif name in multi:
+            wanted = include_multi_indexes
+        elif name in assembly.xindexes:
+            wanted = include_indexes
+        else:
+            wanted = include_coords
+        if wanted and (asked is None or coord.dims in asked):
+            yield name if names_only else (name, coord.dims, coord.values)
 
 
 def codes_of(array: xr.DataArray, name: Hashable) -> tuple[Codes, npt.NDArray[Any]]:

@@ -16,7 +16,9 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import Index, PandasMultiIndex
 
+from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio._index.coordinates import (
+    codes_of,
     coordinates_of,
     level_names,
     levels_by_dim,
@@ -26,7 +28,18 @@ from brainscore_core.supported_data_standards.brainio._index.coordinates import 
 )
 from brainscore_core.supported_data_standards.brainio._index.levels import Level, make_level
 
-__all__ = ["drop_coordinates", "fits", "fold", "prepared", "rebuilt", "reorder_levels", "set_aside", "with_index"]
+__all__ = [
+    "detached",
+    "drop_coordinates",
+    "fits",
+    "fold",
+    "gather_indexes",
+    "prepared",
+    "rebuilt",
+    "reorder_levels",
+    "set_aside",
+    "with_index",
+]
 
 Array = TypeVar("Array", bound=xr.DataArray)
 
@@ -166,6 +179,12 @@ def rebuilt(cls: type[Array], array: xr.DataArray, coords: xr.Coordinates) -> Ar
     return cls(array.variable, dict(coords.variables), name=array.name, indexes=dict(coords.xindexes), fastpath=True)
 
 
+def gather_indexes(xr_data: Array) -> Array:
+    """Return an assembly whose coordinates are folded into one index per dimension, leaving its argument alone."""
+    folded = fold(xr_data)
+    return xr_data if folded is None else rebuilt(type(xr_data), xr_data, folded)
+
+
 def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
     """Return the array with the levels of each index in the order of a list of names; others come last.
 
@@ -178,6 +197,25 @@ def reorder_levels(array: Array, order: Sequence[Hashable]) -> Array:
             index = _levels_subset(multi_index(array, dim), wanted)
             array = with_index(array, dim, index, _level_dtypes(array, dim))
     return array
+
+
+def detached(assembly: xr.DataArray, name: Hashable, value: Any) -> Any:
+    """Return a coordinate's values without the labels they carry, after a check that these agree."""
+    if callable(value):
+        value = value(assembly)
+    if not isinstance(value, xr.DataArray):
+        return value
+    for dim in value.dims:
+        if dim not in assembly.dims:
+            continue
+        shared = set(coordinates_of(value, dim)) & set(coordinates_of(assembly, dim)) - {name}
+        for coord in shared:
+            if not np.array_equal(codes_of(value, coord)[0], codes_of(assembly, coord)[0]):
+                raise AssemblyError(
+                    f"The values for the coordinate {name!r} come in another order of {coord!r} than the assembly has. "
+                    "Sort both alike first, or pass plain values: (dimension, values)."
+                )
+    return value.dims, value.values
 
 
 def drop_coordinates(array: Array, names: Iterable[Hashable]) -> Array:

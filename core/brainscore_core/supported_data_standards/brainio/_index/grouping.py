@@ -12,13 +12,23 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.supported_data_standards.brainio._index import coordinates
-from brainscore_core.supported_data_standards.brainio.transform import Reduction, reduce_groups
+from brainscore_core.supported_data_standards.brainio._index.reduction import Reduction, reduce_groups
 
 __all__ = ["GroupbyBridge", "GroupbyError", "multi_dim_apply"]
 
 
 class GroupbyError(AssemblyError):
     """Raised when coordinates of different dimensions are to be grouped together."""
+
+
+def _reduction(how: Reduction, summary: str) -> Callable[..., Any]:
+    """Return a method of `GroupbyBridge` that reduces each group; of xarray's options, it heeds ``skipna``."""
+
+    def reduce(self: GroupbyBridge, dim: Any = None, skipna: bool = True, **_options: Any) -> Any:
+        return self._reduce(how, dim, skipna=skipna)
+
+    reduce.__name__, reduce.__doc__ = how, summary
+    return reduce
 
 
 class GroupbyBridge:
@@ -39,48 +49,26 @@ class GroupbyBridge:
         self._dim = _grouped_dim(assembly, self._names)
         self._keeps_dim = len(names) > 1 or names[0] == self._dim
 
-    def mean(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Average each group over its dimension."""
-        return self._reduce("mean", dim, skipna=skipna)
+    mean = _reduction("mean", "Average each group over its dimension.")
+    sum = _reduction("sum", "Sum each group over its dimension.")
+    min = _reduction("min", "Take the least of each group.")
+    max = _reduction("max", "Take the greatest of each group.")
+    prod = _reduction("prod", "Multiply each group.")
+    var = _reduction("var", "Take the variance of each group (divisor n).")
+    std = _reduction("std", "Take the standard deviation of each group (divisor n).")
+    median = _reduction("median", "Take the median of each group.")
+    count = _reduction("count", "Count the values of each group that are not missing.")
 
-    def sum(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Sum each group over its dimension."""
-        return self._reduce("sum", dim, skipna=skipna)
-
-    def min(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Take the least of each group."""
-        return self._reduce("min", dim, skipna=skipna)
-
-    def max(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Take the greatest of each group."""
-        return self._reduce("max", dim, skipna=skipna)
-
-    def prod(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Multiply each group."""
-        return self._reduce("prod", dim, skipna=skipna)
-
-    def var(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Take the variance of each group (divisor n)."""
-        return self._reduce("var", dim, skipna=skipna)
-
-    def std(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Take the standard deviation of each group (divisor n)."""
-        return self._reduce("std", dim, skipna=skipna)
-
-    def median(self, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Take the median of each group."""
-        return self._reduce("median", dim, skipna=skipna)
-
-    def quantile(self, q: float, dim: Any = None, skipna: bool = True, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+    def quantile(self, q: float, dim: Any = None, skipna: bool = True, **_options: Any) -> Any:
         """Take a quantile of each group; ``q`` is one number from 0 to 1."""
         function = np.nanquantile if skipna else np.quantile
         return self._reduce(lambda values, axis: function(values, q, axis=axis), dim, skipna=skipna)
 
-    def first(self, skipna: bool | None = None, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+    def first(self, skipna: bool | None = None, **_options: Any) -> Any:  # noqa: ARG002  # xarray's option
         """Take the first entry of each group."""
         return self._reduce(lambda values, axis: np.take(values, 0, axis=axis), None, skipna=True)
 
-    def last(self, skipna: bool | None = None, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
+    def last(self, skipna: bool | None = None, **_options: Any) -> Any:  # noqa: ARG002  # xarray's option
         """Take the last entry of each group."""
         return self._reduce(lambda values, axis: np.take(values, -1, axis=axis), None, skipna=True)
 
@@ -88,10 +76,6 @@ class GroupbyBridge:
     def groups(self) -> dict[Any, list[int]]:
         """Value (or tuple of values) of each group -> positions of its entries."""
         return {key: part.tolist() for key, part in self._parts()}
-
-    def count(self, dim: Any = None, **kwargs: Any) -> Any:  # noqa: ARG002  # xarray's options
-        """Count the values of each group that are not missing."""
-        return self._reduce("count", dim, skipna=True)
 
     def reduce(self, func: Callable[..., Any], dim: Any = None, **kwargs: Any) -> Any:
         """Reduce each group with ``func(values, axis=axis, **kwargs)``."""

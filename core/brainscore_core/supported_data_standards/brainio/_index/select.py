@@ -21,19 +21,40 @@ from brainscore_core.supported_data_standards.brainio._index.coordinates import 
 )
 from brainscore_core.supported_data_standards.brainio._index.fold import drop_coordinates
 
-__all__ = ["locate", "locate_near", "select"]
+__all__ = ["multiselect", "select"]
 
 Array = TypeVar("Array", bound=xr.DataArray)
 
 
-def select(array: Array, indexers: Mapping[Hashable, Any], *, drop: bool) -> Array:
+def select(
+    array: Array, indexers: Mapping[Hashable, Any], method: str | None = None, tolerance: Any = None, *, drop: bool
+) -> Array:
     """Select by labels; see `DataAssembly.sel`."""
-    positions, used, rest = locate(array, indexers)
+    exact = method is None and tolerance is None
+    positions, used, rest = locate(array, indexers) if exact else locate_near(array, indexers, method, tolerance)
     if positions:
         array = array.isel(positions)
     if used:
         array = drop_coordinates(array, used)
-    return xr.DataArray.sel(array, rest, drop=drop) if rest else array
+    return xr.DataArray.sel(array, rest, method=method, tolerance=tolerance, drop=drop) if rest else array
+
+
+def multiselect(
+    array: Array, indexers: Mapping[Hashable, Any], method: str | None, tolerance: Any, *, drop: bool
+) -> Array:
+    """Select by labels and keep the coordinates that were selected by one value; see `DataAssembly.multisel`."""
+    result = select(array, indexers, method, tolerance, drop=drop)
+    if drop:
+        return result
+    kept: dict[Hashable, Any] = {}
+    for name, label in indexers.items():
+        if name in array.coords and name not in result.coords and name not in array.dims:
+            (dim,), dtype = array.coords.variables[name].dims, array.coords.variables[name].dtype
+            if method is not None or tolerance is not None:
+                positions, _, _ = locate_near(array, {name: label}, method, tolerance)
+                label = values_of(array, name)[positions[dim]]  # what was found
+            kept[name] = (dim, np.full(result.sizes[dim], label, dtype)) if dim in result.dims else label
+    return result.assign_coords(kept) if kept else result
 
 
 def locate(

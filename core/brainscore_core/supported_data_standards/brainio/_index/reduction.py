@@ -1,0 +1,154 @@
+"""Reduce the entries of an assembly, or the rows of an array, that belong together to one each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio._index import coordinates, fold
+
+__all__ = ["Reduction", "reduce_groups", "reduce_rows"]
+
+Array = TypeVar("Array", bound=xr.DataArray)
+Reduction = Literal["mean", "sum", "min", "max", "prod", "var", "std", "count", "median"]
+
+_BLOCK_BYTES = 8 * 2**20
+"""How much of an array is rearranged at a time: grouping needs little more memory than its result."""
+
+
+def reduce_groups(
+    array: Array, names: Sequence[str], how: Reduction | Callable[..., Any], *, skipna: bool = True
+) -> Array:
+    """Reduce the entries of one dimension that agree in some coordinates to one entry each.
+
+    Parameters
+    ----------
+    array : xr.DataArray
+        Left alone.
+    names : sequence of str
+        Coordinates along one dimension. The other coordinates of that dimension are dropped.
+    how : str or callable
+        A `Reduction`, or ``how(values, axis=0)`` that reduces an array of shape (entries of the group, ...).
+    skipna : bool
+        Whether NaN is left out. Callables decide for themselves.
+
+    Returns
+    -------
+    xr.DataArray
+        Same class and dims, without attrs; groups in lexicographic order of the coordinates' values.
+    """
+    dims = {array.coords[name].dims for name in names}
+    dim = next(iter(dims))[0]
+    axis = array.get_axis_num(dim)
+    groups, first = coordinates.group_codes(array, names)
+    rows = np.moveaxis(array.values, axis, 0)
+    reduced = np.moveaxis(reduce_rows(rows, groups, len(first), how, skipna=skipna), 0, axis)
+    kept = array.isel({dim: first})
+    doomed = [name for name in coordinates.coordinates_of(array, dim) if name not in names]
+    kept = fold.drop_coordinates(kept, doomed)
+    result = kept.copy(data=reduced)
+    result.attrs = {}
+    return result
+
+
+def reduce_rows(
+    rows: npt.NDArray[Any],
+    groups: npt.NDArray[np.intp],
+    n_groups: int,
+    how: Reduction | Callable[..., Any],
+    *,
+    skipna: bool = True,
+) -> npt.NDArray[Any]:
+    """Reduce the rows of each group to one.
+
+    Parameters
+    ----------
+    rows : (n, ...) array
+    groups : (n,) int array
+        Number of each row's group, 0 .. n_groups - 1; every group has a row.
+    n_groups : int
+    how : str or callable
+        See `reduce_groups`.
+    skipna : bool
+        Whether NaN is left out.
+
+    Returns
+    -------
+    (n_groups, ...) array
+        Sums are taken in double precision; floats come back in the precision of ``rows``.
+
+    Raises
+    ------
+    AssemblyError
+        If the values are not numbers.
+    """
+    order = np.argsort(groups, kind="stable")
+    starts = np.searchsorted(groups[order], np.arange(n_groups))
+    if callable(how) or how == "median":
+        function = how if callable(how) else (np.nanmedian if skipna else np.median)
+        parts = np.split(order, starts[1:])
+        return np.stack([np.asarray(function(rows[part], axis=0)) for part in parts])
+    if rows.dtype.kind not in "biufc" and how != "count":
+        raise AssemblyError(f"The {how} needs numbers; the values are {rows.dtype}, such as {rows.flat[0]!r}.")
+    flat = rows.reshape(len(rows), -1)
+    wide = max(1, _BLOCK_BYTES // (8 * max(1, len(rows))))
+    blocks = [
+        _reduce_block(flat[:, start : start + wide], order, starts, how, skipna=skipna)
+        for start in range(0, flat.shape[1], wide)
+    ]
+    result = np.concatenate(blocks, axis=1) if blocks else np.empty((n_groups, 0))
+    return result.reshape(n_groups, *rows.shape[1:])
+
+
+def _reduce_block(
+    block: npt.NDArray[Any], order: npt.NDArray[np.intp], starts: npt.NDArray[np.intp], how: str, *, skipna: bool
+) -> npt.NDArray[Any]:
+    block = block[order]
+    sizes = np.diff(np.append(starts, len(order)))[:, np.newaxis]
+    missing = np.isnan(block) if block.dtype.kind in "fc" else None
+    if missing is not None and not (missing.any() and (skipna or how == "count")):
+        missing = None
+    count: npt.NDArray[Any] = sizes + np.zeros((1, block.shape[1]), dtype=np.int64)
+    if missing is not None:
+        count = count - np.add.reduceat(missing.astype(np.int64), starts, axis=0)
+    if how == "count":
+        return count
+    precision = block.dtype if block.dtype.kind in "fc" else np.dtype(float)
+    if how in ("min", "max"):
+        return _extreme(block, missing, count, starts, how)
+    if how in ("sum", "prod"):
+        neutral = 0 if how == "sum" else 1
+        function = np.add if how == "sum" else np.multiply
+        filled = block if missing is None else np.where(missing, neutral, block)
+        total = function.reduceat(filled if block.dtype.kind != "b" else filled.astype(np.int64), starts, axis=0)
+        return np.asarray(total, dtype=block.dtype if block.dtype.kind in "fc" else total.dtype)
+    accumulator = np.result_type(block.dtype, float)
+    filled = (block if missing is None else np.where(missing, 0, block)).astype(accumulator, copy=False)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.add.reduceat(filled, starts, axis=0) / count
+        if how == "mean":
+            return np.asarray(mean, dtype=precision)
+        deviation = filled - np.repeat(mean, sizes[:, 0], axis=0)
+        if missing is not None:
+            deviation[missing] = 0
+        variance = np.add.reduceat(np.abs(deviation) ** 2, starts, axis=0) / count
+    return np.asarray(np.sqrt(variance) if how == "std" else variance, dtype=variance.dtype)
+
+
+def _extreme(
+    block: npt.NDArray[Any],
+    missing: npt.NDArray[np.bool_] | None,
+    count: npt.NDArray[Any],
+    starts: npt.NDArray[np.intp],
+    how: str,
+) -> npt.NDArray[Any]:
+    function = np.minimum if how == "min" else np.maximum
+    if missing is None:
+        return np.asarray(function.reduceat(block, starts, axis=0))
+    filled = np.where(missing, np.inf if how == "min" else -np.inf, block)
+    return np.where(count == 0, np.nan, function.reduceat(filled, starts, axis=0)).astype(block.dtype)
