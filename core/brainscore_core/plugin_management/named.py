@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, nearest
+from brainscore_core.errors import ConfigurationError, PluginError, UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
 
@@ -41,10 +41,9 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
         return found
     known = {plugin.name for plugin in plugins}
     known.update(registration.identifier for plugin in plugins for registration in plugin.registrations)
-    close = nearest(name, sorted(known))
-    hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
     raise UnknownIdentifierError(
-        f"No plugin folder or identifier is called {name!r} ({len(plugins)} plugins known).{hint} "
+        f"No plugin folder or identifier is called {name!r} ({len(plugins)} plugins known)."
+        f"{did_you_mean(name, sorted(known), most=3)} "
         f"Plugins live in {', '.join(str(root.path) for root in index.roots)}; one from elsewhere is named by its path."
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from brainscore_core.errors import ConfigurationError, DuplicateIdentifierError, UnknownIdentifierError, nearest
+from brainscore_core.errors import ConfigurationError, DuplicateIdentifierError, UnknownIdentifierError, did_you_mean
 
 __all__ = ["FOLDERS", "KINDS", "Kind", "duplicate_identifier", "kind_named", "kinds_in", "unknown_identifier"]
 
@@ -94,10 +94,8 @@ def unknown_identifier(
         Sentences to add, such as which plugins could not be read.
     """
     known = list(known)
-    sentences = [f"No {kind.label} is registered as {identifier!r} ({len(known)} known)."]
-    suggestions = nearest(identifier, known)
-    if suggestions:
-        sentences.append(f"Did you mean {' or '.join(map(repr, suggestions))}?")
+    meant = did_you_mean(identifier, known, 3)
+    sentences = [f"No {kind.label} is registered as {identifier!r} ({len(known)} known).{meant}"]
     if elsewhere:
         sentences.append(
             f"{identifier!r} is the identifier of a {' and of a '.join(other.label for other in elsewhere)}: "

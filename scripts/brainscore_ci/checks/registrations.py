@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.findings import Finding
 from brainscore_ci.planning.areas import is_plugin_folder_name
-from brainscore_core.errors import nearest
+from brainscore_core.errors import did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
 from brainscore_core.plugin_management.source import LOADERS, SourceFile, dotted, evaluate
 
@@ -189,14 +189,13 @@ def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
                 if isinstance(parent, str) and not _is_parent(
                     parent, [*known, *source.plugin.identifiers(KINDS["benchmark"])]
                 ):
-                    close = nearest(parent, [*CATEGORIES, *known], 1)
-                    meant = f"did you mean {close[0]!r}? " if close else ""
+                    meant = did_you_mean(parent, [*CATEGORIES, *known])
                     yield Finding(
                         path=source.where(path),
                         line=keyword.value.lineno,
                         rule="parent",
                         message=f"there is no parent {parent!r}",
-                        fix=f"{meant}take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}",
+                        fix=f"take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}.{meant}",
                     )
 
 
@@ -218,13 +217,13 @@ def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
             is_known = identifier in known or identifier in source.plugin.identifiers(KINDS[kind])
             if is_known or kind in surroundings.computing or not known:
                 continue
-            close = nearest(identifier, known, 1)
+            meant = did_you_mean(identifier, known).strip()
             yield Finding(
                 path=source.where(path),
                 line=line,
                 rule="unknown-identifier",
                 message=f"no {KINDS[kind].label} is registered as {identifier!r}",
-                fix=f"did you mean {close[0]!r}?" if close else "correct it, or add the plugin to the same change",
+                fix=meant or "correct it, or add the plugin to the same change",
             )
 
 

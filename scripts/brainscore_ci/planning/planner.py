@@ -15,7 +15,7 @@ from brainscore_ci.planning.plan import Event, Plan, make_plan
 from brainscore_ci.planning.readings import collector_paused
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
-from brainscore_core.errors import ConfigurationError, nearest
+from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.git import commit_named
 
 __all__ = [
@@ -169,8 +169,7 @@ def read_event(text: str) -> Event:
         if text == event:
             known: Event = event
             return known
-    close = nearest(text, get_args(Event), 1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(text, get_args(Event))
     raise ConfigurationError(f"{text!r} is no event; expected one of {', '.join(get_args(Event))}.{hint}")
 
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from brainscore_ci.planning.areas import PluginName
-from brainscore_core.errors import ConfigurationError, nearest
+from brainscore_core.errors import ConfigurationError, did_you_mean
 
 __all__ = ["Policy", "read_policy"]
 
@@ -80,8 +80,7 @@ def read_policy(repository: Path) -> Policy:
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in known:
-            close = nearest(name, known)
-            hint = f" Did you mean {close[0].replace('_', '-')!r}?" if close else ""
+            hint = did_you_mean(key, [each.replace("_", "-") for each in known])
             raise ConfigurationError(f"[tool.brainscore.ci] of {file} has the unknown key {key!r}.{hint}")
         try:
             values[name] = _convert(name, value)

@@ -6,7 +6,7 @@ import keyword
 import re
 from collections.abc import Container
 
-from brainscore_core.errors import ConfigurationError, nearest
+from brainscore_core.errors import ConfigurationError, did_you_mean
 
 __all__ = ["KIND_NAMES", "camel_case", "folder_name", "free_name", "identifier_of", "kind_names"]
 
@@ -27,11 +27,9 @@ def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
     for word in words:
         singular = word.lower().removesuffix("s")
         if singular not in KIND_NAMES:
-            close = nearest(word, KIND_NAMES, 1)
-            meant = f" Did you mean {close[0]!r}?" if close else ""
             raise ConfigurationError(
                 f"{word!r} is no kind of plugin; expected {', '.join(KIND_NAMES)}, and the name last: nox -s "
-                f"new_plugin -- benchmark myexperiment2024.{meant}"
+                f"new_plugin -- benchmark myexperiment2024.{did_you_mean(word, KIND_NAMES)}"
             )
         found.add(singular)
     return tuple(kind for kind in KIND_NAMES if kind in found)

@@ -137,7 +137,7 @@ def test_parents(bench, parent, is_there):
     code = f"BIBTEX = ''\nmake = lambda: NeuralBenchmark(identifier='Author2024.IT-pls', parent={parent!r})\n"
     assert bench.errors(benchmark__py=code) == ([] if is_there else [("parent", "benchmark.py", 2)])
     if parent == "It":
-        assert "did you mean 'IT'?" in bench.check()[0].fix
+        assert "Did you mean 'IT'?" in bench.check()[0].fix
 
 
 def test_loaded_identifiers_exist(bench):
@@ -154,6 +154,6 @@ def test_loaded_identifiers_exist(bench):
         """
     found = bench.errors(benchmark__py=code)
     assert found == [("unknown-identifier", "benchmark.py", line) for line in (6, 6, 7)]
-    assert {one.fix for one in bench.check()} >= {"did you mean 'pls'?"}
+    assert {one.fix for one in bench.check()} >= {"Did you mean 'pls'?"}
     bench.surroundings = Surroundings(identifiers=bench.surroundings.identifiers, computing=frozenset({"metric"}))
     assert bench.errors(benchmark__py=code) == []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from brainscore_core.config import settings
-from brainscore_core.errors import ConfigurationError, nearest
+from brainscore_core.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
@@ -244,8 +244,7 @@ def resolve(backend: str | Backend | None = None) -> Backend:
         return NumpyBackend()
     if family != "torch" or device.partition(":")[0] not in ("", "cpu", "cuda", "mps"):
         origin = "BRAINSCORE_ARRAY_BACKEND" if backend is None else "backend"
-        near = nearest(name, NAMES)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, NAMES)
         raise ConfigurationError(f"{origin} is {name!r}; expected one of {', '.join(map(repr, NAMES))}.{hint}")
     return _torch_backend(device or "cpu")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import xarray as xr
 
-from brainscore_core.errors import AssemblyError, nearest
+from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 
@@ -57,8 +57,7 @@ def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
     """
     if not has_coordinate(assembly, name):
         known = [str(coord) for coord in assembly.coords]
-        near = nearest(name, known)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, known)
         raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(known) or 'none'}.{hint}")
     values: NDArray[Any] = assembly[name].values
     return values

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError, nearest
+from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers.arrays.geometry.dimensionality import factor_dimensions, factor_scores
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
@@ -100,6 +100,5 @@ class Dimensionality(Metric):
         if RESIDUAL in names:
             raise AssemblyError(f"{RESIDUAL!r} is what belongs to no factor; rename that value of 'factor'.")
         if str(self.factor) not in (*names, RESIDUAL):
-            near = nearest(str(self.factor), [*names, RESIDUAL])
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(self.factor, [*names, RESIDUAL])
             raise AssemblyError(f"No pair has the factor {self.factor!r}; the factors are {names}.{hint}")

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError, nearest
+from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import Ceiling, Metric, Score
 from brainscore_vision.metric_helpers.arrays.properties.distributions import bin_shares, drawn_histograms, ks_similarity
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
@@ -211,8 +211,7 @@ def _column(assembly: Any, name: str, *, role: str) -> Any:
         )
     names = [str(known) for known in coordinate(assembly, _PROPERTY_DIM)]
     if name not in names:
-        near = nearest(name, names)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = did_you_mean(name, names)
         raise AssemblyError(f"The {role} assembly has no property {name!r}; it has {', '.join(names)}.{hint}")
     return np.asarray(assembly.isel({_PROPERTY_DIM: names.index(name)}).values, dtype=np.float64)
 

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from brainscore_core.errors import nearest
+from brainscore_core.errors import did_you_mean
 
 Made = TypeVar("Made")
 
@@ -22,11 +22,9 @@ def metric_named(identifier: str) -> Callable[[Callable[..., Made]], Callable[..
         def checked(*args: Any, **kwargs: Any) -> Made:
             unknown = [name for name in kwargs if name not in accepted]
             if unknown:
-                near = nearest(unknown[0], accepted)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
                 raise TypeError(
                     f"The metric {identifier!r} got an unexpected keyword {unknown[0]!r}; it accepts "
-                    f"{', '.join(accepted)}.{hint}"
+                    f"{', '.join(accepted)}.{did_you_mean(unknown[0], accepted)}"
                 )
             return factory(*args, **kwargs)
 

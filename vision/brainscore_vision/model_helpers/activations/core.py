@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tqdm import tqdm
 
 from brainscore_core.caching import cached_file, content_digest
-from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError, nearest
+from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError, did_you_mean
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.digests import preprocessing_digest
 from brainscore_vision.model_helpers.activations.images import load_image
@@ -392,10 +392,9 @@ def _check_batch(
 ) -> None:
     missing = [layer for layer in layers if layer not in activations]
     if missing:
-        hint = nearest(missing[0], activations)
+        hint = did_you_mean(missing[0], activations) or " The forward pass may not reach that layer."
         raise LayerNotFoundError(
-            f"Model {identifier!r} gave no activations for {missing}; it gave {list(activations)}."
-            + (f" Did you mean {hint[0]!r}?" if hint else " The forward pass may not reach that layer.")
+            f"Model {identifier!r} gave no activations for {missing}; it gave {list(activations)}.{hint}"
         )
     for layer in layers:
         shape = np.shape(activations[layer])

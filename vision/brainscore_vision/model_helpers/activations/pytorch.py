@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from brainscore_core.caching import content_digest
-from brainscore_core.errors import LayerNotFoundError, nearest
+from brainscore_core.errors import LayerNotFoundError, did_you_mean
 from brainscore_vision.model_helpers.activations.core import (
     ActivationsExtractorHelper,
     Preprocessing,
@@ -190,9 +190,8 @@ class PytorchWrapper:
 
     def _unknown_layer(self, layer_name: str) -> str:
         names = [name for name, _ in self._model.named_modules() if name]
-        similar = nearest(layer_name, names)
-        remedy = f"Did you mean {' or '.join(map(repr, similar))}?" if similar else f"It has {', '.join(names[:20])}."
-        return f"Model {self.identifier!r} has no layer {layer_name!r} ({len(names)} known). {remedy}"
+        remedy = did_you_mean(layer_name, names, 3) or f" It has {', '.join(names[:20])}."
+        return f"Model {self.identifier!r} has no layer {layer_name!r} ({len(names)} known).{remedy}"
 
     def _output_layer(self) -> nn.Module:
         if self.readout_layer is not None and self.readout_layer != "logits":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from brainscore_core.errors import AssemblyError, StimulusError, UnknownIdentifierError, nearest
+from brainscore_core.errors import AssemblyError, StimulusError, UnknownIdentifierError, did_you_mean
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     DataAssembly,
@@ -62,10 +62,9 @@ class BehaviorArbiter(BrainModel):
             No model does this task.
         """
         if task not in self.mapping:
-            similar = nearest(str(task), self.mapping)
+            known = ", ".join(map(repr, self.mapping))
             raise UnknownIdentifierError(
-                f"There is no task {task!r}; expected one of {', '.join(map(repr, self.mapping))}."
-                + (f" Did you mean {similar[0]!r}?" if similar else "")
+                f"There is no task {task!r}; expected one of {known}.{did_you_mean(task, self.mapping)}"
             )
         executor = self.mapping[task]
         executor.start_task(task, *args, **kwargs)

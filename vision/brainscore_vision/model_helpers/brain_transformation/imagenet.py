@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-from brainscore_core.errors import UnknownIdentifierError
+from brainscore_core.errors import UnknownIdentifierError, nearest
 
 __all__ = ["N_CLASSES", "category_indices", "class_names", "known_categories", "synsets"]
 
@@ -106,7 +105,7 @@ def category_indices(labels: Sequence[str]) -> list[tuple[int, ...]]:
     keys = [str(label).lower().replace(" ", "") for label in labels]
     unknown = [str(label) for label, key in zip(labels, keys, strict=True) if key not in categories]
     if unknown:
-        hints = {label: difflib.get_close_matches(label.lower(), categories, n=2) for label in unknown}
+        hints = {label: nearest(label, categories, most=2) for label in unknown}
         similar = "; ".join(f"{label!r}: {' or '.join(map(repr, names))}" for label, names in hints.items() if names)
         raise UnknownIdentifierError(
             f"No ImageNet classes are known for the labels {unknown} ({len(categories)} labels known)."
