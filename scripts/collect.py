@@ -10,8 +10,8 @@ from pathlib import Path
 
 from brainscore_ci.jobs.collect import collect, summary
 from brainscore_ci.planning import planner as planning
+from brainscore_ci.planning.plan import Plan
 from brainscore_ci.reporting.report import SUMMARY_BYTES, for_log
-from brainscore_ci.reporting.results import read_plan
 from brainscore_core.errors import BrainScoreError
 
 
@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--remote", default="origin")
     options = parser.parse_args()
     try:
-        plan = read_plan(options.plan.read_bytes())
+        plan = Plan.read(options.plan)
         found = planning.look_at(Path.cwd())
         collected = collect(
             plan, options.records, found.repository, options.branch, found.revision_of, remote=options.remote

@@ -5,10 +5,10 @@ import os
 import sys
 from pathlib import Path
 
+from brainscore_ci.planning.plan import Plan
 from brainscore_ci.reporting.gate import Verdict
 from brainscore_ci.reporting.report import annotate, for_log, judge, render
-from brainscore_ci.reporting.results import read_folder, read_plan
-from brainscore_ci.reporting.schema import MOST_BYTES
+from brainscore_ci.reporting.results import read_folder
 from brainscore_core.caching import atomic_path
 from brainscore_core.errors import BrainScoreError
 
@@ -21,8 +21,7 @@ def main() -> int:
     parser.add_argument("--bundle", type=Path, help="folder to write plan.json and results.json to")
     options = parser.parse_args()
     try:
-        with options.plan.open("rb") as stream:
-            plan = read_plan(stream.read(MOST_BYTES + 1))
+        plan = Plan.read(options.plan)
     except (BrainScoreError, OSError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2

@@ -22,6 +22,7 @@ __all__ = [
     "Line",
     "Message",
     "Name",
+    "PathText",
     "Untrusted",
     "at_most",
     "checked",
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 MOST_BYTES = 16 * 2**20  # of one file; parsed, it takes up to thirty times as much memory
-MOST_NAME, MOST_LINE, MOST_MESSAGE = 400, 1_000, 4_000  # characters
+MOST_NAME, MOST_LINE, MOST_MESSAGE, MOST_PATH = 400, 1_000, 4_000, 4_096  # characters
 _MOST_TOLD = 2  # problems of one file
 
 Read = TypeVar("Read")
@@ -79,6 +80,7 @@ def matching(pattern: re.Pattern[str], expected: str) -> AfterValidator:
 Name = Annotated[str, text(MOST_NAME)]
 Line = Annotated[str, text(MOST_LINE)]
 Message = Annotated[str, text(MOST_MESSAGE)]
+PathText = Annotated[str, text(MOST_PATH)]
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0, le=10**7)]
 

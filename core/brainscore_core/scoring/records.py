@@ -251,7 +251,7 @@ class ScoreRecord(Untrusted):
             As `read`; the message names `where`.
         """
         try:
-            return checked(_RECORD, _of_this_version(parse(data, "record", MOST_BYTES)), "record")
+            return checked(_RECORD, _of_this_version(parse(data, "record", MOST_BYTES)), "wrong type or size at record")
         except CorruptFileError as error:
             raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
 

@@ -1,28 +1,47 @@
-"""Keep what the tests of a plugin gave, and show it as a table."""
+"""Keep what the tests of a plugin gave, and show it as a table.
+
+The file comes from the process that ran the tests, which are somebody's code: it may hold anything.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, Strict, TypeAdapter
 
 from brainscore_core.caching import atomic_path
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.testing.machine import SkipKind, kind_of_reason
+from brainscore_core.untrusted import (
+    MOST_MESSAGE,
+    MOST_NAME,
+    Count,
+    Message,
+    Name,
+    PathText,
+    Untrusted,
+    at_most,
+    read,
+    read_start,
+    text,
+)
 
-__all__ = ["Outcome", "Part", "TestOutcome", "format_table", "read_outcomes", "write_outcomes"]
+__all__ = ["MOST_TESTS", "Outcome", "Part", "TestOutcome", "format_table", "read_outcomes", "write_outcomes"]
 
 Outcome = Literal["passed", "failed", "error", "skipped", "deselected"]
 Part = Literal["contract", "test.py"]
+MOST_TESTS = 50_000
+_MOST_TOLD, _MOST_TRACEBACK = 100, 16 * MOST_MESSAGE  # failures that are told in full, and characters of each
 _MOST_NAMES, _WIDEST_REASON, _N_SLOWEST, _NOTABLE_S = 3, 160, 3, 1.0
-_MOST_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
-class TestOutcome:
+class TestOutcome(Untrusted):
     """What one test gave.
 
     Attributes
@@ -36,16 +55,25 @@ class TestOutcome:
     seconds : float
         With what was set up for it.
     reason : str
-        Why it was skipped.
+        Why it was skipped, or what the error said.
+    file : str or None
+        Where it stands.
+    line : int or None
+        Counted from 1.
+    traceback : str
+        As pytest shows it, of the first failures.
     """
 
     __test__ = False  # a name that starts with Test is no test
 
-    test: str
+    test: Name
     part: Part
     outcome: Outcome
-    seconds: float = 0.0
-    reason: str = ""
+    seconds: Annotated[float, Strict(), Field(ge=0, le=1e7)] = 0.0
+    reason: Message = ""
+    file: PathText | None = None
+    line: Count | None = None
+    traceback: Annotated[str, text(_MOST_TRACEBACK)] = ""
 
     @property
     def kind(self) -> SkipKind:
@@ -53,10 +81,19 @@ class TestOutcome:
         return kind_of_reason(self.reason)
 
 
+_OUTCOMES = TypeAdapter(Annotated[tuple[TestOutcome, ...], at_most(MOST_TESTS)])
+
+
 def write_outcomes(path: Path, outcomes: Iterable[TestOutcome]) -> None:
-    """Write outcomes as JSON, whole or not at all."""
+    """Write outcomes as JSON, whole or not at all; long texts are cut, so that they can be read again."""
+    entries, told = [], 0
+    for outcome in outcomes:
+        told += bool(outcome.traceback)
+        traceback = outcome.traceback[-_MOST_TRACEBACK:] if told <= _MOST_TOLD else ""
+        short = replace(outcome, test=outcome.test[:MOST_NAME], reason=outcome.reason[:MOST_MESSAGE])
+        entries.append(asdict(replace(short, traceback=traceback)))
     with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps([asdict(outcome) for outcome in outcomes]) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(entries) + "\n", encoding="utf-8")
 
 
 def read_outcomes(path: Path) -> tuple[TestOutcome, ...]:
@@ -70,21 +107,9 @@ def read_outcomes(path: Path) -> tuple[TestOutcome, ...]:
     try:
         if not path.is_file():  # whatever the tests may have put in its place
             raise FileNotFoundError(path)
-        with path.open("rb") as stream:
-            content = json.loads(stream.read(_MOST_BYTES))
-        return tuple(_checked(TestOutcome(**entry)) for entry in content)
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise CorruptFileError(
-            f"{path} does not say what the tests gave: {type(error).__name__}. Run them again."
-        ) from error
-
-
-def _checked(outcome: TestOutcome) -> TestOutcome:
-    texts = (outcome.test, outcome.reason)
-    known = outcome.part in get_args(Part) and outcome.outcome in get_args(Outcome)
-    if not (known and all(isinstance(text, str) for text in texts) and isinstance(outcome.seconds, (int, float))):
-        raise ValueError("no outcome")
-    return outcome
+        return read(_OUTCOMES, read_start(path), "outcomes")
+    except OSError as error:  # which CorruptFileError is too
+        raise CorruptFileError(f"{path} does not say what the tests gave: {error} Run them again.") from error
 
 
 def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ MARKERS = {
     "contract": "checks what every plugin of a kind promises",
 }
 """What each marker says about a test."""
+
+_MOST_REASON = 4_000  # characters
 
 CONTRACT_FILE = "__init__.py"
 """The file of a plugin that its contract tests stand under: what it registers is tested."""
@@ -267,8 +270,7 @@ class Recorder:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Remember what cannot be collected."""
         if report.outcome != "passed":
-            outcome: Outcome = "skipped" if report.skipped else "error"
-            self._others.append(_outcome(report.nodeid, outcome, reason=_reason(report)))
+            self._others.append(_of_report(report, "skipped" if report.skipped else "error"))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         """Remember what ``-k`` and ``-m`` leave out; with pytest-xdist only its workers know."""
@@ -284,28 +286,40 @@ class Recorder:
 def _of_phases(phases: list[pytest.TestReport]) -> TestOutcome:
     bad = [phase for phase in phases if phase.failed]
     skipped = [phase for phase in phases if phase.skipped]
-    outcome: Outcome = "passed"
+    seconds = max(0.0, sum(phase.duration for phase in phases))
     if bad:
-        outcome = "failed" if any(phase.when == "call" for phase in bad) else "error"
-    elif skipped:
-        outcome = "skipped"
-    reason = _reason(skipped[0]) if outcome == "skipped" else ""
-    seconds = sum(phase.duration for phase in phases)
-    return _outcome(phases[0].nodeid, outcome, seconds=seconds, reason=reason, keywords=phases[0].keywords)
+        return _of_report(bad[0], "failed" if any(phase.when == "call" for phase in bad) else "error", seconds)
+    if skipped:
+        return _of_report(skipped[0], "skipped", seconds)
+    return _outcome(phases[0].nodeid, "passed", seconds, phases[0].keywords)
 
 
-def _outcome(
-    nodeid: str, outcome: Outcome, *, seconds: float = 0.0, reason: str = "", keywords: Any = ()
-) -> TestOutcome:
+def _of_report(report: pytest.TestReport | pytest.CollectReport, outcome: Outcome, seconds: float = 0.0) -> TestOutcome:
+    """Return the outcome of what did not pass: why, and where."""
+    file, line, _ = report.location or (None, None, "")
+    return replace(
+        _outcome(report.nodeid, outcome, seconds, getattr(report, "keywords", ())),
+        reason=_reason(report),
+        file=file,
+        line=None if line is None else line + 1,  # pytest counts from 0 here
+        traceback=report.longreprtext if outcome != "skipped" else "",
+    )
+
+
+def _outcome(nodeid: str, outcome: Outcome, seconds: float = 0.0, keywords: Container[str] = ()) -> TestOutcome:
     from brainscore_core.testing.outcomes import TestOutcome
 
     file, _, test = nodeid.partition("::")
     part: Part = "contract" if file.endswith(CONTRACT_FILE) or "contract" in keywords else "test.py"
-    return TestOutcome(test=test or file, part=part, outcome=outcome, seconds=seconds, reason=reason)
+    return TestOutcome(test=test or file, part=part, outcome=outcome, seconds=seconds)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Return why something was skipped, or what the error said; of what cannot be collected, how the text ends."""
     if hasattr(report, "wasxfail"):
         return f"other: expected to fail: {report.wasxfail}"
     longrepr = report.longrepr
-    return str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr or "").strip()[-400:]
+    if isinstance(longrepr, tuple):
+        return str(longrepr[2])
+    crash = getattr(longrepr, "reprcrash", None)
+    return str(crash.message) if crash is not None else str(longrepr or "").strip()[-_MOST_REASON:]

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_ci.reporting.markdown import code, escape, table
-from brainscore_ci.reporting.schema import shown
 from brainscore_core.errors import BrainScoreError, CorruptFileError, UploadError
 from brainscore_core.git import environment_of_git, run_git, said
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.store import BranchStore, Store, replaces, why_not_again
+from brainscore_core.untrusted import shown
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Pair, Plan

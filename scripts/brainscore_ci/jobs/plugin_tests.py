@@ -105,7 +105,6 @@ def run_plugin(
     *,
     folder: Path,
     environment: Mapping[str, str],
-    junit: Path | None = None,
     timeout_s: float | None = None,
     show: Callable[[str], object] | None = None,
 ) -> PluginRun:
@@ -119,8 +118,6 @@ def run_plugin(
         Where to start the process; paths are shown relative to it.
     environment : mapping of str to str
         All of its environment variables, see `environment_of_tests`.
-    junit : Path, optional
-        Where pytest shall write its JUnit file.
     timeout_s : float, optional
         After which the process is ended.
     show : callable, optional
@@ -149,7 +146,6 @@ def run_plugin(
             f"--brainscore-outcomes={file}",
             *([] if options.private else ["--brainscore-no-private"]),
             *(["--brainscore-slow"] if options.slow else []),
-            *([f"--junit-xml={junit}", "-o", "junit_family=xunit1"] if junit else []),
             *(["-n", str(workers), "--dist", "loadgroup"] if workers else []),
             *options.pytest_arguments,
             *map(str, [*files_with_tests(plugin), plugin.init_file]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,17 +17,17 @@ from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, TestTask
 from brainscore_ci.planning.policy import read_policy
 from brainscore_ci.planning.shards import test_shards
-from brainscore_ci.reporting.junit import from_junit
+from brainscore_ci.reporting.outcomes import from_outcomes
 from brainscore_ci.reporting.report import annotate, for_log, judge
-from brainscore_ci.reporting.results import MOST_LINE, MOST_MESSAGE, Failure, PluginResult, Results
-from brainscore_ci.reporting.schema import MOST_BYTES
+from brainscore_ci.reporting.results import MOST_FAILURES, Failure, PluginResult, Results
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import FAILED
-from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError, RequirementsError
+from brainscore_core.errors import BrainScoreError, ConfigurationError, RequirementsError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.testing.credentials import forget_credentials
-from brainscore_core.testing.machine import SkipKind, has_network, kind_of_reason
+from brainscore_core.testing.machine import has_network
+from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE
 
 if TYPE_CHECKING:
     from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
@@ -108,12 +107,7 @@ def run_shard(
 
 
 def _tasks(request: ShardRequest, repository: Path) -> tuple[Plan, tuple[TestTask, ...]]:
-    try:
-        plan = Plan.from_json(request.plan.read_bytes())
-    except OSError as error:
-        raise ConfigurationError(
-            f"{request.plan} cannot be read: {error}. Make it with nox -s plan -- --json."
-        ) from error
+    plan = Plan.read(request.plan)
     if plan.refused:
         raise ConfigurationError(f"The plan refuses {plan.refused[0].path!a}: nothing may be run.")
     shards = test_shards(plan, read_policy(repository))
@@ -147,63 +141,45 @@ def _test(
     options = replace(options, private=task.with_private)
     if plugin is None:
         return _error(task, "plugin", "The plan names this plugin, and it is not there.", "make the plan again")
-    with tempfile.TemporaryDirectory(prefix="brainscore-junit-", ignore_cleanup_errors=True) as temporary:
-        junit = Path(temporary, "junit.xml")
-        try:
-            run = run_plugin(
-                plugin,
-                options,
-                folder=repository,
-                environment=environment_of_tests(options, network=network),
-                junit=junit,
-                timeout_s=timeout_of(task),
-                show=lambda line: say(for_log(line)),
-            )
-        except RequirementsError as error:
-            file = plugin.directory / "requirements.txt"
-            shown = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else None
-            return _error(task, "requirements", str(error), "correct requirements.txt", file=shown)
-        except (BrainScoreError, OSError) as error:
-            return _error(task, "test_plugin", f"{type(error).__name__}: {error}", "")
-        return result_of(task, run, _content(junit))
+    try:
+        run = run_plugin(
+            plugin,
+            options,
+            folder=repository,
+            environment=environment_of_tests(options, network=network),
+            timeout_s=timeout_of(task),
+            show=lambda line: say(for_log(line)),
+        )
+    except RequirementsError as error:
+        file = plugin.directory / "requirements.txt"
+        shown = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else None
+        return _error(task, "requirements", str(error), "correct requirements.txt", file=shown)
+    except (BrainScoreError, OSError) as error:
+        return _error(task, "test_plugin", f"{type(error).__name__}: {error}", "")
+    return result_of(task, run)
 
 
-def result_of(task: TestTask, run: PluginRun, xml: bytes | None) -> PluginResult:
+def result_of(task: TestTask, run: PluginRun) -> PluginResult:
     """Return what the tests of a plugin gave.
 
     What a process says of itself is believed only as far as it ended well: the tests are somebody's code, and run in
-    the process that writes the file.
+    the process that writes the outcomes.
 
     Parameters
     ----------
     task : TestTask
     run : PluginRun
-        How the process ended.
-    xml : bytes or None
-        Its JUnit file; None: there is none.
+        How the process ended, and what it said.
     """
-    try:
-        result = from_junit(xml or b"", task.plugin, reproduce=_reproduce(task), duration_s=run.seconds)
-    except CorruptFileError as error:
-        said = run.problem or f"pytest ended with status {run.ended.status} and left no report: {error}"
-        return _error(task, "pytest", said, _fix(run), seconds=run.seconds)
-    skipped = tuple(replace(skip, kind=_kind(skip.reason, skip.kind)) for skip in result.skipped)
-    result = replace(result, skipped=skipped)
+    result = from_outcomes(run.outcomes or (), task.plugin, reproduce=_reproduce(task), duration_s=run.seconds)
     problem = run.problem
     if problem is None and run.ended.status != 0 and result.is_fine:
         problem = f"pytest ended with status {run.ended.status} although no test failed"
     if problem is None:
         return result
     failure = Failure(test="pytest", message=problem[:MOST_MESSAGE], fix=_fix(run))
-    return replace(
-        result, status="error", n_errors=result.n_errors + 1, failures=(failure, *result.failures[: 100 - 1])
-    )
-
-
-def _kind(reason: str, guessed: SkipKind) -> SkipKind:
-    """Return what a reason says its kind is, else what was guessed from its words."""
-    kind = kind_of_reason(reason)
-    return kind if kind != "other" or reason.startswith("other: ") else guessed
+    failures = (failure, *result.failures[: MOST_FAILURES - 1])
+    return replace(result, status="error", n_errors=result.n_errors + 1, failures=failures)
 
 
 def _fix(run: PluginRun) -> str:
@@ -214,30 +190,13 @@ def _fix(run: PluginRun) -> str:
     return ""
 
 
-def _error(
-    task: TestTask, test: str, message: str, fix: str, *, file: str | None = None, seconds: float = 0.0
-) -> PluginResult:
+def _error(task: TestTask, test: str, message: str, fix: str, *, file: str | None = None) -> PluginResult:
     failure = Failure(test=test, message=message[:MOST_MESSAGE], file=file, fix=fix)
-    return PluginResult(
-        plugin=task.plugin,
-        status="error",
-        n_errors=1,
-        duration_s=seconds,
-        failures=(failure,),
-        reproduce=_reproduce(task),
-    )
+    return PluginResult(plugin=task.plugin, status="error", n_errors=1, failures=(failure,), reproduce=_reproduce(task))
 
 
 def _reproduce(task: TestTask) -> str:
     return f"nox -s test_plugin -- {'' if task.with_private else '--ci '}{task.plugin}"[:MOST_LINE]
-
-
-def _content(file: Path) -> bytes | None:
-    """Return the content of a file that anybody may have put in its place."""
-    if not file.is_file():
-        return None
-    with file.open("rb") as stream:
-        return stream.read(MOST_BYTES + 1)
 
 
 def _write(folder: Path, result: PluginResult) -> None:

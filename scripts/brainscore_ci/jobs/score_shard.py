@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     from brainscore_core.scoring.pairs import run_pairs
     from brainscore_core.scoring.store import BranchStore, FolderStore, reuse
 
-    plan = Plan.from_json(options.plan.read_bytes())
+    plan = Plan.read(options.plan)
     found = planning.look_at(Path.cwd())
     pairs = _chosen(plan.previews if options.previews else plan.pairs, options.shard, found.policy)
     if not options.previews:

@@ -9,7 +9,8 @@
 `policy`       ``pyproject.toml`` -> what the project has decided
 `metadata`     ``metadata.yml`` of a plugin -> checked values
 `checkout`     a checkout -> its plugins, what they cost, their revisions
-`plan`         all of these -> tests to run and pairs to score, each with its reasons
+`decide`       all of these -> tests to run and pairs to score, each with its reasons
+`plan`         what was decided, as values and as a file
 `shards`       tasks -> the jobs of a matrix
 `planner`      a checkout, git and the records there are -> a plan
 `step_outputs` a plan -> what the jobs of a workflow are told

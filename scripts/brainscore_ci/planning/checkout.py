@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 
 from brainscore_ci.planning.areas import Area, PluginName, is_plugin_folder_name
+from brainscore_ci.planning.decide import PluginCard
 from brainscore_ci.planning.dependencies import Dependencies, find_dependencies
-from brainscore_ci.planning.plan import PluginCard
 from brainscore_ci.planning.policy import Policy, read_policy
 from brainscore_ci.planning.readings import Reading, Tree, read_tree
 from brainscore_core.errors import UnknownIdentifierError

@@ -1,75 +1,84 @@
-"""Decide what a change has to be tested and scored on, and say why.
+"""State what a change has to be tested and scored on, as values and as the file that jobs hand to each other.
 
-`make_plan` is the one place where this is decided: for the person at the terminal, for a pull request, and after a
-merge. It sees values and returns values; `brainscore_ci.planning.checkout` collects what it needs from a checkout.
+The file may come from anybody: what a pull request has planned is read again to report it.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
 
-from brainscore_ci.planning.areas import Area, PluginName, area_of
-from brainscore_core.errors import ConfigurationError
+from pydantic import (
+    Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
+    PlainSerializer,
+    PlainValidator,
+    Strict,
+    TypeAdapter,
+)
+from pydantic_core import CoreSchema, core_schema
 
-if TYPE_CHECKING:
-    from brainscore_ci.planning.changes import Change, ChangeSet
-    from brainscore_ci.planning.dependencies import Dependencies
-    from brainscore_ci.planning.policy import Policy
+from brainscore_ci.planning.areas import PluginName
+from brainscore_core.errors import ConfigurationError, CorruptFileError
+from brainscore_core.untrusted import (
+    MOST_NAME,
+    Count,
+    Flag,
+    Message,
+    Name,
+    PathText,
+    Untrusted,
+    at_most,
+    read,
+    read_start,
+)
 
 __all__ = [
+    "MOST_PAIRS",
+    "MOST_PLUGINS",
     "Event",
+    "NoPlanError",
     "Pair",
     "PairGroup",
     "Plan",
-    "PluginCard",
+    "Plugin",
     "Refusal",
     "Skip",
     "TestTask",
     "fold",
-    "make_plan",
     "unfold",
 ]
 
+MOST_PLUGINS, MOST_PAIRS = 5_000, 100_000
+_MOST_PATHS = 100_000
+_MOST_PLANNED = 300_000  # pairs: those of a whole community tree that is scored for the first time
+
+
+def _plugin(value: object) -> PluginName:
+    try:
+        if isinstance(value, str) and len(value) <= MOST_NAME:
+            return PluginName.parse(value)
+    except ValueError:
+        pass  # its message repeats the value
+    raise ValueError("expected a plugin such as benchmarks/name")
+
+
 Event = Literal["local", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch"]
-FULL, NO_SCORE = "ci-full", "ci-no-score"  # labels of a pull request
-_WITH_PRIVATE: frozenset[Event] = frozenset({"local", "push", "workflow_dispatch"})
+Plugin = Annotated[PluginName, PlainValidator(_plugin), PlainSerializer(str)]
+Cost = Annotated[float, Strict(), Field(ge=0, le=1e9), PlainSerializer(float)]  # written alike, as it will be read
+Reasons = Annotated[tuple[Message, ...], at_most(1_000)]
+
+
+class NoPlanError(CorruptFileError, ConfigurationError):
+    """A file that was named as a plan holds none."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PluginCard:
-    """What planning needs to know about a plugin.
-
-    Attributes
-    ----------
-    name : PluginName
-    models, benchmarks : tuple of str
-        Identifiers that it registers.
-    has_tests : bool
-        Whether there is a ``test.py``.
-    private_tests : int
-        How many of its tests need private data.
-    private : bool
-        Scoring on it, or loading its data, needs private data.
-    minutes, memory_gb : float or None
-        What its metadata say a test run or a score takes; None: the usual for its kind.
-    """
-
-    name: PluginName
-    models: tuple[str, ...] = ()
-    benchmarks: tuple[str, ...] = ()
-    has_tests: bool = True
-    private_tests: int = 0
-    private: bool = False
-    minutes: float | None = None
-    memory_gb: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TestTask:
+class TestTask(Untrusted):
     """Tests of one plugin to run.
 
     Attributes
@@ -87,12 +96,12 @@ class TestTask:
 
     __test__ = False  # a name that starts with Test is no test
 
-    plugin: PluginName
-    reasons: tuple[str, ...]
-    minutes: float
-    memory_gb: float
-    private_tests: int = 0
-    with_private: bool = False
+    plugin: Plugin
+    reasons: Reasons
+    minutes: Cost
+    memory_gb: Cost
+    private_tests: Count = 0
+    with_private: Flag = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,101 +129,26 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Skip:
+class Skip(Untrusted):
     """Something that is left out on purpose, and why."""
 
-    what: str
-    reason: str
+    what: Message
+    reason: Message
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Refusal(Untrusted):
     """A path that must not be merged as it is, and why."""
 
-    path: str
-    reason: str
+    path: PathText
+    reason: Message
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What to do about a change.
-
-    Attributes
-    ----------
-    base, head : str or None
-        What was compared, see `ChangeSet`.
-    event : str
-        What happened.
-    changed : tuple of str
-        Every path that differs.
-    tests : tuple of TestTask
-        Sorted by plugin; each plugin once.
-    pairs : tuple of Pair
-        To score once the change is merged, or now on a push; each pair once.
-    previews : tuple of Pair
-        To score on a pull request already: the new plugin with the reference models or benchmarks, public data only.
-    skipped : tuple of Skip
-    refused : tuple of Refusal
-        Where there is any, nothing may be run.
-    notes : tuple of str
-        What else a person should know.
-    """
-
-    base: str | None
-    head: str | None
-    event: Event
-    changed: tuple[str, ...]
-    tests: tuple[TestTask, ...] = ()
-    pairs: tuple[Pair, ...] = ()
-    previews: tuple[Pair, ...] = ()
-    skipped: tuple[Skip, ...] = ()
-    refused: tuple[Refusal, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def minutes(self) -> float:
-        """What all tests take one after the other, about."""
-        return sum(task.minutes for task in self.tests)
-
-    def to_json(self) -> str:
-        """Return the plan as JSON text; plugins are written as folder/name.
-
-        A change of a metric may mean fifty thousand pairs, so they are written as groups, see `fold`.
-        """
-        content: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        content["tests"] = [{**asdict(task), "plugin": str(task.plugin)} for task in self.tests]
-        content["pairs"] = [vars(group) for group in fold(self.pairs)]
-        content["previews"] = [vars(group) for group in fold(self.previews)]
-        content["skipped"] = [asdict(skip) for skip in self.skipped]
-        content["refused"] = [asdict(refusal) for refusal in self.refused]
-        return json.dumps(content, indent=1) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Plan:
-        """Read what `to_json` wrote.
-
-        Raises
-        ------
-        ConfigurationError
-            If it is anything else.
-        """
-        try:
-            content = json.loads(text)
-            content["tests"] = [{**entry, "plugin": PluginName.parse(entry["plugin"])} for entry in content["tests"]]
-            for name, kind in (("tests", TestTask), ("skipped", Skip), ("refused", Refusal)):
-                content[name] = tuple(_entry(kind, entry) for entry in content[name])
-            for name in ("pairs", "previews"):
-                content[name] = unfold(_group(entry) for entry in content[name])
-            values: dict[str, Any] = {
-                key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
-            }
-            return cls(**values)
-        except (ValueError, TypeError, KeyError) as error:
-            raise ConfigurationError(f"This is no plan: {error}. Make it again with nox -s plan -- --json.") from error
+_Reason = tuple[tuple[str, ...], float, float, bool]  # what the pairs of a group share
 
 
 @dataclass(frozen=True)
-class PairGroup:
+class PairGroup(Untrusted):
     """Pairs of every one of some models with every one of some benchmarks, planned for the same reasons.
 
     Attributes
@@ -224,24 +158,24 @@ class PairGroup:
         Of each pair, see `Pair`.
     """
 
-    models: tuple[str, ...]
-    benchmarks: tuple[str, ...]
-    reasons: tuple[str, ...]
-    minutes: float
-    memory_gb: float
-    private: bool = False
+    models: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]
+    benchmarks: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]
+    reasons: Reasons
+    minutes: Cost
+    memory_gb: Cost
+    private: Flag = False
 
 
 def fold(pairs: Iterable[Pair]) -> tuple[PairGroup, ...]:
     """Return the same pairs in groups, such as 12 models x 3 benchmarks."""
-    models: dict[tuple[Any, ...], list[str]] = {}
+    alike: dict[tuple[str, _Reason], list[str]] = {}
     for pair in sorted(pairs, key=_by_names):
-        key = (pair.benchmark, pair.reasons, pair.minutes, pair.memory_gb, pair.private)
-        models.setdefault(key, []).append(pair.model)
-    benchmarks: dict[tuple[Any, ...], list[str]] = {}
-    for (benchmark, *rest), names in models.items():
-        benchmarks.setdefault((tuple(names), *rest), []).append(benchmark)
-    return tuple(PairGroup(names, tuple(some), *rest) for (names, *rest), some in benchmarks.items())
+        reason = (pair.reasons, pair.minutes, pair.memory_gb, pair.private)
+        alike.setdefault((pair.benchmark, reason), []).append(pair.model)
+    benchmarks: dict[tuple[tuple[str, ...], _Reason], list[str]] = {}
+    for (benchmark, reason), models in alike.items():
+        benchmarks.setdefault((tuple(models), reason), []).append(benchmark)
+    return tuple(PairGroup(models, tuple(some), *reason) for (models, reason), some in benchmarks.items())
 
 
 def unfold(groups: Iterable[PairGroup]) -> tuple[Pair, ...]:
@@ -266,243 +200,106 @@ def _by_names(pair: Pair) -> tuple[str, str]:
     return pair.model, pair.benchmark
 
 
-def _group(entry: dict[str, Any]) -> PairGroup:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return PairGroup(**values)
+def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
+    total = sum(len(group.models) * len(group.benchmarks) for group in groups)
+    if total > _MOST_PLANNED:
+        raise ValueError(f"expected at most {_MOST_PLANNED} pairs, not {total}")
+    return unfold(groups)
 
 
-def _entry(kind: type, entry: dict[str, Any]) -> Any:
-    if "reasons" in entry:
-        entry = {**entry, "reasons": tuple(entry["reasons"])}
-    return kind(**entry)
+def _folded(pairs: tuple[Pair, ...]) -> object:
+    return _GROUPS.dump_python(fold(pairs))
 
 
-@dataclass
-class _Draft:
-    """A plan in the making."""
-
-    changes: ChangeSet
-    dependencies: Dependencies
-    cards: Mapping[PluginName, PluginCard]
-    policy: Policy
-    event: Event
-    labels: frozenset[str]
-    skipped: list[Skip] = field(default_factory=list)
-    refused: list[Refusal] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        cards = sorted(self.cards.items())
-        self.models = {model: name for name, card in cards for model in card.models}
-        self.benchmarks = {benchmark: name for name, card in cards for benchmark in card.benchmarks}
-
-    def pair(self, model: str, benchmark: str, reasons: tuple[str, ...]) -> Pair:
-        of_model, of_benchmark = self.cards[self.models[model]], self.cards[self.benchmarks[benchmark]]
-        # What nobody states counts as nothing beside what somebody does.
-        minutes = max(of_model.minutes or 0.0, of_benchmark.minutes or 0.0)
-        memory = max(of_model.memory_gb or 0.0, of_benchmark.memory_gb or 0.0)
-        return Pair(
-            model=model,
-            benchmark=benchmark,
-            reasons=reasons,
-            minutes=minutes or self.policy.pair_minutes,
-            memory_gb=memory or self.policy.memory_gb,
-            private=of_benchmark.private and "public" not in benchmark.lower(),
-        )
+def _schema_of_pairs(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    return core_schema.no_info_after_validator_function(_unfolded, handler.generate_schema(_Groups))
 
 
-def make_plan(
-    changes: ChangeSet,
-    dependencies: Dependencies,
-    cards: Mapping[PluginName, PluginCard],
-    policy: Policy,
-    *,
-    event: Event,
-    labels: Iterable[str] = (),
-    is_scored: Callable[[str, str], str | None] = lambda model, benchmark: None,  # noqa: ARG005 - a default that knows none
-) -> Plan:
-    """Decide what to test and what to score.
+_Groups = Annotated[tuple[PairGroup, ...], at_most(MOST_PAIRS)]
+_GROUPS = TypeAdapter(_Groups)
 
-    Parameters
+
+# A file has them in groups, in memory each is one.
+Pairs = Annotated[tuple[Pair, ...], GetPydanticSchema(_schema_of_pairs), PlainSerializer(_folded)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Untrusted):
+    """What to do about a change.
+
+    Attributes
     ----------
-    changes : ChangeSet
-        What differs.
-    dependencies : Dependencies
-        Which plugin uses which, in the later state.
-    cards : mapping of PluginName to PluginCard
-        All plugins of the later state.
-    policy : Policy
-        What the project has decided: the representative plugins, reference models and benchmarks, and usual costs.
+    base, head : str or None
+        What was compared, see `ChangeSet`.
     event : str
-        'pull_request', 'merge_group', 'push', 'schedule', 'workflow_dispatch' or 'local'.
-    labels : iterable of str
-        Of the pull request: ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
-    is_scored : callable
-        ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
-
-    Returns
-    -------
-    Plan
+        What happened.
+    changed : tuple of str
+        Every path that differs.
+    tests : tuple of TestTask
+        Sorted by plugin; each plugin once.
+    pairs : tuple of Pair
+        To score once the change is merged, or now on a push; each pair once.
+    previews : tuple of Pair
+        To score on a pull request already: the new plugin with the reference models or benchmarks, public data only.
+    skipped : tuple of Skip
+    refused : tuple of Refusal
+        Where there is any, nothing may be run.
+    notes : tuple of str
+        What else a person should know.
     """
-    draft = _Draft(changes, dependencies, cards, policy, event, frozenset(labels))
-    areas = [(change, path, area_of(path, policy.libraries)) for change in changes.changes for path in change.paths]
-    _refuse(draft, areas)
-    touched = _touched(areas)
-    everything = [path for _, path, area in areas if area.concerns_all_plugins]
-    tests = _tests(draft, touched, everything)
-    pairs = _pairs(draft, touched, [path for _, path, area in areas if area.changes_scores and area.plugin is None])
-    return Plan(
-        base=changes.base,
-        head=changes.head,
-        event=event,
-        changed=tuple(sorted({path for _, path, _ in areas})),
-        tests=tuple(tests),
-        pairs=tuple(_not_yet_scored(draft, pairs, is_scored)),
-        previews=tuple(_previews(draft, touched)),
-        skipped=tuple(draft.skipped),
-        refused=tuple(draft.refused),
-        notes=(changes.note, *draft.notes),
-    )
+
+    base: Name | None
+    head: Name | None
+    event: Event
+    changed: Annotated[tuple[PathText, ...], at_most(_MOST_PATHS)]
+    tests: Annotated[tuple[TestTask, ...], at_most(MOST_PLUGINS)] = ()
+    pairs: Pairs = ()
+    previews: Pairs = ()
+    skipped: Annotated[tuple[Skip, ...], at_most(MOST_PAIRS)] = ()
+    refused: Annotated[tuple[Refusal, ...], at_most(_MOST_PATHS)] = ()
+    notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()
+
+    @property
+    def minutes(self) -> float:
+        """What all tests take one after the other, about."""
+        return sum(task.minutes for task in self.tests)
+
+    def to_json(self) -> str:
+        """Return the plan as JSON text; plugins are written as folder/name.
+
+        A change of a metric may mean fifty thousand pairs, so they are written as groups, see `fold`.
+        """
+        return json.dumps(_PLAN.dump_python(self), indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, data: str | bytes) -> Plan:
+        """Read what `to_json` wrote, and nothing else.
+
+        Raises
+        ------
+        NoPlanError
+            If it is too large, no JSON, or a key, type, number or length is not as expected.
+        """
+        try:
+            return read(_PLAN, data, "plan")
+        except CorruptFileError as error:
+            raise NoPlanError(f"This is no plan: {error} Make it again with nox -s plan -- --json.") from error
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """Read a file, see `from_json`.
+
+        Raises
+        ------
+        NoPlanError
+            If there is no such file, or it holds something else.
+        """
+        try:
+            return cls.from_json(read_start(path))
+        except CorruptFileError:
+            raise
+        except OSError as error:
+            raise NoPlanError(f"{path} cannot be read: {error}. Make it with nox -s plan -- --json.") from error
 
 
-def _refuse(draft: _Draft, areas: Sequence[tuple[Change, str, Area]]) -> None:
-    for change, path, area in areas:
-        if change.status == "deleted" or path != change.path:
-            continue  # what goes away may have any name
-        if area.kind == "refused":
-            draft.refused.append(
-                Refusal(
-                    path, "names of plugin folders have only ASCII letters, digits and _.-, and start with none of .-"
-                )
-            )
-        elif area.kind == "plugin" and change.special is not None:
-            draft.refused.append(Refusal(path, f"a {change.special} inside a plugin; put the file itself there"))
-
-
-@dataclass(frozen=True)
-class _Touched:
-    """How a plugin was changed."""
-
-    reason: str
-    scores: bool  # whether a file changed that can change a score
-
-
-def _touched(areas: Sequence[tuple[Change, str, Area]]) -> dict[PluginName, _Touched]:
-    """Return the plugins with changed files."""
-    files: dict[PluginName, list[tuple[str, bool]]] = {}
-    for change, path, area in areas:
-        if area.plugin is not None:
-            status = "moved away" if path != change.path else change.status
-            files.setdefault(area.plugin, []).append((f"{area.within} {status}", area.changes_scores))
-    touched = {}
-    for name, entries in sorted(files.items()):
-        shown = ", ".join(sorted(text for text, _ in entries)[:3])
-        more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
-        touched[name] = _Touched(f"changed: {shown}{more}", any(scores for _, scores in entries))
-    return touched
-
-
-def _tests(draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Sequence[str]) -> list[TestTask]:
-    reasons = draft.dependencies.affected_by({name: entry.reason for name, entry in touched.items()})
-    if draft.event == "schedule" or FULL in draft.labels:
-        why = "all plugins are tested every night" if draft.event == "schedule" else f"label {FULL}"
-        reasons = {**dict.fromkeys(draft.cards, (why,)), **reasons}
-    elif everything:
-        why = f"represents its kind, since {everything[0]!r} concerns all plugins"
-        reasons = {**{name: (why,) for name in draft.policy.representatives if name in draft.cards}, **reasons}
-        draft.notes.append(
-            f"{len(everything)} changed files outside plugins may concern every plugin ({_listing(everything)}): "
-            f"{len(draft.policy.representatives)} representative plugins are tested now, all of them at night "
-            f"(label {FULL}: now)."
-        )
-    tasks = []
-    with_private = draft.event in _WITH_PRIVATE
-    for name, chain in sorted(reasons.items()):
-        card = draft.cards.get(name)
-        if card is None:
-            continue
-        if not card.has_tests:
-            draft.skipped.append(Skip(f"tests of {name}", "it has no test.py"))
-            continue
-        if card.private_tests and not with_private:
-            draft.skipped.append(
-                Skip(f"{card.private_tests} private tests of {name}", "private data are not available before a merge")
-            )
-        tasks.append(
-            TestTask(
-                plugin=name,
-                reasons=chain,
-                minutes=draft.policy.test_minutes(name.folder) if card.minutes is None else card.minutes,
-                memory_gb=draft.policy.memory_gb if card.memory_gb is None else card.memory_gb,
-                private_tests=card.private_tests,
-                with_private=with_private and card.private_tests > 0,
-            )
-        )
-    return tasks
-
-
-def _pairs(draft: _Draft, touched: Mapping[PluginName, _Touched], library: Sequence[str]) -> list[Pair]:
-    """Return the pairs whose score may change, each once, with the shortest reason."""
-    changed = {name: entry.reason for name, entry in touched.items() if entry.scores}
-    affected = draft.dependencies.affected_by(changed, tests=False)
-    found: dict[tuple[str, str], tuple[str, ...]] = {}
-
-    def note(some: Iterable[str], others: Iterable[str], reasons: tuple[str, ...]) -> None:
-        for pair in itertools.product(some, others):
-            if pair not in found or len(reasons) < len(found[pair]):
-                found[pair] = reasons
-
-    for name, chain in affected.items():
-        card = draft.cards.get(name)
-        if card is not None:
-            note(card.models, draft.benchmarks, (str(name), *chain))
-            note(draft.models, card.benchmarks, (str(name), *chain))
-    if library:
-        note(
-            [model for model in draft.policy.reference_models if model in draft.models],
-            [benchmark for benchmark in draft.policy.reference_benchmarks if benchmark in draft.benchmarks],
-            (f"reference pair, since {library[0]!r} concerns all scores",),
-        )
-    if found and NO_SCORE in draft.labels:
-        draft.skipped.append(Skip(f"scores of {len(found)} pairs", f"label {NO_SCORE}"))
-        return []
-    return [draft.pair(model, benchmark, reasons) for (model, benchmark), reasons in sorted(found.items())]
-
-
-def _not_yet_scored(
-    draft: _Draft, pairs: Sequence[Pair], is_scored: Callable[[str, str], str | None]
-) -> Iterable[Pair]:
-    for pair in pairs:
-        reason = is_scored(pair.model, pair.benchmark)
-        if reason is None:
-            yield pair
-        else:
-            draft.skipped.append(Skip(f"{pair.model} on {pair.benchmark}", reason))
-
-
-def _previews(draft: _Draft, touched: Mapping[PluginName, _Touched]) -> list[Pair]:
-    """Return the pairs that a pull request is shown: what it adds with the references of the other kind."""
-    if draft.event not in {"pull_request", "merge_group", "local"} or NO_SCORE in draft.labels or draft.refused:
-        return []
-    wanted: dict[tuple[str, str], tuple[str, ...]] = {}
-    for name, entry in touched.items():
-        card = draft.cards.get(name)
-        if card is None or not entry.scores:
-            continue
-        for benchmark in card.benchmarks:
-            for model in draft.policy.reference_models:
-                wanted[model, benchmark] = (entry.reason,)
-        for model in card.models:
-            for benchmark in draft.policy.reference_benchmarks:
-                wanted[model, benchmark] = (entry.reason,)
-    pairs = [
-        draft.pair(model, benchmark, reasons)
-        for (model, benchmark), reasons in sorted(wanted.items())
-        if model in draft.models and benchmark in draft.benchmarks
-    ]
-    return [pair for pair in pairs if not pair.private][: draft.policy.most_previews]
-
-
-def _listing(paths: Sequence[str], most: int = 3) -> str:
-    shown = ", ".join(map(repr, paths[:most]))
-    return shown + (f" and {len(paths) - most} more" if len(paths) > most else "")
+_PLAN = TypeAdapter(Plan)

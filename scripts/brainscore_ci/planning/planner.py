@@ -11,7 +11,8 @@ from typing import get_args
 
 from brainscore_ci.planning.changes import ChangeSet, changes_between, changes_since
 from brainscore_ci.planning.checkout import Survey, survey
-from brainscore_ci.planning.plan import Event, Plan, make_plan
+from brainscore_ci.planning.decide import make_plan
+from brainscore_ci.planning.plan import Event, Plan
 from brainscore_ci.planning.readings import collector_paused
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say

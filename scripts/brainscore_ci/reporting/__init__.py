@@ -2,8 +2,7 @@
 
 ============== ===========================================================================
 `results`      outcomes of tests and scores, handed from job to job
-`junit`        pytest's report -> a result
-`schema`       JSON from anybody -> checked values
+`outcomes`     what the tests of a plugin gave -> a result
 `markdown`     any text -> harmless Markdown
 `listing`      a plan -> what a person reads at the terminal
 `report`       plan and results -> what people read

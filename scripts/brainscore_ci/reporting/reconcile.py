@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from brainscore_ci.github.client import MOST_FILES
 from brainscore_ci.planning.areas import area_of
+from brainscore_ci.planning.plan import Plan
 from brainscore_ci.reporting.gate import Verdict
 from brainscore_ci.reporting.markdown import code, escape
 from brainscore_ci.reporting.report import COMMENT_BYTES, judge, render
-from brainscore_ci.reporting.results import Results, read_plan
-from brainscore_ci.reporting.schema import MOST_BYTES
+from brainscore_ci.reporting.results import Results
 from brainscore_core.errors import BrainScoreError, CorruptFileError
+from brainscore_core.untrusted import MOST_BYTES
 
 if TYPE_CHECKING:
     from brainscore_ci.github.client import Comment, GitHub, PullRequest, Run
-    from brainscore_ci.planning.plan import Plan
 
 __all__ = [
     "OWN_LABELS",
@@ -359,7 +359,7 @@ def read_bundle(data: bytes) -> tuple[Plan, Results]:
         if isinstance(error, CorruptFileError):
             raise
         raise CorruptFileError(f"The artifact is no zip file: {ascii(str(error))[:200]}.") from error
-    return read_plan(content["plan.json"]), Results.from_json(content["results.json"])
+    return Plan.from_json(content["plan.json"]), Results.from_json(content["results.json"])
 
 
 def _report(facts: Facts, run: Run) -> tuple[bool, str]:

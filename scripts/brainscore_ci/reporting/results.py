@@ -1,61 +1,61 @@
 """Hand over what tests and scores gave, from the job that ran them to whoever reports it.
 
-What is read here may come from anybody: files are checked by hand for size, keys, types and lengths before anything is
-made of them, and what is wrong is said without repeating more than a few harmless characters of it.
+What is read here may come from anybody: files are checked for size, keys, types and lengths before anything is made of
+them, and what is wrong is said without repeating more than a few harmless characters of it.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Annotated, Literal
 
-from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.planning.plan import Event, Pair, PairGroup, Plan, Refusal, Skip, TestTask, unfold
-from brainscore_ci.reporting.schema import (
-    MOST_BYTES,
-    boolean,
-    entry,
-    integer,
-    list_of,
-    number,
-    one_of,
-    optional,
-    parse,
-    shown,
-    text,
-    wrong,
-)
+from pydantic import Field, Strict, TypeAdapter
+
+from brainscore_ci.planning.plan import MOST_PAIRS, MOST_PLUGINS, Plugin
 from brainscore_core.errors import CorruptFileError
-
-if TYPE_CHECKING:
-    from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.scoring.records import Status as PairStatus
+from brainscore_core.testing.machine import SkipKind
+from brainscore_core.untrusted import (
+    MOST_BYTES,
+    Count,
+    Line,
+    Message,
+    Name,
+    PathText,
+    Untrusted,
+    at_most,
+    read,
+    read_start,
+    shown,
+)
 
 __all__ = [
+    "MOST_FAILURES",
+    "MOST_SKIPS",
     "Failure",
     "PairResult",
     "PluginResult",
     "Results",
     "SkippedTest",
+    "Status",
     "read_folder",
-    "read_plan",
 ]
 
 SCHEMA_VERSION = 1
-MOST_FAILURES, MOST_SKIPS, MOST_PLUGINS, MOST_PAIRS = 100, 500, 5_000, 100_000
-MOST_PLANNED = 300_000  # pairs: those of a whole community tree that is scored for the first time
-MOST_NAME, MOST_LINE, MOST_MESSAGE, MOST_PATH = 400, 1_000, 4_000, 4_096
+MOST_FAILURES, MOST_SKIPS = 100, 500  # of one plugin
 
 Status = Literal["passed", "failed", "error", "skipped"]
-SkipKind = Literal["private", "slow", "gpu", "network", "memory", "other"]
+Value = Annotated[float, Strict(), Field(ge=-1e12, le=1e12)]
+Seconds = Annotated[float, Strict(), Field(ge=0, le=1e9)]
 _WORST: tuple[Status, ...] = ("error", "failed", "passed", "skipped")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(Untrusted):
     """One test that failed.
 
     Attributes
@@ -71,24 +71,24 @@ class Failure:
         What to do; empty if nobody knows.
     """
 
-    test: str
-    message: str
-    file: str | None = None
-    line: int | None = None
-    fix: str = ""
+    test: Name
+    message: Message
+    file: PathText | None = None
+    line: Count | None = None
+    fix: Line = ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkippedTest:
+class SkippedTest(Untrusted):
     """One test that did not run, and why."""
 
-    test: str
-    reason: str
+    test: Name
+    reason: Line
     kind: SkipKind = "other"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PluginResult:
+class PluginResult(Untrusted):
     """What the tests of one plugin gave.
 
     Attributes
@@ -100,23 +100,23 @@ class PluginResult:
         Tests.
     duration_s : float
     failures : tuple of Failure
-        The first of them, see `from_junit`.
+        The first of them, see `from_outcomes`.
     skipped : tuple of SkippedTest
         The first of them.
     reproduce : str
         Command line that gives the same on another machine.
     """
 
-    plugin: PluginName
+    plugin: Plugin
     status: Status
-    n_passed: int = 0
-    n_failed: int = 0
-    n_errors: int = 0
-    n_skipped: int = 0
-    duration_s: float = 0.0
-    failures: tuple[Failure, ...] = ()
-    skipped: tuple[SkippedTest, ...] = ()
-    reproduce: str = ""
+    n_passed: Count = 0
+    n_failed: Count = 0
+    n_errors: Count = 0
+    n_skipped: Count = 0
+    duration_s: Seconds = 0.0
+    failures: Annotated[tuple[Failure, ...], at_most(MOST_FAILURES)] = ()
+    skipped: Annotated[tuple[SkippedTest, ...], at_most(MOST_SKIPS)] = ()
+    reproduce: Line = ""
 
     @property
     def is_fine(self) -> bool:
@@ -125,7 +125,7 @@ class PluginResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairResult:
+class PairResult(Untrusted):
     """What scoring a model on a benchmark gave.
 
     Attributes
@@ -142,15 +142,15 @@ class PairResult:
         What the error said.
     """
 
-    model: str
-    benchmark: str
-    status: str
-    raw: float | None = None
-    ceiling: float | None = None
-    score: float | None = None
-    error: float | None = None
-    interval: tuple[float, float] | None = None
-    message: str = ""
+    model: Name
+    benchmark: Name
+    status: PairStatus
+    raw: Value | None = None
+    ceiling: Value | None = None
+    score: Value | None = None
+    error: Value | None = None
+    interval: tuple[Value, Value] | None = None
+    message: Message = ""
 
     @classmethod
     def of_record(cls, record: ScoreRecord) -> PairResult:
@@ -191,12 +191,10 @@ class Results:
 
         Where it would get too large, fewer failures and skipped tests of each plugin are kept; all stay counted.
         """
+        content = _FILE.dump_python(_File(SCHEMA_VERSION, self.plugins, self.pairs))
         for most in (MOST_SKIPS, 20, 5, 1, 0):
-            content = {"schema_version": SCHEMA_VERSION, **asdict(self)}
-            for result, content_of in zip(self.plugins, content["plugins"], strict=True):
-                content_of["plugin"] = str(result.plugin)
-                for key in ("failures", "skipped"):
-                    content_of[key] = content_of[key][:most]
+            for result in content["plugins"]:
+                result["failures"], result["skipped"] = result["failures"][:most], result["skipped"][:most]
             written = json.dumps(content, indent=1, allow_nan=False) + "\n"  # ASCII: as many bytes as characters
             if len(written) <= most_bytes:
                 break
@@ -211,13 +209,13 @@ class Results:
         CorruptFileError
             If it is too large, no JSON, or a key, type, number or length is not as expected.
         """
-        results: Results = _RESULTS(parse(data, "results"), "results")
-        return results
+        content = read(_FILE, data, "results")
+        return cls(content.plugins, content.pairs)
 
     @classmethod
     def merge(cls, parts: Iterable[Results]) -> Results:
         """Join the results of several jobs; of a plugin or pair that is there twice, the worst is kept."""
-        plugins: dict[PluginName, PluginResult] = {}
+        plugins: dict[Plugin, PluginResult] = {}
         pairs: dict[tuple[str, str], PairResult] = {}
         for part in parts:
             for plugin in part.plugins:
@@ -229,6 +227,18 @@ class Results:
                 if known is None or (known.is_fine and not pair.is_fine):
                     pairs[pair.model, pair.benchmark] = pair
         return cls(tuple(plugins[name] for name in sorted(plugins)), tuple(pairs[key] for key in sorted(pairs)))
+
+
+@dataclass(frozen=True)
+class _File(Untrusted):
+    """What is written; nothing of it may be absent."""
+
+    schema_version: Annotated[int, Strict(), Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
+    plugins: Annotated[tuple[PluginResult, ...], at_most(MOST_PLUGINS)]
+    pairs: Annotated[tuple[PairResult, ...], at_most(MOST_PAIRS)]
+
+
+_FILE = TypeAdapter(_File)
 
 
 def read_folder(folder: Path) -> tuple[Results, tuple[str, ...]]:
@@ -247,142 +257,7 @@ def read_folder(folder: Path) -> tuple[Results, tuple[str, ...]]:
             problems.append(f"{shown(file.name)} is no file of its own")
             continue
         try:
-            with file.open("rb") as stream:
-                parts.append(Results.from_json(stream.read(MOST_BYTES + 1)))
+            parts.append(Results.from_json(read_start(file)))
         except CorruptFileError as error:
             problems.append(f"{shown(file.name)}: {error}")
     return Results.merge(parts), tuple(problems)
-
-
-def read_plan(data: str | bytes) -> Plan:
-    """Read a plan that may come from anybody; `Plan.from_json` believes what it reads.
-
-    Raises
-    ------
-    CorruptFileError
-        If it is too large, no JSON, or a key, type, number or length is not as expected.
-    """
-    plan: Plan = _PLAN(parse(data, "plan"), "plan")
-    return plan
-
-
-# -- what is expected --------------------------------------------------------------------------------------------------
-
-
-def _plugin(value: object, where: str) -> PluginName:
-    try:
-        return PluginName.parse(text(MOST_NAME)(value, where))
-    except ValueError as error:
-        raise wrong(where, "a plugin such as benchmarks/name", value) from error
-
-
-def _status_of_pair(value: object, where: str) -> str:
-    status: str = text(MOST_LINE)(value, where)
-    if status != "scored" and not re.fullmatch(r"failed:[A-Za-z_][\w.]{0,99}|skipped:.{1,900}", status, re.ASCII):
-        raise wrong(where, "'scored', 'failed:<class>' or 'skipped:<reason>'", value)
-    return status
-
-
-def _interval(value: object, where: str) -> tuple[float, float]:
-    ends = list_of(_SCORE, 2)(value, where)
-    if len(ends) != 2:
-        raise wrong(where, "two numbers", value)
-    return ends[0], ends[1]
-
-
-_COUNT, _SCORE, _MINUTES = integer(10**7), number(-1e12, 1e12), number(0, 1e9)
-_REASONS = list_of(text(MOST_MESSAGE), 1_000)
-_RESULTS = entry(
-    lambda schema_version, plugins, pairs: Results(plugins, pairs),  # noqa: ARG005 - checked, and no longer needed
-    schema_version=one_of(SCHEMA_VERSION),
-    plugins=list_of(
-        entry(
-            PluginResult,
-            plugin=_plugin,
-            status=one_of(*get_args(Status)),
-            n_passed=_COUNT,
-            n_failed=_COUNT,
-            n_errors=_COUNT,
-            n_skipped=_COUNT,
-            duration_s=number(0, 1e9),
-            failures=list_of(
-                entry(
-                    Failure,
-                    test=text(MOST_NAME),
-                    message=text(MOST_MESSAGE),
-                    file=optional(text(MOST_PATH)),
-                    line=optional(_COUNT),
-                    fix=text(MOST_LINE),
-                ),
-                MOST_FAILURES,
-            ),
-            skipped=list_of(
-                entry(SkippedTest, test=text(MOST_NAME), reason=text(MOST_LINE), kind=one_of(*get_args(SkipKind))),
-                MOST_SKIPS,
-            ),
-            reproduce=text(MOST_LINE),
-        ),
-        MOST_PLUGINS,
-    ),
-    pairs=list_of(
-        entry(
-            PairResult,
-            model=text(MOST_NAME),
-            benchmark=text(MOST_NAME),
-            status=_status_of_pair,
-            raw=optional(_SCORE),
-            ceiling=optional(_SCORE),
-            score=optional(_SCORE),
-            error=optional(_SCORE),
-            interval=optional(_interval),
-            message=text(MOST_MESSAGE),
-        ),
-        MOST_PAIRS,
-    ),
-)
-_PAIR_GROUPS = list_of(
-    entry(
-        PairGroup,
-        models=list_of(text(MOST_NAME), MOST_PAIRS),
-        benchmarks=list_of(text(MOST_NAME), MOST_PAIRS),
-        reasons=_REASONS,
-        minutes=_MINUTES,
-        memory_gb=_MINUTES,
-        private=boolean,
-    ),
-    MOST_PAIRS,
-)
-
-
-def _planned_pairs(value: object, where: str) -> tuple[Pair, ...]:
-    groups: tuple[PairGroup, ...] = _PAIR_GROUPS(value, where)
-    total = sum(len(group.models) * len(group.benchmarks) for group in groups)
-    if total > MOST_PLANNED:
-        raise wrong(where, f"at most {MOST_PLANNED} pairs", total)
-    return unfold(groups)
-
-
-_PLAN = entry(
-    Plan,
-    base=optional(text(MOST_NAME)),
-    head=optional(text(MOST_NAME)),
-    event=one_of(*get_args(Event)),
-    changed=list_of(text(MOST_PATH), 100_000),
-    tests=list_of(
-        entry(
-            TestTask,
-            plugin=_plugin,
-            reasons=_REASONS,
-            minutes=_MINUTES,
-            memory_gb=_MINUTES,
-            private_tests=_COUNT,
-            with_private=boolean,
-        ),
-        MOST_PLUGINS,
-    ),
-    pairs=_planned_pairs,
-    previews=_planned_pairs,
-    skipped=list_of(entry(Skip, what=text(MOST_MESSAGE), reason=text(MOST_MESSAGE)), MOST_PAIRS),
-    refused=list_of(entry(Refusal, path=text(MOST_PATH), reason=text(MOST_MESSAGE)), 100_000),
-    notes=list_of(text(MOST_MESSAGE), 1_000),
-)

@@ -3,11 +3,12 @@
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from brainscore_ci.jobs import run_tests
+from brainscore_ci.jobs import plugin_tests, run_tests
 from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
 from brainscore_ci.jobs.plugin_tests import PluginRun
 from brainscore_ci.jobs.run_tests import result_of, run_request, run_shard, timeout_of
@@ -17,6 +18,7 @@ from brainscore_ci.reporting.results import Results, read_folder
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.index import Plugin, PluginRoot
 from brainscore_core.processes import Ended
+from brainscore_core.testing.outcomes import TestOutcome, write_outcomes
 
 LIBRARY = "smalllibrary"
 PASSES = "def test_good():\n    assert 1 + 1 == 2\n"
@@ -193,28 +195,41 @@ def test_the_time_limit_leaves_room():
     assert timeout_of(task("a", minutes=30)) == 120 * 60
 
 
-XML = b"<testsuite><testcase name='t' file='f.py' line='1' time='1'>%s</testcase></testsuite>"
+def said(outcome, reason=""):
+    return (TestOutcome(test="t", part="test.py", outcome=outcome, seconds=1.0, reason=reason),)
 
 
 @pytest.mark.parametrize(
-    ("status", "xml", "expected"),
+    ("status", "outcomes", "expected"),
     [
-        (0, XML % b"", "passed"),
-        (1, XML % b"<failure message='m'/>", "failed"),
-        (1, XML % b"", "error"),
-        (2, XML % b"", "error"),
+        (0, said("passed"), "passed"),
+        (1, said("failed", "m"), "failed"),
+        (1, said("passed"), "error"),
+        (2, said("passed"), "error"),
         (0, None, "error"),
         (0, b"<a", "error"),
-        (-9, XML % b"", "error"),
-        (0, XML % b"<skipped message='network: offline with private words'/>", "skipped"),
+        (-9, said("passed"), "error"),
+        (0, said("skipped", "network: offline with private words"), "skipped"),
     ],
 )
-def test_a_process_is_believed_as_far_as_it_ended_well(tmp_path, status, xml, expected):
-    (tmp_path / "x").mkdir()
-    (tmp_path / "x" / "test.py").touch()
-    plugin = Plugin(name="x", root=PluginRoot(folder="models", path=tmp_path, package="l.models"))
-    ended = PluginRun(plugin=plugin, ended=Ended(status=status), outcomes=(), seconds=2.0, python=Path(sys.executable))
-    result = result_of(task("x"), ended, xml)
+def test_a_process_is_believed_as_far_as_it_ended_well(repository, monkeypatch, status, outcomes, expected):
+    """The process is one that ends with a status, and leaves some bytes where the outcomes should be."""
+    add(repository, "x", "")
+
+    def ends(command, *_, **__):
+        (option,) = [each for each in command if each.startswith("--brainscore-outcomes=")]
+        file = Path(option.partition("=")[2])
+        if isinstance(outcomes, tuple):
+            write_outcomes(file, outcomes)
+        elif outcomes is not None:
+            file.write_bytes(outcomes)
+        return Ended(status=status)
+
+    monkeypatch.setattr(plugin_tests, "run_attached", ends)
+    root = PluginRoot(folder="models", path=repository / LIBRARY / "models", package="l.models")
+    plugin = Plugin(name="x", root=root)
+    ended = plugin_tests.run_plugin(plugin, TestOptions(private=False), folder=repository, environment={})
+    result = result_of(task("x"), replace(ended, seconds=2.0))
     assert (result.status, result.duration_s) == (expected, 2.0)
     assert Results.from_json(Results(plugins=(result,)).to_json()).plugins == (result,)
     assert [skip.kind for skip in result.skipped] == ["network"] * (expected == "skipped")

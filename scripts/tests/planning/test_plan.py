@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.changes import Change, ChangeSet
 from brainscore_ci.planning.checkout import survey
+from brainscore_ci.planning.decide import PluginCard, make_plan
 from brainscore_ci.planning.dependencies import Dependencies, Use
-from brainscore_ci.planning.plan import Plan, PluginCard, make_plan
+from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.policy import Policy
 from brainscore_core.errors import ConfigurationError
 

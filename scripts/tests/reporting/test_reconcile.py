@@ -33,8 +33,8 @@ from brainscore_ci.reporting.reconcile import (
     sticky,
 )
 from brainscore_ci.reporting.results import PluginResult, Results
-from brainscore_ci.reporting.schema import MOST_BYTES
 from brainscore_core.errors import CorruptFileError, DownloadError
+from brainscore_core.untrusted import MOST_BYTES
 
 ROOT = Path(__file__).parents[3]
 SETTINGS = Settings()

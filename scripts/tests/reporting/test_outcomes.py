@@ -1,5 +1,6 @@
-"""Test reading what pytest writes, from real runs and from hostile files."""
+"""Test what is made of the outcomes of tests, from real runs and from hostile files."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,10 +8,11 @@ import sys
 import pytest
 
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.reporting.junit import MOST_TESTS, from_junit
+from brainscore_ci.reporting.outcomes import from_outcomes
 from brainscore_ci.reporting.results import MOST_FAILURES, MOST_SKIPS, Results, SkippedTest
-from brainscore_ci.reporting.schema import MOST_BYTES
 from brainscore_core.errors import CorruptFileError
+from brainscore_core.testing.outcomes import MOST_TESTS, TestOutcome, read_outcomes, write_outcomes
+from brainscore_core.untrusted import MOST_BYTES
 
 PLUGIN = PluginName("models", "network")
 TESTS = """
@@ -20,7 +22,7 @@ def test_compares():
     assert [1, 2] == [1, 3], "lists <b>&"
 
 def test_passes():
-    __import__("time").sleep(0.05)  # so that it takes some time at the precision that pytest writes
+    __import__("time").sleep(0.05)  # so that it takes some time
 
 @pytest.mark.skip(reason="needs a gpu")
 def test_on_gpu():
@@ -40,19 +42,32 @@ def helper():
 """
 
 
-def run(folder, source, *options):
+def run(folder, source):
     file = folder / "vision/models/network/test.py"
     file.parent.mkdir(parents=True)
     file.write_text(source)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={folder}/out.xml"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "brainscore_core.testing.pytest_plugin",
+    ]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    subprocess.run([*command, *options, file], cwd=folder, capture_output=True, env=environment)
-    return from_junit((folder / "out.xml").read_bytes(), PLUGIN, reproduce="nox -s test_plugin -- network")
+    subprocess.run(
+        [*command, f"--brainscore-outcomes={folder}/out.json", file], cwd=folder, capture_output=True, env=environment
+    )
+    outcomes = read_outcomes(folder / "out.json")
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    return from_outcomes(outcomes, PLUGIN, reproduce="nox -s test_plugin -- network", duration_s=seconds)
 
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):
-    return run(tmp_path_factory.mktemp("plugin"), TESTS, "-o", "junit_family=xunit1")
+    return run(tmp_path_factory.mktemp("plugin"), TESTS)
 
 
 def test_counts(result):
@@ -96,8 +111,12 @@ def test_nothing_to_run_is_skipped(tmp_path):
     assert (result.status, result.n_passed, result.failures) == ("skipped", 0, ())
 
 
-def xml(*cases):
-    return f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>".encode()
+def outcome(outcome="passed", **fields):
+    return TestOutcome(**{"test": "t", "part": "test.py", "outcome": outcome, **fields})
+
+
+def result_of(*outcomes):
+    return from_outcomes(outcomes, PLUGIN, duration_s=9)
 
 
 @pytest.mark.parametrize(
@@ -108,68 +127,82 @@ def xml(*cases):
     ],
 )  # fmt: skip
 def test_kinds_of_skipping(reason, kind):
-    result = from_junit(xml(f'<testcase name="t"><skipped message="{reason}"/></testcase>'), PLUGIN)
+    result = result_of(outcome("skipped", reason=reason))
     assert [skip.kind for skip in result.skipped] == [kind]
     assert result.status == "skipped"
 
 
 def test_deselected_tests_are_counted():
     left_out = SkippedTest(test="t", reason="private_access", kind="private")
-    result = from_junit(xml('<testcase name="u" time="1.5"/>'), PLUGIN, skipped=[left_out], duration_s=9)
+    result = result_of(outcome("deselected", reason="private_access"), outcome(test="u", seconds=1.5))
     assert (result.n_passed, result.n_skipped, result.duration_s) == (1, 1, 9)
     assert result.skipped == (left_out,)
 
 
-@pytest.mark.parametrize("time", ["nan", "inf", "-1", "x", "1e400"])
-def test_odd_times_do_no_harm(time):
-    result = from_junit(xml(f'<testcase name="t" time="{time}"/>'), PLUGIN)
-    assert Results.from_json(Results((result,)).to_json()).plugins == (result,)
+@pytest.mark.parametrize("time", ["NaN", "Infinity", "-1", '"x"', "1e400"])
+def test_odd_times_do_no_harm(tmp_path, time):
+    write_outcomes(tmp_path / "out.json", [outcome(seconds=123)])
+    content = (tmp_path / "out.json").read_text()
+    assert len(read_outcomes(tmp_path / "out.json")) == 1
+    (tmp_path / "out.json").write_text(content.replace("123", time))
+    with pytest.raises(CorruptFileError, match="does not say what the tests gave"):
+        read_outcomes(tmp_path / "out.json")
 
 
 def test_frames_outside_the_repository_are_no_place_to_look():
     text = "vision/models/network/test.py:7: \n/usr/lib/python3/x.py:9: Error\n../../y.py:3: Error"
-    (failure,) = from_junit(
-        xml(f'<testcase name="t"><failure message="m">{text}</failure></testcase>'), PLUGIN
-    ).failures
+    (failure,) = result_of(outcome("failed", reason="m", traceback=text)).failures
     assert (failure.file, failure.line) == ("vision/models/network/test.py", 7)
 
 
-def test_long_files_are_cut_but_counted():
-    failure = f'<testcase name="{"n" * 5000}"><failure message="{"m" * 9000}">{"t" * 70000}</failure></testcase>'
-    skip = f'<testcase name="t"><skipped message="{"r" * 9000}"/></testcase>'
-    result = from_junit(xml(*[failure] * 120, *[skip] * 600), PLUGIN)
+def test_long_files_are_cut_but_counted(tmp_path):
+    failure = outcome("failed", test="n" * 5000, reason="m" * 9000, traceback="t" * 70000)
+    skip = outcome("skipped", reason="r" * 9000)
+    write_outcomes(tmp_path / "out.json", [failure] * 120 + [skip] * 600)
+    result = result_of(*read_outcomes(tmp_path / "out.json"))
     assert (result.n_failed, len(result.failures)) == (120, MOST_FAILURES)
     assert (result.n_skipped, len(result.skipped)) == (600, MOST_SKIPS)
     assert Results.from_json(Results((result,)).to_json()).plugins[0].n_failed == 120
 
 
-BILLION_LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>
-<testsuite><testcase name="&b;"/></testsuite>"""
+def entry(**changes):
+    return {"test": "t", "part": "test.py", "outcome": "passed", **changes}
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        BILLION_LAUGHS,
-        b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><testsuite/>',
-        b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><testsuite>&e;</testsuite>',
         b"",
-        b"<testsuite>",
-        b"no xml",
-        b"<testsuite>&unknown;</testsuite>",
-        b'<?xml version="1.0" encoding="odd"?><testsuite/>',
+        b"[",
+        b"no JSON",
+        b"<testsuite/>",
         b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b"{}",
+        b"[{}]",
+        b'[{"test": "t", "test": "t"}]',
         b" " * (MOST_BYTES + 1),
-        b"<testsuite>" + b"<testcase/>" * (MOST_TESTS + 1) + b"</testsuite>",
+        json.dumps([entry(test="n" * 401)]).encode(),
+        json.dumps([entry(outcome="fine")]).encode(),
+        json.dumps([entry(more=1)]).encode(),
+        json.dumps([entry(line=-1)]).encode(),
+        json.dumps([entry(traceback="t" * 64_001)]).encode(),
+        json.dumps([entry()] * (MOST_TESTS + 1)).encode(),
     ],
-    ids=lambda data: str(data[:20]),
+    ids=lambda data: str(data[-30:]),
 )
-def test_hostile_files_are_refused(data):
-    with pytest.raises(CorruptFileError, match="The JUnit file"):
-        from_junit(data, PLUGIN)
+def test_hostile_files_are_refused(tmp_path, data):
+    (tmp_path / "out.json").write_bytes(data)
+    with pytest.raises(CorruptFileError, match="does not say what the tests gave"):
+        read_outcomes(tmp_path / "out.json")
 
 
-def test_only_what_stands_in_a_test_is_of_it():
-    test = "<testcase name='t'><system-out>x.py:1: Error</system-out></testcase>"
-    result = from_junit(xml("<failure message='before'/>", test, "<failure message='after'/>"), PLUGIN)
+def test_only_what_stands_in_a_test_is_of_it(tmp_path):
+    result = run(tmp_path, "print('x.py:1: Error')\ndef test_prints():\n    print('models/network/x.py:1: Error')\n")
     assert (result.status, result.n_passed, result.failures) == ("passed", 1, ())
+
+
+def test_what_a_test_prints_is_no_place_to_look(tmp_path):
+    source = "def test_prints():\n    print('vision/models/network/x.py:1: Error')\n    raise KeyError\n"
+    (failure,) = run(tmp_path, source).failures
+    assert (failure.file, failure.line) == ("vision/models/network/test.py", 3)

@@ -1,0 +1,285 @@
+"""Decide what a change has to be tested and scored on, and say why.
+
+`make_plan` is the one place where this is decided: for the person at the terminal, for a pull request, and after a
+merge. It sees values and returns values; `brainscore_ci.planning.checkout` collects what it needs from a checkout.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from brainscore_ci.planning.areas import Area, PluginName, area_of
+from brainscore_ci.planning.plan import Event, Pair, Plan, Refusal, Skip, TestTask
+
+if TYPE_CHECKING:
+    from brainscore_ci.planning.changes import Change, ChangeSet
+    from brainscore_ci.planning.dependencies import Dependencies
+    from brainscore_ci.planning.policy import Policy
+
+__all__ = ["FULL", "NO_SCORE", "PluginCard", "make_plan"]
+
+FULL, NO_SCORE = "ci-full", "ci-no-score"  # labels of a pull request
+_WITH_PRIVATE: frozenset[Event] = frozenset({"local", "push", "workflow_dispatch"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginCard:
+    """What planning needs to know about a plugin.
+
+    Attributes
+    ----------
+    name : PluginName
+    models, benchmarks : tuple of str
+        Identifiers that it registers.
+    has_tests : bool
+        Whether there is a ``test.py``.
+    private_tests : int
+        How many of its tests need private data.
+    private : bool
+        Scoring on it, or loading its data, needs private data.
+    minutes, memory_gb : float or None
+        What its metadata say a test run or a score takes; None: the usual for its kind.
+    """
+
+    name: PluginName
+    models: tuple[str, ...] = ()
+    benchmarks: tuple[str, ...] = ()
+    has_tests: bool = True
+    private_tests: int = 0
+    private: bool = False
+    minutes: float | None = None
+    memory_gb: float | None = None
+
+
+@dataclass
+class _Draft:
+    """A plan in the making."""
+
+    changes: ChangeSet
+    dependencies: Dependencies
+    cards: Mapping[PluginName, PluginCard]
+    policy: Policy
+    event: Event
+    labels: frozenset[str]
+    skipped: list[Skip] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        cards = sorted(self.cards.items())
+        self.models = {model: name for name, card in cards for model in card.models}
+        self.benchmarks = {benchmark: name for name, card in cards for benchmark in card.benchmarks}
+
+    def pair(self, model: str, benchmark: str, reasons: tuple[str, ...]) -> Pair:
+        of_model, of_benchmark = self.cards[self.models[model]], self.cards[self.benchmarks[benchmark]]
+        # What nobody states counts as nothing beside what somebody does.
+        minutes = max(of_model.minutes or 0.0, of_benchmark.minutes or 0.0)
+        memory = max(of_model.memory_gb or 0.0, of_benchmark.memory_gb or 0.0)
+        return Pair(
+            model=model,
+            benchmark=benchmark,
+            reasons=reasons,
+            minutes=minutes or self.policy.pair_minutes,
+            memory_gb=memory or self.policy.memory_gb,
+            private=of_benchmark.private and "public" not in benchmark.lower(),
+        )
+
+
+def make_plan(
+    changes: ChangeSet,
+    dependencies: Dependencies,
+    cards: Mapping[PluginName, PluginCard],
+    policy: Policy,
+    *,
+    event: Event,
+    labels: Iterable[str] = (),
+    is_scored: Callable[[str, str], str | None] = lambda model, benchmark: None,  # noqa: ARG005 - a default that knows none
+) -> Plan:
+    """Decide what to test and what to score.
+
+    Parameters
+    ----------
+    changes : ChangeSet
+        What differs.
+    dependencies : Dependencies
+        Which plugin uses which, in the later state.
+    cards : mapping of PluginName to PluginCard
+        All plugins of the later state.
+    policy : Policy
+        What the project has decided: the representative plugins, reference models and benchmarks, and usual costs.
+    event : str
+        'pull_request', 'merge_group', 'push', 'schedule', 'workflow_dispatch' or 'local'.
+    labels : iterable of str
+        Of the pull request: ``ci-full`` tests everything, ``ci-no-score`` scores nothing.
+    is_scored : callable
+        ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
+
+    Returns
+    -------
+    Plan
+    """
+    draft = _Draft(changes, dependencies, cards, policy, event, frozenset(labels))
+    areas = [(change, path, area_of(path, policy.libraries)) for change in changes.changes for path in change.paths]
+    _refuse(draft, areas)
+    touched = _touched(areas)
+    everything = [path for _, path, area in areas if area.concerns_all_plugins]
+    tests = _tests(draft, touched, everything)
+    pairs = _pairs(draft, touched, [path for _, path, area in areas if area.changes_scores and area.plugin is None])
+    return Plan(
+        base=changes.base,
+        head=changes.head,
+        event=event,
+        changed=tuple(sorted({path for _, path, _ in areas})),
+        tests=tuple(tests),
+        pairs=tuple(_not_yet_scored(draft, pairs, is_scored)),
+        previews=tuple(_previews(draft, touched)),
+        skipped=tuple(draft.skipped),
+        refused=tuple(draft.refused),
+        notes=(changes.note, *draft.notes),
+    )
+
+
+def _refuse(draft: _Draft, areas: Sequence[tuple[Change, str, Area]]) -> None:
+    for change, path, area in areas:
+        if change.status == "deleted" or path != change.path:
+            continue  # what goes away may have any name
+        if area.kind == "refused":
+            draft.refused.append(
+                Refusal(
+                    path, "names of plugin folders have only ASCII letters, digits and _.-, and start with none of .-"
+                )
+            )
+        elif area.kind == "plugin" and change.special is not None:
+            draft.refused.append(Refusal(path, f"a {change.special} inside a plugin; put the file itself there"))
+
+
+@dataclass(frozen=True)
+class _Touched:
+    """How a plugin was changed."""
+
+    reason: str
+    scores: bool  # whether a file changed that can change a score
+
+
+def _touched(areas: Sequence[tuple[Change, str, Area]]) -> dict[PluginName, _Touched]:
+    """Return the plugins with changed files."""
+    files: dict[PluginName, list[tuple[str, bool]]] = {}
+    for change, path, area in areas:
+        if area.plugin is not None:
+            status = "moved away" if path != change.path else change.status
+            files.setdefault(area.plugin, []).append((f"{area.within} {status}", area.changes_scores))
+    touched = {}
+    for name, entries in sorted(files.items()):
+        shown = ", ".join(sorted(text for text, _ in entries)[:3])
+        more = f" and {len(entries) - 3} more" if len(entries) > 3 else ""
+        touched[name] = _Touched(f"changed: {shown}{more}", any(scores for _, scores in entries))
+    return touched
+
+
+def _tests(draft: _Draft, touched: Mapping[PluginName, _Touched], everything: Sequence[str]) -> list[TestTask]:
+    reasons = draft.dependencies.affected_by({name: entry.reason for name, entry in touched.items()})
+    if draft.event == "schedule" or FULL in draft.labels:
+        why = "all plugins are tested every night" if draft.event == "schedule" else f"label {FULL}"
+        reasons = {**dict.fromkeys(draft.cards, (why,)), **reasons}
+    elif everything:
+        why = f"represents its kind, since {everything[0]!r} concerns all plugins"
+        reasons = {**{name: (why,) for name in draft.policy.representatives if name in draft.cards}, **reasons}
+        draft.notes.append(
+            f"{len(everything)} changed files outside plugins may concern every plugin ({_listing(everything)}): "
+            f"{len(draft.policy.representatives)} representative plugins are tested now, all of them at night "
+            f"(label {FULL}: now)."
+        )
+    tasks = []
+    with_private = draft.event in _WITH_PRIVATE
+    for name, chain in sorted(reasons.items()):
+        card = draft.cards.get(name)
+        if card is None:
+            continue
+        if not card.has_tests:
+            draft.skipped.append(Skip(f"tests of {name}", "it has no test.py"))
+            continue
+        if card.private_tests and not with_private:
+            draft.skipped.append(
+                Skip(f"{card.private_tests} private tests of {name}", "private data are not available before a merge")
+            )
+        tasks.append(
+            TestTask(
+                plugin=name,
+                reasons=chain,
+                minutes=draft.policy.test_minutes(name.folder) if card.minutes is None else card.minutes,
+                memory_gb=draft.policy.memory_gb if card.memory_gb is None else card.memory_gb,
+                private_tests=card.private_tests,
+                with_private=with_private and card.private_tests > 0,
+            )
+        )
+    return tasks
+
+
+def _pairs(draft: _Draft, touched: Mapping[PluginName, _Touched], library: Sequence[str]) -> list[Pair]:
+    """Return the pairs whose score may change, each once, with the shortest reason."""
+    changed = {name: entry.reason for name, entry in touched.items() if entry.scores}
+    affected = draft.dependencies.affected_by(changed, tests=False)
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def note(some: Iterable[str], others: Iterable[str], reasons: tuple[str, ...]) -> None:
+        for pair in itertools.product(some, others):
+            if pair not in found or len(reasons) < len(found[pair]):
+                found[pair] = reasons
+
+    for name, chain in affected.items():
+        card = draft.cards.get(name)
+        if card is not None:
+            note(card.models, draft.benchmarks, (str(name), *chain))
+            note(draft.models, card.benchmarks, (str(name), *chain))
+    if library:
+        note(
+            [model for model in draft.policy.reference_models if model in draft.models],
+            [benchmark for benchmark in draft.policy.reference_benchmarks if benchmark in draft.benchmarks],
+            (f"reference pair, since {library[0]!r} concerns all scores",),
+        )
+    if found and NO_SCORE in draft.labels:
+        draft.skipped.append(Skip(f"scores of {len(found)} pairs", f"label {NO_SCORE}"))
+        return []
+    return [draft.pair(model, benchmark, reasons) for (model, benchmark), reasons in sorted(found.items())]
+
+
+def _not_yet_scored(
+    draft: _Draft, pairs: Sequence[Pair], is_scored: Callable[[str, str], str | None]
+) -> Iterable[Pair]:
+    for pair in pairs:
+        reason = is_scored(pair.model, pair.benchmark)
+        if reason is None:
+            yield pair
+        else:
+            draft.skipped.append(Skip(f"{pair.model} on {pair.benchmark}", reason))
+
+
+def _previews(draft: _Draft, touched: Mapping[PluginName, _Touched]) -> list[Pair]:
+    """Return the pairs that a pull request is shown: what it adds with the references of the other kind."""
+    if draft.event not in {"pull_request", "merge_group", "local"} or NO_SCORE in draft.labels or draft.refused:
+        return []
+    wanted: dict[tuple[str, str], tuple[str, ...]] = {}
+    for name, entry in touched.items():
+        card = draft.cards.get(name)
+        if card is None or not entry.scores:
+            continue
+        for benchmark in card.benchmarks:
+            for model in draft.policy.reference_models:
+                wanted[model, benchmark] = (entry.reason,)
+        for model in card.models:
+            for benchmark in draft.policy.reference_benchmarks:
+                wanted[model, benchmark] = (entry.reason,)
+    pairs = [
+        draft.pair(model, benchmark, reasons)
+        for (model, benchmark), reasons in sorted(wanted.items())
+        if model in draft.models and benchmark in draft.benchmarks
+    ]
+    return [pair for pair in pairs if not pair.private][: draft.policy.most_previews]
+
+
+def _listing(paths: Sequence[str], most: int = 3) -> str:
+    shown = ", ".join(map(repr, paths[:most]))
+    return shown + (f" and {len(paths) - most} more" if len(paths) > most else "")
