@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError, did_you_mean
+from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 
@@ -25,6 +26,8 @@ __all__ = [
     "has_coordinate",
     "matching_order",
     "matrix",
+    "neuroid_names",
+    "neuroid_order",
     "squeeze_time_bin",
     "usable_neuroids",
 ]
@@ -61,6 +64,20 @@ def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
         raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(known) or 'none'}.{hint}")
     values: NDArray[Any] = assembly[name].values
     return values
+
+
+def neuroid_names(assembly: xr.DataArray) -> NDArray[Any]:
+    """Return the `neuroid_id` of an assembly's neuroids, or their positions without one."""
+    if has_coordinate(assembly, Defaults.neuroid_coord):
+        return coordinate(assembly, Defaults.neuroid_coord)
+    return np.arange(assembly.sizes[Defaults.neuroid_dim])
+
+
+def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> Indices:
+    """Return the positions that sort the neuroids of an assembly by their key; as they are without a key."""
+    if not has_coordinate(target, neuroid_coord):
+        return np.arange(target.sizes.get(Defaults.neuroid_dim, 0))
+    return np.argsort(coordinate(target, neuroid_coord), kind="stable")
 
 
 def coords_along(assembly: xr.DataArray, dim: str) -> dict[str, tuple[str, NDArray[Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -13,18 +13,31 @@ from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
-    has_coordinate,
     matching_order,
     matrix,
+    neuroid_order,
     squeeze_time_bin,
 )
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import Floats
 
-__all__ = ["XarrayCorrelation", "XarrayRegression", "neuroid_order"]
+__all__ = ["Correlation", "Regression", "XarrayCorrelation", "XarrayRegression"]
+
+
+Correlation = Callable[..., Score]  # ``correlation(prediction, target)``, such as `XarrayCorrelation`
+
+
+class Regression(Protocol):
+    """A regression on assemblies, such as `XarrayRegression`."""
+
+    def fit(self, source: xr.DataArray, target: xr.DataArray) -> object:
+        """Fit to the stimuli of two assemblies."""
+
+    def predict(self, source: xr.DataArray) -> xr.DataArray:
+        """Predict responses to the stimuli of an assembly, with the neuroids of the target of `fit`."""
 
 
 class XarrayRegression:
@@ -202,10 +215,3 @@ class XarrayCorrelation:
             r = np.array([self._correlation(y[:, i], x[:, i])[0] for i in range(y.shape[1])])
         coords = {name: (dim, values[neuroids]) for name, (dim, values) in coords_along(target, dims[1]).items()}
         return Score(r, coords=coords, dims=[dims[1]])
-
-
-def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> Indices:
-    """Return the positions that sort the neuroids of an assembly by their key; as they are without a key."""
-    if not has_coordinate(target, neuroid_coord):
-        return np.arange(target.sizes.get(Defaults.neuroid_dim, 0))
-    return np.argsort(coordinate(target, neuroid_coord), kind="stable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,29 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
-from brainscore_vision.metric_helpers.arrays.correlation import correlate_parts
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,
+    coords_along,
     has_coordinate,
     matrix,
+    neuroid_names,
+    neuroid_order,
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.regression.estimators import BlockPredictor
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
-    from brainscore_vision.metric_helpers.regression.estimators import PearsonR
+
+    Features = xr.DataArray | StreamedFeatures
 
 __all__ = [
-    "Problem",
+    "Matrix",
     "Side",
     "as_array",
     "check_same_features",
+    "median_over_neuroids",
     "stacked",
     "take_rows",
     "usable_over_all_dims",
@@ -50,45 +56,56 @@ class Side:
 
     Attributes
     ----------
-    values : ndarray or ColumnBlocks, shape (n_presentations, n_neuroids)
-        In the type they come in; a memory map is not read.
-    labels : NeuroidAssembly or Dataset
-        With the coordinates.
+    values : ndarray or ColumnBlocks, shape (n_presentations, n_neuroids) or (n_bins, n_presentations, n_neuroids)
+        In the type they come in, with time bins in float64; a memory map is not read.
+    labels : NeuroidAssembly or DataArray
+        With the coordinates; the assembly itself unless it is a stream.
     """
 
     values: Matrix
-    labels: Any
+    labels: xr.DataArray
     role: str
 
     @classmethod
-    def of(cls, given: Any, role: str) -> Side:
+    def of(cls, given: Features, role: str) -> Side:
         """Read an assembly, dims (presentation, neuroid), or a stream of features; `role` is how errors call it."""
         if isinstance(given, StreamedFeatures):
             return cls(given.blocks, given.labels, role)
         assembly = squeeze_time_bin(given)
         return cls(matrix(assembly, Defaults.expected_dims, role=role, dtype=None), assembly, role)
 
+    @classmethod
+    def over_time(cls, assembly: xr.DataArray, role: str) -> Side:
+        """Read an assembly, dims (presentation, neuroid, time_bin)."""
+        return cls(matrix(assembly, ("time_bin", *Defaults.expected_dims), role=role), assembly, role)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of presentations and of neuroids."""
-        n, p = self.values.shape
+        n, p = self.values.shape[-2:]
         return n, p
 
-    def assembly(self) -> Any:
+    def assembly(self) -> xr.DataArray:
         """Return the assembly; raise for a stream of features."""
-        return whole_assembly(self.labels if not isinstance(self.values, ColumnBlocks) else self.values, self.role)
+        return whole_assembly(self.values if isinstance(self.values, ColumnBlocks) else self.labels, self.role)
 
-    def neuroids(self) -> Neuroids:
-        """Decide which neuroids count; named by their `neuroid_id`, or their positions without one."""
-        named = has_coordinate(self.labels, Defaults.neuroid_coord)
-        names = coordinate(self.labels, Defaults.neuroid_coord) if named else np.arange(self.shape[1])
-        return usable_neuroids(self.values, names, role=self.role)
+    def neuroids(self, *, apart: bool = False) -> Neuroids:
+        """Decide which neuroids count: those that vary, over all time bins together or (`apart`) within any of them."""
+        names = neuroid_names(self.labels)
+        if isinstance(self.values, ColumnBlocks) or self.values.ndim == 2:
+            return usable_neuroids(self.values, names, role=self.role)
+        if not apart:
+            return usable_neuroids(self.values.reshape(-1, self.shape[1]), names, role=self.role)
+        bins = len(self.values)
+        side_by_side = self.values.transpose(1, 0, 2).reshape(self.shape[0], -1)
+        used = usable_neuroids(side_by_side, np.tile(names, bins), role=self.role).used.reshape(bins, -1)
+        return Neuroids(used=np.asarray(used.any(axis=0)), names=names)
 
     def finite(self) -> Matrix:
         """Return the values, or a view that is checked while it is read; raise if they are not finite."""
         if isinstance(self.values, ColumnBlocks):
             return self.values.checked(self._check)
-        if _is_mapped(self.values):
+        if _is_mapped(self.values) and self.values.ndim == 2:
             return ColumnBlocks.of(self.values).checked(self._check)
         self._check(self.values)
         return self.values
@@ -96,25 +113,67 @@ class Side:
     def columns(self, used: NDArray[np.bool_]) -> Matrix:
         """Return the neuroids that count; wide ones as a view."""
         n, q = self.shape
+        if not isinstance(self.values, ColumnBlocks) and self.values.ndim == 3:
+            return np.ascontiguousarray(self.values[..., used])
         if isinstance(self.values, ColumnBlocks) or 8 * n * q > WIDE_BYTES:
             blocks = ColumnBlocks.of(self.values)
             return blocks if used.all() else blocks.keep(used)
         values = self.values if used.all() else self.values[:, used]
         return values.astype(np.float64, copy=False)
 
+    def labelled(self, r: Floats, neuroids: Neuroids) -> Score:
+        """Give correlations the labels of this side.
+
+        Parameters
+        ----------
+        r : ndarray, shape (n_used,) or (n_splits, n_used) or (n_splits, n_bins, n_used)
+            Of the neuroids that count.
+        neuroids : Neuroids
+
+        Returns
+        -------
+        Score, dims (neuroid), (split, neuroid) or (split, time_bin, neuroid)
+            Neuroids sorted by their key, time bins by their start; NaN for neuroids that do not count.
+        """
+        order = np.arange(self.shape[1]) if isinstance(self.values, ColumnBlocks) else neuroid_order(self.labels)
+        values = np.full((*r.shape[:-1], len(order)), np.nan)
+        values[..., neuroids.used] = r
+        values, places = values[..., order], {"neuroid": order}
+        if self.values.ndim == 3:
+            named = has_coordinate(self.labels, "time_bin_start")
+            starts = coordinate(self.labels, "time_bin_start") if named else np.arange(len(self.values))
+            places = {"time_bin": np.argsort(starts, kind="stable"), **places}
+            values = values[:, places["time_bin"]]
+        coords = {
+            name: (dim, labels[place])
+            for along, place in places.items()
+            for name, (dim, labels) in coords_along(self.labels, along).items()
+        }
+        if values.ndim == len(places):
+            return Score(values, coords=coords, dims=[*places])
+        return Score(values, coords={"split": ("split", np.arange(len(r))), **coords}, dims=["split", *places])
+
     def _check(self, values: NDArray[Any]) -> None:
         # A sum is not finite if any value is not, and needs no copy; overflow alone is told apart below.
         if not np.isfinite(values.sum()) and not np.isfinite(values).all():
-            bad = ~np.isfinite(values)
-            whole = values.shape == self.shape
+            bad = ~np.isfinite(values).reshape(-1, values.shape[-1])
+            whole = values.shape[-2:] == self.shape
             raise AssemblyError(
                 f"The {self.role} assembly has {int(bad.sum())} NaN or infinite values, in "
-                f"{int(bad.any(axis=0).sum())} of {values.shape[1]} neuroids{'' if whole else ' of a block'}. "
-                "What predicts must be finite, such as a model's activations."
+                f"{int(bad.any(axis=0).sum())} of {bad.shape[1]} neuroids{'' if whole else ' of a block'}. "
+                "A model's activations must be finite, as must whatever else predicts."
             )
 
 
-def whole_assembly(given: Any, role: str) -> Any:
+def median_over_neuroids(r: Floats) -> Floats:
+    """Take the median over the last axis, of what is defined there; NaN if nothing is."""
+    medians = [
+        np.median(row[~np.isnan(row)]) if not np.isnan(row).all() else np.nan for row in r.reshape(-1, r.shape[-1])
+    ]
+    return np.array(medians).reshape(r.shape[:-1])
+
+
+def whole_assembly(given: xr.DataArray | StreamedFeatures | ColumnBlocks, role: str) -> xr.DataArray:
     """Return an assembly without a `time_bin` of length one; raise for a stream."""
     if isinstance(given, (ColumnBlocks, StreamedFeatures)):
         raise AssemblyError(
@@ -124,62 +183,15 @@ def whole_assembly(given: Any, role: str) -> Any:
     return squeeze_time_bin(given)
 
 
-def usable_over_all_dims(target: Any) -> Neuroids:
+def usable_over_all_dims(target: xr.DataArray) -> Neuroids:
     """Decide which neuroids of a target count whose regression takes more dimensions, such as time bins."""
     neuroid = Defaults.neuroid_dim
     if set(target.dims) <= set(Defaults.expected_dims):
         return Side.of(target, "target").neuroids()
     if neuroid not in target.dims:
         raise AssemblyError(f"The target assembly has no dimension {neuroid!r}; it has {tuple(target.dims)}.")
-    named = has_coordinate(target, Defaults.neuroid_coord)
-    names = coordinate(target, Defaults.neuroid_coord) if named else np.arange(target.sizes[neuroid])
     values = target.transpose(..., neuroid).values.reshape(-1, target.sizes[neuroid])
-    return usable_neuroids(values.astype(np.float64, copy=False), names, role="target")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Arrays to fit and to test: rows of source and target belong together, and splits are positions of rows."""
-
-    source: Matrix
-    target: Matrix
-    splits: Sequence[tuple[Indices, Indices]]
-    stimuli: NDArray[Any]
-    notes: Mapping[str, Any]
-
-    def aligned(self, place: Indices) -> Problem:
-        """Bring target and source, whose row ``place[i]`` goes with row i of the target, into the same order."""
-        if np.array_equal(place, np.arange(len(place))):
-            return self
-        if isinstance(self.target, ColumnBlocks) or isinstance(self.source, ColumnBlocks):
-            return Problem(take_rows(self.source, place), self.target, self.splits, self.stimuli, self.notes)
-        # The target moves, since the source is large.
-        target, stimuli = np.empty_like(self.target), np.empty_like(self.stimuli)
-        target[place], stimuli[place] = self.target, self.stimuli
-        splits = [(place[train], place[test]) for train, test in self.splits]
-        return Problem(self.source, target, splits, stimuli, self.notes)
-
-    def responses(self) -> Floats:
-        """Return the target as an array."""
-        return as_array(self.target)
-
-    def correlations(self, estimator: Any, correlation: PearsonR) -> Floats:
-        """Fit, predict and correlate; returns shape (n_splits, n_neuroids)."""
-        tests = [test for _, test in self.splits]
-        if isinstance(self.target, ColumnBlocks) and isinstance(estimator, BlockPredictor):
-            parts = estimator.predict_blocks(self.source, self.target, self.splits)
-            return correlate_parts(parts, self.target, tests)
-        y = self.responses()
-        predictions = estimator.predict_splits(self.source, y, self.splits)
-        return np.stack([correlation.columns(y[test], part) for test, part in zip(tests, predictions, strict=True)])
-
-
-def stacked(parts: Sequence[Matrix]) -> Matrix:
-    """Put the stimuli of several parts one below the other; large ones as a view."""
-    arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
-    if len(arrays) < len(parts) or 8 * sum(part.size for part in arrays) > WIDE_BYTES:
-        return stack_rows(*parts)
-    return np.concatenate(arrays, axis=0)
+    return usable_neuroids(values.astype(np.float64, copy=False), neuroid_names(target), role="target")
 
 
 def check_same_features(train: Side, test: Side) -> None:
@@ -193,6 +205,14 @@ def check_same_features(train: Side, test: Side) -> None:
             f"The {train.role} assemblies for training and testing have {train.shape[1]} and {test.shape[1]} neuroids "
             f"that differ, or differ in order, by their {coord}. Record both from the same layer."
         )
+
+
+def stacked(parts: Sequence[Matrix]) -> Matrix:
+    """Put the stimuli of several parts one below the other; large ones as a view."""
+    arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
+    if len(arrays) < len(parts) or 8 * sum(part.size for part in arrays) > WIDE_BYTES:
+        return stack_rows(*parts)
+    return np.concatenate(arrays, axis=0)
 
 
 def take_rows(values: Matrix, order: Indices) -> Matrix:

@@ -72,7 +72,8 @@ class StreamedFeatures:
         wrong = [f"{name}: {len(values)}" for name, (dim, values) in named.items() if len(values) != sizes[dim]]
         if wrong:
             raise AssemblyError(f"Features of shape {self.shape} do not go with as many labels ({', '.join(wrong)}).")
-        self.labels = xr.Dataset(coords=named)
+        # An array that takes no memory, for the coordinates.
+        self.labels = xr.DataArray(np.broadcast_to(np.nan, self.shape), coords=named, dims=self.dims)
 
     def __repr__(self) -> str:
         """Say how many there are."""

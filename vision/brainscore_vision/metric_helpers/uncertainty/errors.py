@@ -214,8 +214,8 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
         score.attrs["error"].attrs = {}
     score.attrs["error_over"] = [over]
     if np.isnan(errors).all():
-        one = f"a single {over}: there is nothing to compare it with"
-        score.attrs["error_nan_reason"] = one if n == 1 else f"undefined for the {n} {over}s that there are"
+        few = f"fewer than two {over}s: there is nothing to resample"
+        score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for the {n} {over}s that there are"
     return score
 
 

@@ -44,13 +44,13 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
     matrix,
+    neuroid_order,
     squeeze_time_bin,
     usable_neuroids,
 )
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.labelled.splits import Split
-from brainscore_vision.metric_helpers.regression.on_assemblies import neuroid_order
 from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
 
 if TYPE_CHECKING:

@@ -44,10 +44,10 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     coords_along,
     has_coordinate,
     matrix,
+    neuroid_order,
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.regression.on_assemblies import neuroid_order
 from brainscore_vision.metric_helpers.uncertainty.intervals import with_interval
 from brainscore_vision.metric_helpers.uncertainty.resampling import bootstrap_weights, medians_of_draws
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from brainscore_vision.metric_helpers.regression.metrics import (
+from brainscore_vision.metric_helpers.regression.fixed_split import (
     ReverseTrainTestSplitCorrelation,
     TrainTestSplitCorrelation,
 )

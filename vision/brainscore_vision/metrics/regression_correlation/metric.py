@@ -24,13 +24,15 @@ References
 Yamins et al. (2014), doi:10.1073/pnas.1403112111; Schrimpf et al. (2018), doi:10.1101/407007.
 """
 
-from brainscore_vision.metric_helpers.regression.metrics import (
-    CrossRegressedCorrelation,
-    ReverseCrossRegressedCorrelation,
+from brainscore_vision.metric_helpers.regression.fixed_split import (
     ReverseTrainTestSplitCorrelation,
     TrainTestSplitCorrelation,
 )
-from brainscore_vision.metric_helpers.regression.over_time import SpanTimeCrossRegressedCorrelation
+from brainscore_vision.metric_helpers.regression.metrics import (
+    CrossRegressedCorrelation,
+    ReverseCrossRegressedCorrelation,
+    SpanTimeCrossRegressedCorrelation,
+)
 
 from .cross_validated import (
     ScaledCrossRegressedCorrelation,

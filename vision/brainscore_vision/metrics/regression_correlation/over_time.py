@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brainscore_vision.metric_helpers.regression.over_time import (
+from brainscore_vision.metric_helpers.regression.metrics import (
     PerTimeCrossRegressedCorrelation,
     SpanTimeCrossRegressedCorrelation,
 )

@@ -16,11 +16,13 @@ from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.regression import sides
 from brainscore_vision.metric_helpers.regression.estimators import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
+from brainscore_vision.metric_helpers.regression.fixed_split import (
+    ReverseTrainTestSplitCorrelation,
+    TrainTestSplitCorrelation,
+)
 from brainscore_vision.metric_helpers.regression.metrics import (
     CrossRegressedCorrelation,
     ReverseCrossRegressedCorrelation,
-    ReverseTrainTestSplitCorrelation,
-    TrainTestSplitCorrelation,
 )
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures

@@ -13,12 +13,14 @@ from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision.metric_helpers import temporal
 from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge
-from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
+from brainscore_vision.metric_helpers.regression.metrics import (
+    CrossRegressedCorrelation,
+    PerTimeCrossRegressedCorrelation,
+    SpanTimeCrossRegressedCorrelation,
+)
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 from brainscore_vision.metric_helpers.regression.over_time import (
-    PerTimeCrossRegressedCorrelation,
     PerTimeRegression,
-    SpanTimeCrossRegressedCorrelation,
     SpanTimeRegression,
     average_over_presentation,
 )

@@ -103,7 +103,8 @@ def test_errors_of_a_score_with_dimensions_have_its_labels():
 
 
 @pytest.mark.parametrize(
-    ("values", "reason"), [([1.0], "a single split"), ([1.0, np.nan], "undefined for the 2 splits"), ([], "undefined")]
+    ("values", "reason"),
+    [([1.0], "fewer than two splits"), ([1.0, np.nan], "undefined for the 2 splits"), ([], "fewer than two splits")],
 )
 def test_where_there_is_no_error_the_reason_is_said(values, reason):
     score = attach_standard_error(Score(1.0), values, over="split")

@@ -1,0 +1,188 @@
+"""Regress on given training stimuli and correlate on given test stimuli: as metrics of assemblies."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
+from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
+from brainscore_vision.metric_helpers.regression.sides import (
+    Side,
+    as_array,
+    check_same_features,
+    median_over_neuroids,
+    stacked,
+    take_rows,
+)
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error_of_median
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from brainscore_core.metrics import Quantity
+    from brainscore_vision.metric_helpers.arrays.types import Indices
+    from brainscore_vision.metric_helpers.regression.on_assemblies import Correlation, Regression
+    from brainscore_vision.metric_helpers.regression.sides import Features
+
+__all__ = ["ReverseTrainTestSplitCorrelation", "TrainTestSplitCorrelation"]
+
+Sides = Sequence[Side]
+
+
+class TrainTestSplitCorrelation(Metric):
+    """Regression on given training data, then correlation per neuroid on given test data.
+
+    Parameters
+    ----------
+    regression, correlation
+        As for `CrossRegressedCorrelation`.
+    """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
+
+    def __init__(self, regression: Regression, correlation: Correlation) -> None:
+        self.regression = regression
+        self.correlation = correlation
+
+    def __call__(  # type: ignore[override] # a given split takes four assemblies
+        self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
+    ) -> Score:
+        """Compare.
+
+        Parameters
+        ----------
+        source_train, source_test : NeuroidAssembly, dims (presentation, neuroid); or StreamedFeatures
+            Model features for the training and the test stimuli.
+        target_train, target_test : NeuroidAssembly, dims (presentation, neuroid)
+            Measurements of the same stimuli and of the same neuroids, in any order.
+
+        Returns
+        -------
+        Score
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` (bootstrap standard error of the median
+            over neuroids, see `standard_error_of_median`; it does not cover the choice of stimuli), ``n_stimuli``
+            (tested), ``n_train_stimuli``, ``n_neuroids``; ``alpha`` if the regression chose one. Neuroids that are
+            constant or NaN throughout, in either part, do not count.
+
+        Raises
+        ------
+        AssemblyError
+            If stimuli or neuroids differ, dimensions are others, or values are NaN otherwise.
+        """
+        sources = [Side.of(part, "source") for part in (source_train, source_test)]
+        targets = [Side.of(part, "target") for part in (target_train, target_test)]
+        check_same_features(*sources)
+        train, test = (part.neuroids() for part in targets)
+        order = matching_order(train.names, test.names, what="neuroid_id")
+        neuroids = Neuroids(used=train.used & test.used[order], names=train.names)
+        if not neuroids.used.any():
+            raise AssemblyError("No neuroid of the target assembly varies over both training and test stimuli.")
+        engine = self._engine()
+        if engine is not None and np.array_equal(order, np.arange(len(order))):
+            score = self._at_once(engine, sources, targets, neuroids)
+        else:
+            score = self._by_assemblies(sources, targets, neuroids, order)
+        score.attrs.update(neuroids.attrs)
+        if type(self).aggregate is TrainTestSplitCorrelation.aggregate:
+            error = standard_error_of_median(score.attrs["raw"].values)
+            note_error(score, error, over="neuroid", n=int(neuroids.used.sum()))
+        score.attrs["n_stimuli"] = targets[1].shape[0]
+        score.attrs["n_train_stimuli"] = targets[0].shape[0]
+        score.attrs["quantity"] = self.quantity
+        return score
+
+    def apply(
+        self,
+        source_train: xr.DataArray,
+        target_train: xr.DataArray,
+        source_test: xr.DataArray,
+        target_test: xr.DataArray,
+    ) -> Score:
+        """Fit on the training part, predict the test part, correlate; returns a Score along neuroid."""
+        self.regression.fit(source_train, target_train)
+        correlations: Score = self.correlation(self.regression.predict(source_test), target_test)
+        _note_alpha(correlations, getattr(getattr(self.regression, "estimator", None), "alpha_", None))
+        return correlations
+
+    def aggregate(self, scores: Score) -> Score:
+        """Take the median over neuroids, which disregards undefined ones."""
+        medians: Score = scores.median(dim="neuroid")
+        return medians
+
+    def _engine(self) -> Engine | None:
+        """Return what computes the split on arrays, if nothing that others may replace was replaced."""
+        own = TrainTestSplitCorrelation
+        if type(self).apply is not own.apply or type(self).aggregate is not own.aggregate:
+            return None
+        engine = Engine.of(self.regression, self.correlation)
+        return engine if engine is None or engine.bins is None else None
+
+    def _at_once(self, engine: Engine, sources: Sides, targets: Sides, neuroids: Neuroids) -> Score:
+        coord = engine.stimulus_coord
+        ids = [coordinate(part.labels, coord) for part in targets]
+        places = [
+            matching_order(wanted, coordinate(part.labels, coord), what=coord)
+            for wanted, part in zip(ids, sources, strict=True)
+        ]
+        x = [take_rows(part.finite(), place) for part, place in zip(sources, places, strict=True)]
+        y = [part.columns(neuroids.used) for part in targets]
+        alpha = None
+        if hasattr(
+            engine.estimator, "alpha_"
+        ):  # what it chooses while fitting is told, so that it is fitted; as a copy
+            chooser: Any = copy.copy(engine.estimator)  # Any: not every predictor of splits has alpha_ and fit
+            fitted = chooser.fit(x[0], y[0])
+            r, alpha = engine.correlation.columns(as_array(y[1]), fitted.predict(x[1])), fitted.alpha_
+        else:
+            rows = np.arange(len(ids[0]) + len(ids[1]))
+            split = rows[: len(ids[0])], rows[len(ids[0]) :]
+            problem = Problem(engine, stacked(x), stacked(y), [split], np.concatenate(ids), {})
+            r = problem.correlations()[0]
+        score = Score(median_over_neuroids(r))
+        score.attrs["raw"] = targets[0].labelled(r, neuroids)
+        _note_alpha(score, alpha)
+        return score
+
+    def _by_assemblies(self, sources: Sides, targets: Sides, neuroids: Neuroids, order: Indices) -> Score:
+        (source_train, source_test), (target_train, target_test) = (
+            [part.assembly() for part in parts] for parts in (sources, targets)
+        )
+        if not neuroids.used.all():
+            kept = np.flatnonzero(neuroids.used)
+            target_train, target_test = target_train.isel(neuroid=kept), target_test.isel(neuroid=order[kept])
+        correlations = self.apply(source_train, target_train, source_test, target_test)
+        score: Score = apply_aggregate(self.aggregate, correlations)
+        if "alpha" in correlations.attrs:
+            score.attrs["alpha"] = correlations.attrs["alpha"]
+        return score
+
+
+class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
+    """Regression from measurements to features on given training data, then correlation per feature on test data.
+
+    Called like `TrainTestSplitCorrelation`, with the model's features as source; see
+    `metrics.ReverseCrossRegressedCorrelation`.
+
+    Parameters
+    ----------
+    regression, correlation
+        As for `CrossRegressedCorrelation`.
+    """
+
+    def __call__(  # type: ignore[override] # a given split takes four assemblies
+        self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
+    ) -> Score:
+        """Compare; parameters, result and errors as for `TrainTestSplitCorrelation`, neuroids being features."""
+        return super().__call__(target_train, target_test, source_train, source_test)
+
+
+def _note_alpha(score: Score, alpha: Any) -> None:
+    if alpha is not None:
+        score.attrs["alpha"] = float(alpha) if np.ndim(alpha) == 0 else np.asarray(alpha).tolist()
