@@ -1,55 +1,60 @@
-"""Predict neural responses by regression from model features and correlate with the measured ones."""
+"""Score how well responses to held-out stimuli are predicted by a regression from the features of a model.
+
+A regression is fitted on training stimuli and predicts the test stimuli; the prediction is correlated with the
+measurement for each neuroid (Pearson); the score is the median over neuroids ``j``, then the mean over splits ``s``:
+
+    ``score = mean_s median_j r(prediction_sj, measurement_sj)``
+
+What each identifier fits, what it is invariant to and when to use it is said by the factories in `cross_validated`,
+`fixed_split` and `over_time`; the regressions they are made of are in `regressions`. Common to all:
+
+- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
+  `neuroid_id`; a `time_bin` of length one is dropped. Both hold the same stimuli, in any order. Metrics
+  named ``*_split`` take ``(source_train, source_test, target_train, target_test)``; ``spantime_*`` and ``*_pertime``
+  take assemblies with the dimension `time_bin`; all but ``*_split`` draw 10 splits with 90 % training stimuli,
+  stratified by `object_name`.
+- Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid) or (neuroid).
+- Invariances of all: order of stimuli; any shift of any neuroid on either side; positive scaling of all neuroids of the
+  target together.
+- Precision: float64, whatever the features come in. The published system fits ``ridge`` and ``linear_predictivity`` in
+  the precision of the features, mostly single; ``compat=True`` does so too.
+
+References
+----------
+Yamins et al. (2014), doi:10.1073/pnas.1403112111; Schrimpf et al. (2018), doi:10.1101/407007.
+"""
 
 from brainscore_vision import metric_registry
 
-from .metric import (
-    dual_ridge_cv_fixed_split,
-    dual_ridge_fixed_split,
-    linear_cross_validated,
-    linear_fixed_split,
-    pls_cross_validated,
-    pls_fixed_split,
-    pls_per_time,
-    pls_span_time,
-    reverse_pls_cross_validated,
-    reverse_pls_fixed_split,
-    ridge_cross_validated,
-    ridge_cv_cross_validated,
-    ridge_cv_fixed_split,
-    ridge_fixed_split,
-    ridge_per_time,
-    ridge_span_time,
-    single_cross_validated,
-    single_fixed_split,
-)
+from . import cross_validated, fixed_split, over_time
 
-metric_registry["pls"] = pls_cross_validated
-metric_registry["ridge"] = ridge_cross_validated
-metric_registry["ridgecv"] = ridge_cv_cross_validated
-metric_registry["linear_predictivity"] = linear_cross_validated
-metric_registry["neuron_to_neuron"] = single_cross_validated
-metric_registry["reverse_pls"] = reverse_pls_cross_validated
+metric_registry["pls"] = cross_validated.pls_cross_validated
+metric_registry["ridge"] = cross_validated.ridge_cross_validated
+metric_registry["ridgecv"] = cross_validated.ridge_cv_cross_validated
+metric_registry["linear_predictivity"] = cross_validated.linear_cross_validated
+metric_registry["neuron_to_neuron"] = cross_validated.single_cross_validated
+metric_registry["reverse_pls"] = cross_validated.reverse_pls_cross_validated
 
 # The same under the names that say how the stimuli are split.
-metric_registry["pls_cv"] = pls_cross_validated
-metric_registry["ridge_cv"] = ridge_cross_validated
-metric_registry["linear_predictivity_cv"] = linear_cross_validated
-metric_registry["neuron_to_neuron_cv"] = single_cross_validated
-metric_registry["reverse_pls_cv"] = reverse_pls_cross_validated
+metric_registry["pls_cv"] = cross_validated.pls_cross_validated
+metric_registry["ridge_cv"] = cross_validated.ridge_cross_validated
+metric_registry["linear_predictivity_cv"] = cross_validated.linear_cross_validated
+metric_registry["neuron_to_neuron_cv"] = cross_validated.single_cross_validated
+metric_registry["reverse_pls_cv"] = cross_validated.reverse_pls_cross_validated
 
-metric_registry["pls_split"] = pls_fixed_split
-metric_registry["ridge_split"] = ridge_fixed_split
-metric_registry["ridgecv_split"] = ridge_cv_fixed_split
-metric_registry["dual_ridge_split"] = dual_ridge_fixed_split
-metric_registry["dual_ridgecv_split"] = dual_ridge_cv_fixed_split
-metric_registry["linear_predictivity_split"] = linear_fixed_split
-metric_registry["neuron_to_neuron_split"] = single_fixed_split
-metric_registry["reverse_pls_split"] = reverse_pls_fixed_split
+metric_registry["pls_split"] = fixed_split.pls_fixed_split
+metric_registry["ridge_split"] = fixed_split.ridge_fixed_split
+metric_registry["ridgecv_split"] = fixed_split.ridge_cv_fixed_split
+metric_registry["dual_ridge_split"] = fixed_split.dual_ridge_fixed_split
+metric_registry["dual_ridgecv_split"] = fixed_split.dual_ridge_cv_fixed_split
+metric_registry["linear_predictivity_split"] = fixed_split.linear_fixed_split
+metric_registry["neuron_to_neuron_split"] = fixed_split.single_fixed_split
+metric_registry["reverse_pls_split"] = fixed_split.reverse_pls_fixed_split
 
-metric_registry["spantime_pls"] = pls_span_time
-metric_registry["spantime_ridge"] = ridge_span_time
-metric_registry["pls_pertime"] = pls_per_time
-metric_registry["ridge_pertime"] = ridge_per_time
+metric_registry["spantime_pls"] = over_time.pls_span_time
+metric_registry["spantime_ridge"] = over_time.ridge_span_time
+metric_registry["pls_pertime"] = over_time.pls_per_time
+metric_registry["ridge_pertime"] = over_time.ridge_per_time
 
 BIBTEX = """@article{schrimpf2018brain,
   title={Brain-Score: Which Artificial Neural Network for Object Recognition is most Brain-Like?},

@@ -1,14 +1,9 @@
-"""Make the metrics that split the stimuli themselves; `metric` says what they have in common."""
+"""Make the metrics that split the stimuli themselves; the plugin says what they have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from brainscore_core.metrics import Metric, Score
-from brainscore_vision.metric_helpers.labelled.alignment import squeeze_time_bin
 from brainscore_vision.metric_helpers.regression.metrics import (
     CrossRegressedCorrelation,
     ReverseCrossRegressedCorrelation,
@@ -205,30 +200,3 @@ def reverse_pls_cross_validated(
     """
     regression = pls_regression(regression_kwargs, backend=backend)
     return ReverseCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
-
-
-class ScaledCrossRegressedCorrelation(Metric):
-    """Bring the neuroids of the target to zero mean and unit variance, then do as `CrossRegressedCorrelation`.
-
-    It matters for PLS alone, which otherwise heeds neuroids of large variance more.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As for `CrossRegressedCorrelation`.
-    """
-
-    quantity = CrossRegressedCorrelation.quantity
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.cross_regressed_correlation = CrossRegressedCorrelation(*args, **kwargs)
-        self.aggregate = self.cross_regressed_correlation.aggregate
-
-    def __call__(self, source: Any, target: Any) -> Score:
-        """Compare as `CrossRegressedCorrelation` does."""
-        target = squeeze_time_bin(target)
-        axis = target.get_axis_num("presentation")
-        values = np.asarray(target.values, dtype=np.float64)
-        spread = values.std(axis=axis, keepdims=True)
-        scaled = (values - values.mean(axis=axis, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-        return self.cross_regressed_correlation(source, target.copy(data=scaled))

@@ -1,10 +1,13 @@
-"""Make the metrics that are given training and test stimuli; `metric` says what they have in common.
+"""Make the metrics that are given training and test stimuli; the plugin says what they have in common.
 
-Benchmarks put the names of these metrics together (``f'{name}_split'``) and hand `alphas` to all of them alike.
+Benchmarks put the names of these metrics together (``f'{name}_split'``) and hand `alphas` to all of them alike, so that
+all accept it; only the two that choose a penalty heed it. Parameters are those of `cross_validated`, where they are not
+listed here.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from brainscore_vision.metric_helpers.regression.fixed_split import (
@@ -13,11 +16,10 @@ from brainscore_vision.metric_helpers.regression.fixed_split import (
 )
 
 from .keywords import metric_named
+from .published import dual_ridge_cv_regression, dual_ridge_regression
 from .regressions import (
     ALPHA_LIST,
     Options,
-    dual_ridge_cv_regression,
-    dual_ridge_regression,
     linear_regression,
     pearsonr_correlation,
     pls_regression,
@@ -27,98 +29,52 @@ from .regressions import (
     with_given,
 )
 
+fixed_split_metric = functools.partial(metric_named, ignored=["alphas"])
 
-@metric_named("pls_split")
-def pls_fixed_split(
-    regression_kwargs: Options = None, *, alphas: Sequence[float] | None = None, backend: str | None = None
-) -> TrainTestSplitCorrelation:
-    """Make ``pls_split``: ``pls`` on a given split.
 
-    Parameters
-    ----------
-    regression_kwargs, backend
-        As for `pls_cross_validated`.
-    alphas : sequence of float or None
-        Has no effect; what all fixed-split metrics are given alike.
-    """
-    del alphas  # given to all fixed-split metrics alike
+@fixed_split_metric("pls_split")
+def pls_fixed_split(regression_kwargs: Options = None, *, backend: str | None = None) -> TrainTestSplitCorrelation:
+    """Make ``pls_split``: ``pls`` on a given split."""
     return TrainTestSplitCorrelation(pls_regression(regression_kwargs, backend=backend), pearsonr_correlation())
 
 
-@metric_named("ridge_split")
+@fixed_split_metric("ridge_split")
 def ridge_fixed_split(
     regression_kwargs: Options = None,
     *,
     alpha: float | None = None,
-    alphas: Sequence[float] | None = None,
     backend: str | None = None,
     compat: bool = False,
 ) -> TrainTestSplitCorrelation:
-    """Make ``ridge_split``: ``ridge`` on a given split, with one penalty.
-
-    Parameters
-    ----------
-    regression_kwargs, alpha, backend, compat
-        As for `ridge_cross_validated`.
-    alphas : sequence of float or None
-        Has no effect (``ridgecv_split`` chooses among penalties); what all fixed-split metrics are given alike.
-    """
-    del alphas  # given to all fixed-split metrics alike
+    """Make ``ridge_split``: ``ridge`` on a given split, with one penalty."""
     regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend, compat=compat)
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())
 
 
-@metric_named("linear_predictivity_split")
+@fixed_split_metric("linear_predictivity_split")
 def linear_fixed_split(
-    regression_kwargs: Options = None,
-    *,
-    alphas: Sequence[float] | None = None,
-    backend: str | None = None,
-    compat: bool = False,
+    regression_kwargs: Options = None, *, backend: str | None = None, compat: bool = False
 ) -> TrainTestSplitCorrelation:
-    """Make ``linear_predictivity_split``: ``linear_predictivity`` on a given split.
-
-    Parameters
-    ----------
-    regression_kwargs, backend, compat
-        As for `linear_cross_validated`.
-    alphas : sequence of float or None
-        Has no effect; what all fixed-split metrics are given alike.
-    """
-    del alphas  # given to all fixed-split metrics alike
+    """Make ``linear_predictivity_split``: ``linear_predictivity`` on a given split."""
     regression = linear_regression(regression_kwargs=regression_kwargs, backend=backend, compat=compat)
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())
 
 
-@metric_named("neuron_to_neuron_split")
-def single_fixed_split(*, alphas: Sequence[float] | None = None) -> TrainTestSplitCorrelation:
-    """Make ``neuron_to_neuron_split``: ``neuron_to_neuron`` on a given split.
-
-    Parameters
-    ----------
-    alphas : sequence of float or None
-        Has no effect; what all fixed-split metrics are given alike.
-    """
-    del alphas  # given to all fixed-split metrics alike
+@fixed_split_metric("neuron_to_neuron_split")
+def single_fixed_split() -> TrainTestSplitCorrelation:
+    """Make ``neuron_to_neuron_split``: ``neuron_to_neuron`` on a given split."""
     return TrainTestSplitCorrelation(single_regression(), pearsonr_correlation())
 
 
-@metric_named("reverse_pls_split")
+@fixed_split_metric("reverse_pls_split")
 def reverse_pls_fixed_split(
-    regression_kwargs: Options = None, *, alphas: Sequence[float] | None = None, backend: str | None = None
+    regression_kwargs: Options = None, *, backend: str | None = None
 ) -> ReverseTrainTestSplitCorrelation:
-    """Make ``reverse_pls_split``: ``reverse_pls`` on a given split.
-
-    Parameters
-    ----------
-    regression_kwargs, alphas, backend
-        As for `pls_fixed_split`.
-    """
-    del alphas  # given to all fixed-split metrics alike
+    """Make ``reverse_pls_split``: ``reverse_pls`` on a given split."""
     return ReverseTrainTestSplitCorrelation(pls_regression(regression_kwargs, backend=backend), pearsonr_correlation())
 
 
-@metric_named("ridgecv_split")
+@fixed_split_metric("ridgecv_split")
 def ridge_cv_fixed_split(
     regression_kwargs: Options = None,
     xarray_kwargs: Options = None,
@@ -143,29 +99,16 @@ def ridge_cv_fixed_split(
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())
 
 
-@metric_named("dual_ridge_split")
+@fixed_split_metric("dual_ridge_split")
 def dual_ridge_fixed_split(
-    regression_kwargs: Options = None,
-    *,
-    alpha: float | None = None,
-    alphas: Sequence[float] | None = None,
-    backend: str | None = None,
+    regression_kwargs: Options = None, *, alpha: float | None = None, backend: str | None = None
 ) -> TrainTestSplitCorrelation:
-    """Make ``dual_ridge_split``: the same number as ``ridge_split``, which takes the dual form by itself.
-
-    Parameters
-    ----------
-    regression_kwargs : dict or None
-        As for `dual_ridge_regression`.
-    alpha, alphas, backend
-        As for `ridge_fixed_split`.
-    """
-    del alphas  # given to all fixed-split metrics alike
+    """Make ``dual_ridge_split``: the same number as ``ridge_split``, which takes the dual form by itself."""
     regression = dual_ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())
 
 
-@metric_named("dual_ridgecv_split")
+@fixed_split_metric("dual_ridgecv_split")
 def dual_ridge_cv_fixed_split(
     regression_kwargs: Options = None,
     xarray_kwargs: Options = None,
@@ -173,12 +116,6 @@ def dual_ridge_cv_fixed_split(
     *,
     backend: str | None = None,
 ) -> TrainTestSplitCorrelation:
-    """Make ``dual_ridgecv_split``: the same number as ``ridgecv_split``, which takes the dual form by itself.
-
-    Parameters
-    ----------
-    regression_kwargs, xarray_kwargs, alphas, backend
-        As for `dual_ridge_cv_regression`.
-    """
+    """Make ``dual_ridgecv_split``: the same number as ``ridgecv_split``, which takes the dual form by itself."""
     regression = dual_ridge_cv_regression(regression_kwargs, xarray_kwargs, alphas, backend=backend)
     return TrainTestSplitCorrelation(regression, pearsonr_correlation())

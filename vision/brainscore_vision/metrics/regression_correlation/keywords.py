@@ -4,29 +4,39 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from brainscore_core.errors import did_you_mean
 
 Made = TypeVar("Made")
+Factory = Callable[..., Made]
 
 
-def metric_named(identifier: str) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
-    """Decorate the factory of a metric, so that unknown keywords raise a TypeError that names those it accepts."""
+def metric_named(identifier: str, *, ignored: Collection[str] = ()) -> Callable[[Factory[Made]], Factory[Made]]:
+    """Decorate the factory of a metric, so that unknown keywords raise a TypeError that names those it accepts.
 
-    def decorate(factory: Callable[..., Made]) -> Callable[..., Made]:
-        accepted = list(inspect.signature(factory).parameters)
+    Parameters
+    ----------
+    identifier : str
+        Of the metric.
+    ignored : collection of str
+        Keywords that it accepts beside its own, and that have no effect.
+    """
+
+    def decorate(factory: Factory[Made]) -> Factory[Made]:
+        own = list(inspect.signature(factory).parameters)
+        accepted = [*own, *(name for name in ignored if name not in own)]
 
         @functools.wraps(factory)
-        def checked(*args: Any, **kwargs: Any) -> Made:
-            unknown = [name for name in kwargs if name not in accepted]
-            if unknown:
-                raise TypeError(
-                    f"The metric {identifier!r} got an unexpected keyword {unknown[0]!r}; it accepts "
-                    f"{', '.join(accepted)}.{did_you_mean(unknown[0], accepted)}"
-                )
-            return factory(*args, **kwargs)
+        def checked(*args: Any, **kwargs: Any) -> Made:  # Any: whatever the factory takes
+            for name in kwargs:
+                if name not in accepted:
+                    raise TypeError(
+                        f"The metric {identifier!r} got an unexpected keyword {name!r}; it accepts "
+                        f"{', '.join(accepted)}.{did_you_mean(name, accepted)}"
+                    )
+            return factory(*args, **{name: value for name, value in kwargs.items() if name in own})
 
         return checked
 

@@ -1,4 +1,4 @@
-"""Make the metrics of measurements with several time bins; `metric` says what they have in common."""
+"""Make the metrics of measurements with several time bins; the plugin says what they have in common."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def pls_span_time(
 ) -> SpanTimeCrossRegressedCorrelation:
     """Make ``spantime_pls``: ``pls`` with weights that all time bins share, correlated in each bin.
 
-    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, neuroid, time_bin).
+    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, time_bin, neuroid).
     - When: the model's features are to explain the time course itself, as those of video models.
 
     Parameters
@@ -56,7 +56,7 @@ def pls_per_time(
 ) -> PerTimeCrossRegressedCorrelation:
     """Make ``pls_pertime``: ``pls`` in each time bin by itself, with the same splits.
 
-    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, neuroid, time_bin).
+    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, time_bin, neuroid).
     - When: the mapping may change over time; a bin is to be scored as if measured alone.
 
     Parameters

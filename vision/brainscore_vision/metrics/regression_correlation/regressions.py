@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.regression.estimators import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
@@ -27,58 +26,6 @@ ALPHA_LIST = [
     *(float(alpha) for alpha in range(100_000, 1_000_000, 50_000)),
     *(float(alpha) for alpha in range(1_000_000, 10_000_001, 500_000)),
 ]  # fmt: skip
-
-
-class DualRidgeRegression(Ridge):
-    """Ridge regression under the published system's name for its form over stimuli.
-
-    `Ridge` takes that form by itself where features outnumber stimuli.
-
-    Parameters
-    ----------
-    alpha : float
-        Penalty, larger than zero.
-    chunk_size : int
-        Has no effect; blocks of neuroids have a fixed size in memory.
-    backend : str or None
-        As for `Ridge`.
-    """
-
-    def __init__(self, alpha: float = 1.0, chunk_size: int = 5000, *, backend: str | None = None) -> None:
-        super().__init__(alpha, backend=backend)
-        self.chunk_size = chunk_size
-
-
-class DualRidgeCVRegression(RidgeCV):
-    """Ridge regression that chooses its penalty, under the published system's name for its form over stimuli.
-
-    `RidgeCV` takes that form by itself where features outnumber stimuli.
-
-    Parameters
-    ----------
-    alphas : sequence of float or None
-        Penalties to choose from; None: `ALPHA_LIST`.
-    chunk_size : int
-        Has no effect; blocks of neuroids have a fixed size in memory.
-    alpha_per_target : bool
-        Choose for each neuroid instead of for all of them together.
-    backend : str or None
-        As for `RidgeCV`.
-    """
-
-    def __init__(
-        self,
-        alphas: Sequence[float] | None = None,
-        chunk_size: int = 5000,
-        *,
-        alpha_per_target: bool = False,
-        backend: str | None = None,
-    ) -> None:
-        super().__init__(ALPHA_LIST if alphas is None else alphas, alpha_per_target=alpha_per_target, backend=backend)
-        self.chunk_size = chunk_size
-
-
-SingleRegression = OneToOne
 
 
 def pls_regression(
@@ -186,43 +133,6 @@ def ridge_cv_regression(
     return XarrayRegression(ScikitRidgeCV(**kwargs, store_cv_results=stored), **(xarray_kwargs or {}))
 
 
-def dual_ridge_regression(
-    regression_kwargs: Options = None, xarray_kwargs: Options = None, *, backend: str | None = None
-) -> XarrayRegression:
-    """Make a `DualRidgeRegression` on assemblies: penalty 1, with intercept.
-
-    Parameters
-    ----------
-    regression_kwargs : dict or None
-        Arguments of `DualRidgeRegression`.
-    xarray_kwargs, backend
-        As for `pls_regression`.
-    """
-    kwargs = {"alpha": 1.0, "backend": backend, **(regression_kwargs or {})}
-    return XarrayRegression(DualRidgeRegression(**kwargs), **(xarray_kwargs or {}))
-
-
-def dual_ridge_cv_regression(
-    regression_kwargs: Options = None,
-    xarray_kwargs: Options = None,
-    alphas: ArrayLike = ALPHA_LIST,
-    *,
-    backend: str | None = None,
-) -> XarrayRegression:
-    """Make a `DualRidgeCVRegression` on assemblies.
-
-    Parameters
-    ----------
-    regression_kwargs : dict or None
-        Arguments of `DualRidgeCVRegression`; an ``alpha`` among them is disregarded.
-    xarray_kwargs, backend, alphas
-        As for `ridge_cv_regression`.
-    """
-    kwargs = {"alphas": alphas, "backend": backend, **(regression_kwargs or {})}
-    kwargs.pop("alpha", None)
-    return XarrayRegression(DualRidgeCVRegression(**kwargs), **(xarray_kwargs or {}))
-
-
 def single_regression(xarray_kwargs: Options = None) -> XarrayRegression:
     """Make a one-to-one regression on assemblies; `xarray_kwargs` are the arguments of `XarrayRegression`."""
     return XarrayRegression(OneToOne(), **(xarray_kwargs or {}))
@@ -231,11 +141,6 @@ def single_regression(xarray_kwargs: Options = None) -> XarrayRegression:
 def pearsonr_correlation(xarray_kwargs: Options = None) -> XarrayCorrelation:
     """Make a Pearson correlation on assemblies; `xarray_kwargs` are the arguments of `XarrayCorrelation`."""
     return XarrayCorrelation(PearsonR(), **(xarray_kwargs or {}))
-
-
-def pearsonr(x: ArrayLike, y: ArrayLike) -> Any:
-    """Correlate columns of two arrays, shapes (n_stimuli, n) and (n_stimuli, n or 1); returns shape (n,)."""
-    return pearson_columns(*np.broadcast_arrays(np.asarray(x), np.asarray(y)))
 
 
 def with_given(kwargs: Options, **more: Any) -> dict[str, Any]:
