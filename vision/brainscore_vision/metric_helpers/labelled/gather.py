@@ -1,24 +1,69 @@
-"""Arrange the results of the parts of an assembly as one Score."""
+"""Give results the labels of the assembly they come from, and arrange those of its parts as one Score."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.labelled.alignment import coords_along
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, has_coordinate, neuroid_order
 
-__all__ = ["as_score", "same_labels", "stack"]
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+
+__all__ = ["as_score", "labelled", "same_labels", "stack"]
 
 
 def as_score(result: Any) -> Score:
     """Make a score of a number or an assembly; leave a score as it is."""
     return result if isinstance(result, Score) else Score(result)
+
+
+def labelled(
+    values: Floats, assembly: xr.DataArray, dims: Sequence[str], used: NDArray[np.bool_] | None = None
+) -> Score:
+    """Give values the coordinates of an assembly.
+
+    Parameters
+    ----------
+    values : ndarray, shape as `dims`
+    assembly : DataArray
+        In whose order neuroids and time bins are.
+    dims : sequence of str
+        Such as ``('split', 'neuroid')``; splits are numbered.
+    used : ndarray of bool, shape (n_neuroids,), or None
+        The neuroids that the last axis of `values` has; None: all.
+
+    Returns
+    -------
+    Score
+        Neuroids sorted by their key, time bins by their start; NaN for neuroids that are not used.
+    """
+    if used is not None:
+        full = np.full((*values.shape[:-1], len(used)), np.nan)
+        full[..., used] = values
+        values = full
+    coords: dict[str, Any] = {}
+    for axis, dim in enumerate(dims):
+        if dim == "split":
+            coords[dim] = (dim, np.arange(values.shape[axis]))
+            continue
+        order = neuroid_order(assembly) if dim == Defaults.neuroid_dim else _bin_order(assembly)
+        values = values.take(order, axis=axis)
+        coords.update({name: (dim, labels[order]) for name, (_, labels) in coords_along(assembly, dim).items()})
+    return Score(values, coords=coords, dims=list(dims))
+
+
+def _bin_order(assembly: xr.DataArray) -> Indices:
+    named = has_coordinate(assembly, "time_bin_start")
+    starts = coordinate(assembly, "time_bin_start") if named else np.arange(assembly.sizes["time_bin"])
+    return np.argsort(starts, kind="stable")
 
 
 def stack(results: Sequence[Score], labels: Sequence[Mapping[str, Any]]) -> Score:

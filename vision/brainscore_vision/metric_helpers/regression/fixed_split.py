@@ -10,6 +10,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
 from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
@@ -17,7 +18,6 @@ from brainscore_vision.metric_helpers.regression.sides import (
     Side,
     as_array,
     check_same_features,
-    median_over_neuroids,
     stacked,
     take_rows,
 )
@@ -145,7 +145,7 @@ class TrainTestSplitCorrelation(Metric):
             split = rows[: len(ids[0])], rows[len(ids[0]) :]
             problem = Problem(engine, stacked(x), stacked(y), [split], np.concatenate(ids), {})
             r = problem.correlations()[0]
-        score = Score(median_over_neuroids(r))
+        score = Score(median_known(r))
         score.attrs["raw"] = targets[0].labelled(r, neuroids)
         _note_alpha(score, alpha)
         return score

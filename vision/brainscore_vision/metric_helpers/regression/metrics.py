@@ -13,6 +13,7 @@ import numpy as np
 
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
@@ -25,7 +26,6 @@ from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegress
 from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
 from brainscore_vision.metric_helpers.regression.sides import (
     Side,
-    median_over_neuroids,
     usable_over_all_dims,
     whole_assembly,
 )
@@ -181,7 +181,7 @@ class CrossRegressedCorrelation(Metric):
         problem, side, neuroids = self._problem(engine, source, target)
         r = problem.correlations()
         raw = side.labelled(r, neuroids)
-        medians = median_over_neuroids(raw.values)
+        medians = median_known(raw.values)
         score = Score(medians.mean(axis=0), coords=coords_along(raw, "time_bin"), dims=raw.dims[1:-1])
         attach_standard_error(score, medians, over="split").attrs.update(raw=raw, **problem.notes)
         if np.isnan(r).any():

@@ -10,25 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,
-    coords_along,
     has_coordinate,
     matrix,
     neuroid_names,
-    neuroid_order,
     squeeze_time_bin,
     usable_neuroids,
 )
+from brainscore_vision.metric_helpers.labelled.gather import labelled
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
     Features = xr.DataArray | StreamedFeatures
@@ -38,7 +37,6 @@ __all__ = [
     "Side",
     "as_array",
     "check_same_features",
-    "median_over_neuroids",
     "stacked",
     "take_rows",
     "usable_over_all_dims",
@@ -135,23 +133,8 @@ class Side:
         Score, dims (neuroid), (split, neuroid) or (split, time_bin, neuroid)
             Neuroids sorted by their key, time bins by their start; NaN for neuroids that do not count.
         """
-        order = np.arange(self.shape[1]) if isinstance(self.values, ColumnBlocks) else neuroid_order(self.labels)
-        values = np.full((*r.shape[:-1], len(order)), np.nan)
-        values[..., neuroids.used] = r
-        values, places = values[..., order], {"neuroid": order}
-        if self.values.ndim == 3:
-            named = has_coordinate(self.labels, "time_bin_start")
-            starts = coordinate(self.labels, "time_bin_start") if named else np.arange(len(self.values))
-            places = {"time_bin": np.argsort(starts, kind="stable"), **places}
-            values = values[:, places["time_bin"]]
-        coords = {
-            name: (dim, labels[place])
-            for along, place in places.items()
-            for name, (dim, labels) in coords_along(self.labels, along).items()
-        }
-        if values.ndim == len(places):
-            return Score(values, coords=coords, dims=[*places])
-        return Score(values, coords={"split": ("split", np.arange(len(r))), **coords}, dims=["split", *places])
+        inner = ["neuroid"] if self.values.ndim == 2 else ["time_bin", "neuroid"]
+        return labelled(r, self.labels, inner if r.ndim == len(inner) else ["split", *inner], neuroids.used)
 
     def _check(self, values: NDArray[Any]) -> None:
         # A sum is not finite if any value is not, and needs no copy; overflow alone is told apart below.
@@ -163,14 +146,6 @@ class Side:
                 f"{int(bad.any(axis=0).sum())} of {bad.shape[1]} neuroids{'' if whole else ' of a block'}. "
                 "A model's activations must be finite, as must whatever else predicts."
             )
-
-
-def median_over_neuroids(r: Floats) -> Floats:
-    """Take the median over the last axis, of what is defined there; NaN if nothing is."""
-    medians = [
-        np.median(row[~np.isnan(row)]) if not np.isnan(row).all() else np.nan for row in r.reshape(-1, r.shape[-1])
-    ]
-    return np.array(medians).reshape(r.shape[:-1])
 
 
 def whole_assembly(given: xr.DataArray | StreamedFeatures | ColumnBlocks, role: str) -> xr.DataArray:

@@ -23,7 +23,7 @@ Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown (1910), doi:10.11
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -44,11 +44,11 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
     matrix,
-    neuroid_order,
     squeeze_time_bin,
     usable_neuroids,
 )
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
+from brainscore_vision.metric_helpers.labelled.gather import as_score, labelled, stack
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.labelled.splits import Split
 from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
@@ -86,7 +86,7 @@ class InternalConsistency(Ceiling):
 
     def __init__(
         self,
-        consistency_metric: Callable[[Any, Any], Any] | None = None,
+        consistency_metric: Callable[[xr.DataArray, xr.DataArray], Score | xr.DataArray | float] | None = None,
         aggregate: Callable[[Score], Score] | None = None,
         split_coord: str = "repetition",
         *,
@@ -103,7 +103,7 @@ class InternalConsistency(Ceiling):
         self._compat = compat
         self._n_bootstrap = n_bootstrap
 
-    def __call__(self, assembly: Any) -> Score:
+    def __call__(self, assembly: xr.DataArray) -> Score:
         """Estimate.
 
         Parameters
@@ -130,18 +130,13 @@ class InternalConsistency(Ceiling):
         halves = self._halves(repetitions)
         compare = self._by_metric if self._consistency_metric else self._by_correlation
         raw, notes = compare(assembly, repetitions, halves)
-        score = self._summarised(raw)
+        score = self._summarised(raw, assembly, notes)
         interval = self._interval(raw)
         if interval is not None:
             score.attrs["interval"] = interval
-        score.attrs.update(notes)
-        score.attrs["n_stimuli"] = len(pd.unique(coordinate(assembly, Defaults.stimulus_coord)))
-        score.attrs["n_repetitions"] = len(repetitions)
-        score.attrs["seed"] = self._random_state
-        score.attrs["quantity"] = self.quantity
         return score
 
-    def _repetitions(self, assembly: Any) -> NDArray[Any]:
+    def _repetitions(self, assembly: xr.DataArray) -> NDArray[Any]:
         repetitions = np.sort(pd.unique(coordinate(assembly, self._split_coord)))
         if len(repetitions) < 2:
             raise AssemblyError(
@@ -167,12 +162,19 @@ class InternalConsistency(Ceiling):
             half[first] = True
         return halves
 
-    def _step_up(self, r: Any, half: NDArray[np.bool_]) -> Any:
+    def _step_up(self, r: Floats, half: NDArray[np.bool_]) -> Floats:
         return spearman_brown(r) if self._compat else step_up(r, int(half.sum()), int((~half).sum()))
 
-    def _summarised(self, raw: Score) -> Score:
+    def _summarised(self, raw: Score, assembly: xr.DataArray, notes: Mapping[str, Any]) -> Score:
         aggregate = self._aggregate or (lambda scores: scores.median("neuroid") if "neuroid" in scores.dims else scores)
         score: Score = apply_aggregate(Split.aggregate, apply_aggregate(aggregate, raw))
+        score.attrs.update(
+            notes,
+            n_stimuli=len(pd.unique(coordinate(assembly, Defaults.stimulus_coord))),
+            n_repetitions=len(pd.unique(coordinate(assembly, self._split_coord))),
+            seed=self._random_state,
+            quantity=self.quantity,
+        )
         return score
 
     def _interval(self, raw: Score) -> tuple[float, float] | None:
@@ -184,19 +186,16 @@ class InternalConsistency(Ceiling):
         return raw_interval(raw.isel(neuroid=counted), n_resamples=self._n_bootstrap, seed=self._random_state)
 
     def _by_correlation(
-        self, assembly: Any, repetitions: NDArray[Any], halves: NDArray[np.bool_]
+        self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
     ) -> tuple[Score, dict[str, Any]]:
         values = matrix(assembly, Defaults.expected_dims, role="given")
         names = coordinate(assembly, Defaults.neuroid_coord)
         stepped, neuroids = self._stepped_up(assembly, values, names, repetitions, halves)
-        order = neuroid_order(assembly)
-        coords = {name: (dim, labels[order]) for name, (dim, labels) in coords_along(assembly, "neuroid").items()}
-        split = {"split": ("split", np.arange(len(halves)))}
-        return Score(stepped[:, order], coords={**split, **coords}, dims=["split", "neuroid"]), neuroids.attrs
+        return labelled(stepped, assembly, ["split", "neuroid"]), neuroids.attrs
 
     def _stepped_up(
         self,
-        assembly: Any,
+        assembly: xr.DataArray,
         values: Floats,
         names: NDArray[Any],
         repetitions: NDArray[Any],
@@ -213,7 +212,7 @@ class InternalConsistency(Ceiling):
         return stepped, neuroids
 
     def _by_repetition(
-        self, assembly: Any, values: Floats, repetitions: NDArray[Any]
+        self, assembly: xr.DataArray, values: Floats, repetitions: NDArray[Any]
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order."""
         stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
@@ -234,7 +233,7 @@ class InternalConsistency(Ceiling):
         return responses.reshape(*shape, -1), count == 1
 
     def _by_metric(
-        self, assembly: Any, repetitions: NDArray[Any], halves: NDArray[np.bool_]
+        self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
     ) -> tuple[Score, dict[str, Any]]:
         from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 
@@ -246,22 +245,16 @@ class InternalConsistency(Ceiling):
                 for which in (half, ~half)
             ]
             result = self._consistency_metric(*parts)
-            result = result if isinstance(result, Score) else Score(result)
-            results.append(result.copy(data=self._step_up(result.values, half)))
-        dims = results[0].dims
-        coords = {name: entry for dim in dims for name, entry in coords_along(results[0], dim).items()}
-        raw = Score(
-            np.stack([result.transpose(*dims).values for result in results]),
-            coords={"split": ("split", np.arange(len(results))), **coords},
-            dims=["split", *dims],
-        )
-        return raw, {}
+            stepped = as_score(result).copy(deep=False, data=self._step_up(np.asarray(result), half))
+            stepped.attrs = {}  # what else the metric tells is of halves, not of the ceiling
+            results.append(stepped)
+        return stack(results, [{"split": index} for index in range(len(results))]), {}
 
 
 class TemporalInternalConsistency(InternalConsistency):
     """Split-half reliability over repetitions in every time bin; parameters as for `InternalConsistency`."""
 
-    def __call__(self, assembly: Any) -> Score:
+    def __call__(self, assembly: xr.DataArray) -> Score:
         """Estimate.
 
         Parameters
@@ -291,20 +284,15 @@ class TemporalInternalConsistency(InternalConsistency):
         repetitions = self._repetitions(assembly)
         halves = self._halves(repetitions)
         raw, notes = self._of_all_bins(assembly, repetitions, halves)
-        score = self._summarised(raw)
+        score = self._summarised(raw, assembly, notes)
         if self._n_bootstrap:
             bounds = [self._interval(raw.isel(time_bin=index)) or (np.nan, np.nan) for index in range(len(score))]
             coords = {**coords_along(raw, "time_bin"), "bound": ("bound", ["low", "high"])}
             score.attrs["interval"] = Score(np.array(bounds), coords=coords, dims=["time_bin", "bound"])
-        score.attrs.update(notes)
-        score.attrs["n_stimuli"] = len(pd.unique(coordinate(assembly, Defaults.stimulus_coord)))
-        score.attrs["n_repetitions"] = len(repetitions)
-        score.attrs["seed"] = self._random_state
-        score.attrs["quantity"] = self.quantity
         return score
 
     def _of_all_bins(
-        self, assembly: Any, repetitions: NDArray[Any], halves: NDArray[np.bool_]
+        self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
     ) -> tuple[Score, dict[str, Any]]:
         """Treat a neuroid in a bin as a neuroid of its own: one call for all."""
         values = matrix(assembly, (*Defaults.expected_dims, "time_bin"), role="given")
@@ -313,12 +301,8 @@ class TemporalInternalConsistency(InternalConsistency):
         columns = values.reshape(n_presentations, -1)
         stepped, used = self._stepped_up(assembly, columns, np.repeat(names, n_bins), repetitions, halves)
         neuroids = Neuroids(used=used.used.reshape(n_neuroids, n_bins).any(axis=1), names=names)
-        who, when = neuroid_order(assembly), np.argsort(coordinate(assembly, "time_bin_start"), kind="stable")
-        coords: dict[str, Any] = {"split": ("split", np.arange(len(halves)))}
-        for dim, order in (("neuroid", who), ("time_bin", when)):
-            coords.update({name: (dim, labels[order]) for name, (_, labels) in coords_along(assembly, dim).items()})
-        ordered = stepped.reshape(len(halves), n_neuroids, n_bins)[:, who][:, :, when].transpose(2, 0, 1)
-        return Score(ordered, coords=coords, dims=["time_bin", "split", "neuroid"]), neuroids.attrs
+        by_bin = stepped.reshape(len(halves), n_neuroids, n_bins).transpose(2, 0, 1)
+        return labelled(by_bin, assembly, ["time_bin", "split", "neuroid"]), neuroids.attrs
 
 
 def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], Indices]:

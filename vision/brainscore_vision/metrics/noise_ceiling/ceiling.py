@@ -26,7 +26,7 @@ doi:10.1038/s41593-021-00962-x, section "Noise ceiling estimation" (``ncsnr``).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -35,22 +35,31 @@ from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     RepeatedResponses,
+    VarianceComponents,
     ncsnr,
     repeated_responses,
     variance_components,
 )
+from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
-    coords_along,
     has_coordinate,
     matrix,
+    neuroid_names,
     neuroid_order,
     squeeze_time_bin,
     usable_neuroids,
 )
+from brainscore_vision.metric_helpers.labelled.gather import labelled
 from brainscore_vision.metric_helpers.uncertainty.intervals import with_interval
 from brainscore_vision.metric_helpers.uncertainty.resampling import bootstrap_weights, medians_of_draws
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats
 
 _BLOCK_VALUES = 2**22
 
@@ -87,7 +96,7 @@ class NoiseCeiling(Ceiling):
         self._n_resamples = n_resamples
         self._random_state = random_state
 
-    def __call__(self, assembly: Any) -> Score:
+    def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate.
 
         Parameters
@@ -112,23 +121,18 @@ class NoiseCeiling(Ceiling):
         """
         assembly = squeeze_time_bin(assembly)
         values = matrix(assembly, Defaults.expected_dims, role="given")
+        neuroids = usable_neuroids(values, neuroid_names(assembly), role="given")
         order = neuroid_order(assembly)
-        named = has_coordinate(assembly, Defaults.neuroid_coord)
-        names = coordinate(assembly, Defaults.neuroid_coord) if named else np.arange(values.shape[1])
-        neuroids = usable_neuroids(values, names, role="given")
         used = neuroids.used[order]
         responses = self._responses(assembly, values[:, order[used]])
         components = variance_components(responses)
-        ratio = ncsnr(components)
         raw = self._reliability(components)
-        score = Score(_median(raw))
-        coords = {name: (dim, labels[order]) for name, (dim, labels) in coords_along(assembly, "neuroid").items()}
-        for name, column in (("raw", raw), ("ncsnr", ratio)):
-            full = np.full(len(order), np.nan)
-            full[used] = column
-            score.attrs[name] = Score(full, coords=coords, dims=["neuroid"])
+        score = Score(median_known(raw))
+        by_key = assembly.isel(neuroid=order)
         score.attrs.update(
             neuroids.attrs,
+            raw=labelled(raw, by_key, ["neuroid"], used),
+            ncsnr=labelled(ncsnr(components), by_key, ["neuroid"], used),
             n_stimuli=len(responses.counts),
             n_repetitions=int(responses.counts.max()),
             design="crossed" if responses.crossed else "nested",
@@ -141,7 +145,7 @@ class NoiseCeiling(Ceiling):
             score, samples, ["presentation", "neuroid"], level=0.95, seed=self._random_state, method="bootstrap"
         )
 
-    def _responses(self, assembly: Any, values: Any) -> RepeatedResponses:
+    def _responses(self, assembly: xr.DataArray, values: Floats) -> RepeatedResponses:
         stimuli, stimulus = np.unique(coordinate(assembly, Defaults.stimulus_coord).astype(str), return_inverse=True)
         repetition = None
         if has_coordinate(assembly, self._repetition_coord):
@@ -154,14 +158,14 @@ class NoiseCeiling(Ceiling):
             )
         return repeated_responses(values, stimulus, repetition)
 
-    def _reliability(self, components: Any) -> Any:
+    def _reliability(self, components: VarianceComponents) -> Floats:
         if self._n_averaged is None:
             return components.reliability
         signal = components.signal
         with np.errstate(divide="ignore", invalid="ignore"):
             return signal / (signal + components.noise / self._n_averaged)
 
-    def _samples(self, responses: RepeatedResponses) -> Any:
+    def _samples(self, responses: RepeatedResponses) -> Floats:
         n_stimuli, n_neuroids = responses.means.shape
         weights = bootstrap_weights(
             generator(self._random_state, "interval", "presentation"), n_stimuli, self._n_resamples
@@ -173,8 +177,3 @@ class NoiseCeiling(Ceiling):
             raw = self._reliability(variance_components(responses, block))
             samples.append(medians_of_draws(raw[:, None, :], neuroids.integers(n_neuroids, size=raw.shape))[:, 0])
         return np.concatenate(samples)
-
-
-def _median(values: Any) -> Any:
-    defined = values[~np.isnan(values)]
-    return np.median(defined) if defined.size else np.nan
