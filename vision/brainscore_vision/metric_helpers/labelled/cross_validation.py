@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -39,12 +39,13 @@ __all__ = [
     "expand",
 ]
 
-Apply = Callable[..., Any]
-Aggregate = Callable[[Any], Any]
+Apply = Callable[..., "Score | xr.DataArray | float"]
+Aggregate = Callable[["Score"], "Score"]
+Part = tuple[dict[str, Any], Sequence["xr.DataArray"]]  # labels of the new dimensions, arguments for apply
 Item = TypeVar("Item")
 
 
-def apply_aggregate(aggregate_fnc: Aggregate, values: Any) -> Any:
+def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
     """Reduce scores and keep what they were before.
 
     Parameters
@@ -68,7 +69,7 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Any) -> Any:
 class Transformation:
     """Apply a function to parts of assemblies; subclasses say what the parts are and how to gather results."""
 
-    def __call__(self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any) -> Any:
+    def __call__(self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any) -> Score:
         """Apply to every part.
 
         Parameters
@@ -103,11 +104,11 @@ class Transformation:
             score.attrs.setdefault(name, value)
         return score
 
-    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:
+    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:
         """Yield ``(labels of the new dimensions, arguments for apply)``; may write `notes` for the score's attrs."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its parts are.")
 
-    def aggregate(self, score: Any) -> Any:
+    def aggregate(self, score: Score) -> Score:
         """Reduce the transformation's own dimensions; here, not at all."""
         return score.copy()  # the copy is given `raw`, which must not be the score itself
 
@@ -149,7 +150,7 @@ class Alignment(Transformation):
         self._alignment_dim = alignment_dim
         self._repeat = repeat
 
-    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:  # noqa: ARG002 -- the signature is the base's
+    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
         """Yield the two, aligned."""
         source, target = args
         yield {}, [self.sort(self.align(source, target)), self.sort(target)]
@@ -163,46 +164,6 @@ class Alignment(Transformation):
         """Return an assembly sorted by the key; entries with the same key keep their order."""
         keys = coordinate(assembly, self._alignment_dim)
         return assembly.isel({assembly[self._alignment_dim].dims[0]: np.argsort(keys, kind="stable")})
-
-
-class CrossValidationSingle(Transformation):
-    """Split one assembly: ``apply(train, test)``. Parameters as for `Split`."""
-
-    def __init__(
-        self,
-        splits: int = Split.Defaults.splits,
-        train_size: float | None = None,
-        test_size: float | None = None,
-        split_coord: str = Split.Defaults.split_coord,
-        stratification_coord: str | None = Split.Defaults.stratification_coord,
-        unique_split_values: bool = Split.Defaults.unique_split_values,
-        random_state: int = Split.Defaults.random_state,
-    ) -> None:
-        self._split = Split(
-            splits=splits,
-            train_size=train_size,
-            test_size=test_size,
-            split_coord=split_coord,
-            stratification_coord=stratification_coord,
-            unique_split_values=unique_split_values,
-            random_state=random_state,
-        )
-        self._split_coord = split_coord
-
-    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:
-        """Yield the training and the test part of the assembly for every split."""
-        (assembly,) = args
-        plan = self._split.plan(assembly)
-        notes.update(plan.notes)
-        for index, (train, test) in enumerate(plan.splits):
-            yield (
-                {"split": index},
-                [_having(assembly, self._split_coord, plan.values.values[part]) for part in (train, test)],
-            )
-
-    def aggregate(self, score: Any) -> Any:
-        """Take the mean over splits, see `Split.aggregate`."""
-        return self._split.aggregate(score)
 
 
 class CrossValidation(Transformation):
@@ -225,15 +186,13 @@ class CrossValidation(Transformation):
 
     def __init__(
         self,
-        *args: Any,
+        *args: Any,  # Any: passed on to `Split`, as are kwargs
         split_coord: str = Split.Defaults.split_coord,
         stratification_coord: str | None = Split.Defaults.stratification_coord,
         preprocess_indices: Callable[..., tuple[Indices, Indices]] | None = None,
         **kwargs: Any,
     ) -> None:
         self._split_coord = split_coord
-        self._stratification_coord = stratification_coord
-        self._preprocess_indices = preprocess_indices
         named: dict[str, Any] = {
             **kwargs,
             "split_coord": split_coord,
@@ -246,55 +205,64 @@ class CrossValidation(Transformation):
         """Return the splits that would be used for a target; see `Split.plan`."""
         return self._split.plan(target)
 
-    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:
+    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:
         """Yield source and target for training, then for testing, for every split."""
-        source, target = args
-        matching_order(
-            coordinate(target, self._split_coord), coordinate(source, self._split_coord), what=self._split_coord
-        )
+        *sources, target = args
+        for source in sources:
+            matching_order(*(coordinate(side, self._split_coord) for side in (target, source)), what=self._split_coord)
         plan = self._split.plan(target)
         notes.update(plan.notes)
-        for index, (train, test) in enumerate(plan.splits):
-            yield (
-                {"split": index},
-                [
-                    _having(assembly, self._split_coord, plan.values.values[part])
-                    for part in (train, test)
-                    for assembly in (source, target)
-                ],
-            )
+        for index, split in enumerate(plan.splits):
+            values = [plan.values.values[part] for part in split]
+            yield {"split": index}, [_having(side, self._split_coord, chosen) for chosen in values for side in args]
 
-    def aggregate(self, score: Any) -> Any:
+    def aggregate(self, score: Score) -> Score:
         """Take the mean over splits, see `Split.aggregate`."""
         return self._split.aggregate(score)
+
+
+class CrossValidationSingle(CrossValidation):
+    """Split one assembly: ``apply(train, test)``. Parameters as for `Split`."""
+
+    def __init__(
+        self,
+        splits: int = Split.Defaults.splits,
+        train_size: float | None = None,
+        test_size: float | None = None,
+        split_coord: str = Split.Defaults.split_coord,
+        stratification_coord: str | None = Split.Defaults.stratification_coord,
+        unique_split_values: bool = Split.Defaults.unique_split_values,
+        random_state: int = Split.Defaults.random_state,
+    ) -> None:
+        super().__init__(
+            splits,
+            train_size,
+            test_size,
+            split_coord=split_coord,
+            stratification_coord=stratification_coord,
+            unique_split_values=unique_split_values,
+            random_state=random_state,
+        )
 
 
 class TestOnlyCrossValidation:
     """`CrossValidation` for metrics without training: ``apply(source_test, target_test)``."""
 
     __test__ = False  # a name that starts with Test is no test
+    kind: ClassVar[type[CrossValidation]] = CrossValidation
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._cross_validation = CrossValidation(*args, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on
+        self._cross_validation = self.kind(*args, **kwargs)
 
-    def __call__(self, *args: xr.DataArray, apply: Apply, **kwargs: Any) -> Any:
+    def __call__(self, *args: xr.DataArray, apply: Apply, **kwargs: Any) -> Score:
         """Apply to the test parts; arguments as for `Transformation`."""
-        return self._cross_validation(
-            *args, apply=lambda _source, _target, source_test, target_test: apply(source_test, target_test), **kwargs
-        )
+        return self._cross_validation(*args, apply=lambda *parts: apply(*parts[len(parts) // 2 :]), **kwargs)
 
 
-class TestOnlyCrossValidationSingle:
+class TestOnlyCrossValidationSingle(TestOnlyCrossValidation):
     """`CrossValidationSingle` for functions without training: ``apply(test)``."""
 
-    __test__ = False  # a name that starts with Test is no test
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._cross_validation = CrossValidationSingle(*args, **kwargs)
-
-    def __call__(self, *args: xr.DataArray, apply: Apply, **kwargs: Any) -> Any:
-        """Apply to the test parts; arguments as for `Transformation`."""
-        return self._cross_validation(*args, apply=lambda _train, test: apply(test), **kwargs)
+    kind = CrossValidationSingle
 
 
 class CartesianProduct(Transformation):
@@ -310,7 +278,7 @@ class CartesianProduct(Transformation):
     def __init__(self, dividers: Sequence[str] = ()) -> None:
         self._dividers = tuple(dividers)
 
-    def parts(self, *args: Any, notes: dict[str, Any]) -> Iterator[tuple[dict[str, Any], Sequence[Any]]]:  # noqa: ARG002 -- the signature is the base's
+    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
         """Yield the part of the assembly for every combination that occurs."""
         (assembly,) = args
         levels = [np.unique(coordinate(assembly, name)) for name in self._dividers]

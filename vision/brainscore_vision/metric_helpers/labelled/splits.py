@@ -14,6 +14,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, standard_errors
 
 if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
 __all__ = ["Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
@@ -181,7 +182,7 @@ class Split:
         return plan.values, plan.splits
 
     @classmethod
-    def aggregate(cls, values: Any) -> Any:
+    def aggregate(cls, values: Score) -> Score:
         """Take the mean over splits, with the standard error of that mean; see `attach_standard_error`."""
         return attach_standard_error(values.mean("split"), values.transpose("split", ...).values, over="split")
 

@@ -67,27 +67,17 @@ class XarrayRegression:
         neuroid_coord: str = Defaults.neuroid_coord,
         stimulus_coord: str = Defaults.stimulus_coord,
     ) -> None:
-        self._regression = regression
-        self._expected_dims = tuple(expected_dims)
+        self._regression = regression  # published plugins read it
+        self.expected_dims = tuple(expected_dims)
         self._neuroid_dim = neuroid_dim
         self._neuroid_coord = neuroid_coord
-        self._stimulus_coord = stimulus_coord
+        self.stimulus_coord = stimulus_coord
         self._target_neuroid_values: dict[str, Any] | None = None
 
     @property
     def estimator(self) -> Any:
         """The regression on arrays."""
         return self._regression
-
-    @property
-    def stimulus_coord(self) -> str:
-        """Coordinate by which source and target are aligned."""
-        return self._stimulus_coord
-
-    @property
-    def expected_dims(self) -> tuple[str, ...]:
-        """Dimensions of the assemblies, stimuli first."""
-        return self._expected_dims
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
         """Fit the regression on the stimuli of `source` and `target`.
@@ -100,11 +90,11 @@ class XarrayRegression:
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
         x = self._values(source, role="source")
         y = self._values(target, role="target")
-        source_ids = coordinate(source, self._stimulus_coord)
-        target_ids = coordinate(target, self._stimulus_coord)
+        source_ids = coordinate(source, self.stimulus_coord)
+        target_ids = coordinate(target, self.stimulus_coord)
         # Sorted by stimulus, so that a fit does not depend on the order of presentations.
         order = np.argsort(target_ids.astype(str), kind="stable")
-        rows = matching_order(target_ids[order], source_ids, what=self._stimulus_coord)
+        rows = matching_order(target_ids[order], source_ids, what=self.stimulus_coord)
         self._regression.fit(x[rows], y[order], **self._neuroids(source))
         self._target_neuroid_values = coords_along(target, self._neuroid_dim)
 
@@ -128,7 +118,7 @@ class XarrayRegression:
         source = squeeze_time_bin(source)
         values = self._regression.predict(self._values(source, role="source"), **self._neuroids(source))
         values = np.asarray(values).reshape(len(values), -1)  # scikit-learn drops the axis of a single neuroid
-        presentation = self._expected_dims[0]
+        presentation = self.expected_dims[0]
         coords = {**coords_along(source, presentation), **self._target_neuroid_values}
         return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])
 
@@ -139,7 +129,7 @@ class XarrayRegression:
         return {"neuroids": {name: values for name, (_, values) in along.items()}}
 
     def _values(self, assembly: xr.DataArray, *, role: str) -> Floats:
-        values = matrix(assembly, self._expected_dims, role=role)
+        values = matrix(assembly, self.expected_dims, role=role)
         if not np.isfinite(values).all():
             raise AssemblyError(
                 f"The {role} assembly has {int((~np.isfinite(values)).sum())} NaN or infinite values among "
@@ -169,14 +159,9 @@ class XarrayCorrelation:
         correlation_coord: str = Defaults.stimulus_coord,
         neuroid_coord: str = Defaults.neuroid_coord,
     ) -> None:
-        self._correlation = correlation
+        self.function = correlation
         self._correlation_coord = correlation_coord
         self._neuroid_coord = neuroid_coord
-
-    @property
-    def function(self) -> Callable[..., Any]:
-        """The correlation on arrays."""
-        return self._correlation
 
     def __call__(self, prediction: xr.DataArray, target: xr.DataArray) -> Score:
         """Correlate over stimuli.
@@ -208,10 +193,10 @@ class XarrayCorrelation:
         names = coordinate(target, self._neuroid_coord)[neuroids]
         columns = matching_order(names, coordinate(prediction, self._neuroid_coord), what=self._neuroid_coord)
         x, y = x[rows][:, columns], y[order][:, neuroids]
-        together = getattr(self._correlation, "columns", None)
+        together = getattr(self.function, "columns", None)
         if together is not None:
             r = together(y, x)
         else:
-            r = np.array([self._correlation(y[:, i], x[:, i])[0] for i in range(y.shape[1])])
+            r = np.array([self.function(y[:, i], x[:, i])[0] for i in range(y.shape[1])])
         coords = {name: (dim, values[neuroids]) for name, (dim, values) in coords_along(target, dims[1]).items()}
         return Score(r, coords=coords, dims=[dims[1]])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.benchmarks import explained_variance_ratio
-from brainscore_vision.metric_helpers.uncertainty.resampling import medians_of_draws
+from brainscore_vision.metric_helpers.uncertainty.resampling import means_of_drawn_splits
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
@@ -69,19 +69,11 @@ def bootstrap_ceiled(
     n_splits, n_neuroids = raw.shape
     n_drawn = max(1, round(1 / (1 / n_splits + test_to_train)))
     neuroids = generator(seed, "interval", "neuroid").integers(n_neuroids, size=(n_resamples, n_neuroids))
-    raw_scores = _resampled(raw, neuroids, n_drawn, generator(seed, "interval", "split"))
+    raw_scores = means_of_drawn_splits(raw, neuroids, n_drawn, generator(seed, "interval", "split"))
     ceilings = np.full(n_resamples, constant_ceiling, dtype=float)
     if ceiling is not None:
-        ceilings = _resampled(ceiling, neuroids, len(ceiling), generator(seed, "interval", "ceiling split"))
+        ceilings = means_of_drawn_splits(ceiling, neuroids, len(ceiling), generator(seed, "interval", "ceiling split"))
     return formula(raw_scores, ceilings)
-
-
-def _resampled(values: np.ndarray, neuroids: np.ndarray, n_drawn: int, rng: np.random.Generator) -> np.ndarray:
-    """Median over the drawn neuroids, mean over drawn splits; shape (n_resamples,)."""
-    medians = medians_of_draws(values, neuroids)
-    splits = rng.integers(len(values), size=(len(neuroids), n_drawn))
-    means: np.ndarray = np.take_along_axis(medians, splits, axis=1).mean(axis=1)
-    return means
 
 
 def ceiled_interval(

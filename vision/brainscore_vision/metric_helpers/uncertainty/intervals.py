@@ -31,6 +31,7 @@ from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.uncertainty.resampling import (
     bootstrap_weights,
+    means_of_drawn_splits,
     medians_of_draws,
     weighted_correlations,
 )
@@ -205,10 +206,8 @@ def raw_interval(
     values = values.reshape(-1, values.shape[-1])
     rng = generator(seed, "interval", "neuroid")
     draws = rng.integers(values.shape[1], size=(n_resamples, values.shape[1]))
-    medians = medians_of_draws(values, draws)
-    n_splits = len(values)
-    splits = generator(seed, "interval", "split").integers(n_splits, size=(n_resamples, n_splits_drawn or n_splits))
-    return _percentiles(np.take_along_axis(medians, splits, axis=1).mean(axis=1), level)
+    rng = generator(seed, "interval", "split")
+    return _percentiles(means_of_drawn_splits(values, draws, n_splits_drawn or len(values), rng), level)
 
 
 def with_interval(score: Score, samples: Floats, over: Sequence[str], *, level: float, seed: int, method: str) -> Score:

@@ -16,7 +16,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
-__all__ = ["bootstrap_weights", "medians_of_draws", "weighted_correlations"]
+__all__ = ["bootstrap_weights", "means_of_drawn_splits", "medians_of_draws", "weighted_correlations"]
 
 _BLOCK_VALUES = 2**21
 """How many drawn values are held at a time (16 MiB)."""
@@ -109,3 +109,25 @@ def _nan_median(values: Floats) -> Floats:
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[-1] - 1)
     middle: Floats = 0.5 * (np.take_along_axis(ordered, low, -1) + np.take_along_axis(ordered, high, -1))[..., 0]
     return middle
+
+
+def means_of_drawn_splits(values: Floats, neuroids: Indices, n_drawn: int, rng: np.random.Generator) -> Floats:
+    """Take the median over drawn neuroids, then the mean over splits drawn with replacement.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_splits, n_neuroids)
+    neuroids : ndarray of int, shape (n_resamples, n_drawn_neuroids)
+    n_drawn : int
+        Splits in each resample.
+    rng : Generator
+        Draws them.
+
+    Returns
+    -------
+    ndarray, shape (n_resamples,)
+    """
+    medians = medians_of_draws(values, neuroids)
+    splits = rng.integers(len(values), size=(len(neuroids), n_drawn))
+    means: Floats = np.take_along_axis(medians, splits, axis=1).mean(axis=1)
+    return means

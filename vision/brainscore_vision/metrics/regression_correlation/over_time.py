@@ -1,4 +1,11 @@
-"""Make the metrics of measurements with several time bins; the plugin says what they have in common."""
+"""Make the metrics of measurements with several time bins; the plugin says what they have in common.
+
+``spantime_*`` have weights that all time bins share: when the model's features are to explain the time course itself,
+as those of video models. ``*_pertime`` have weights for each bin, with the same splits: when the mapping may change
+over time, and a bin is to be scored as if measured alone. Input: dims (presentation, neuroid, time_bin) with the same
+bins; ``raw`` has dims (split, time_bin, neuroid). Parameters are those of `pls_cross_validated` and
+`ridge_cross_validated`.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +22,7 @@ from .regressions import Options, pearsonr_correlation, pls_regression, ridge_re
 def pls_span_time(
     crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
 ) -> SpanTimeCrossRegressedCorrelation:
-    """Make ``spantime_pls``: ``pls`` with weights that all time bins share, correlated in each bin.
-
-    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, time_bin, neuroid).
-    - When: the model's features are to explain the time course itself, as those of video models.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs, regression_kwargs, backend
-        As for `pls_cross_validated`.
-    """
+    """Make ``spantime_pls``: ``pls`` with weights that all time bins share, correlated in each bin."""
     regression = pls_regression(regression_kwargs, backend=backend)
     return SpanTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
 
@@ -37,15 +35,7 @@ def ridge_span_time(
     alpha: float | None = None,
     backend: str | None = None,
 ) -> SpanTimeCrossRegressedCorrelation:
-    """Make ``spantime_ridge``: ``ridge`` with weights that all time bins share, correlated in each bin.
-
-    Input, output and use as ``spantime_pls``.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs, regression_kwargs, alpha, backend
-        As for `ridge_cross_validated`.
-    """
+    """Make ``spantime_ridge``: ``ridge`` with weights that all time bins share, correlated in each bin."""
     regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
     return SpanTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
 
@@ -54,16 +44,7 @@ def ridge_span_time(
 def pls_per_time(
     crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
 ) -> PerTimeCrossRegressedCorrelation:
-    """Make ``pls_pertime``: ``pls`` in each time bin by itself, with the same splits.
-
-    - Input: dims (presentation, neuroid, time_bin) with the same bins. ``raw`` has dims (split, time_bin, neuroid).
-    - When: the mapping may change over time; a bin is to be scored as if measured alone.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs, regression_kwargs, backend
-        As for `pls_cross_validated`.
-    """
+    """Make ``pls_pertime``: ``pls`` in each time bin by itself, with the same splits."""
     regression = pls_regression(regression_kwargs, backend=backend)
     return PerTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
 
@@ -76,14 +57,6 @@ def ridge_per_time(
     alpha: float | None = None,
     backend: str | None = None,
 ) -> PerTimeCrossRegressedCorrelation:
-    """Make ``ridge_pertime``: ``ridge`` in each time bin by itself, with the same splits.
-
-    Input, output and use as ``pls_pertime``.
-
-    Parameters
-    ----------
-    crossvalidation_kwargs, regression_kwargs, alpha, backend
-        As for `ridge_cross_validated`.
-    """
+    """Make ``ridge_pertime``: ``ridge`` in each time bin by itself, with the same splits."""
     regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
     return PerTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)

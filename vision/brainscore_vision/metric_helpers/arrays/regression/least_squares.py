@@ -44,7 +44,7 @@ from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
 
-__all__ = ["least_squares_fit", "least_squares_predict_splits", "least_squares_split_fits"]
+__all__ = ["least_squares_fit", "least_squares_split_fits"]
 
 MEMORY_BYTES = 2**30  # features that are linearly dependent stay as they are, to be decomposed, up to this size
 
@@ -82,21 +82,18 @@ def least_squares_fit(
     return LinearMap(coefficients=coefficients, source_mean=x_mean, target_mean=y_mean)
 
 
-def least_squares_predict_splits(
+def least_squares_split_fits(
     source: ArrayLike | ColumnBlocks,
-    target: ArrayLike,
     splits: Splits,
     *,
     backend: str | Backend | None = None,
-) -> list[Floats]:
-    """Predict held-out responses by ordinary least squares, for every split.
+) -> SplitFits:
+    """Fit ordinary least squares to the training stimuli of every split, without a target: its blocks can follow.
 
     Parameters
     ----------
     source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
         Predictors, finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite.
     splits : sequence of (train, test)
         Indices of stimuli. Stimuli in neither are left out; those that repeat in train count as often.
     backend : str, Backend or None
@@ -104,34 +101,13 @@ def least_squares_predict_splits(
 
     Returns
     -------
-    list of ndarray, shape (n_test, n_neuroids)
-        Predictions for the test stimuli of each split, in the order of its test indices.
+    SplitFits
+        Whose ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
 
     Raises
     ------
     ValueError
         If a training set is empty.
-    """
-    return least_squares_split_fits(source, splits, backend=backend).predict(target)
-
-
-def least_squares_split_fits(
-    source: ArrayLike | ColumnBlocks,
-    splits: Splits,
-    *,
-    backend: str | Backend | None = None,
-) -> SplitFits:
-    """Do the part of `least_squares_predict_splits` that needs no target, so that targets can follow block by block.
-
-    Parameters
-    ----------
-    source, splits, backend
-        As for `least_squares_predict_splits`.
-
-    Returns
-    -------
-    SplitFits
-        Whose ``predict(target)`` takes any block of the neuroids.
     """
     blocks = ColumnBlocks.of(source)
     n, p = blocks.shape

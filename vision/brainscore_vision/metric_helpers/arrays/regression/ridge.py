@@ -37,7 +37,7 @@ from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
 
-__all__ = ["ridge_fit", "ridge_predict_splits", "ridge_split_fits"]
+__all__ = ["ridge_fit", "ridge_split_fits"]
 
 
 def ridge_fit(
@@ -81,22 +81,19 @@ def ridge_fit(
     return LinearMap(coefficients=_solve_positive(gram, x.T @ y), source_mean=x_mean, target_mean=y_mean)
 
 
-def ridge_predict_splits(
+def ridge_split_fits(
     source: ArrayLike | ColumnBlocks,
-    target: ArrayLike,
     splits: Splits,
     alpha: float = 1.0,
     *,
     backend: str | Backend | None = None,
-) -> list[Floats]:
-    """Predict held-out responses by ridge regression, for every split.
+) -> SplitFits:
+    """Fit ridge regression to the training stimuli of every split, without a target: any block of neuroids can follow.
 
     Parameters
     ----------
     source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
         Predictors, finite.
-    target : array-like, shape (n_stimuli, n_neuroids)
-        Responses to the same stimuli in the same order, finite.
     splits : sequence of (train, test)
         Indices of stimuli. Stimuli in neither are left out; those that repeat in train count as often.
     alpha : float
@@ -106,35 +103,13 @@ def ridge_predict_splits(
 
     Returns
     -------
-    list of ndarray, shape (n_test, n_neuroids)
-        Predictions for the test stimuli of each split, in the order of its test indices.
+    SplitFits
+        Whose ``predict(target)`` predicts the test stimuli of each split, in the order of its test indices.
 
     Raises
     ------
     ValueError
         If `alpha` is not larger than zero or a training set is empty.
-    """
-    return ridge_split_fits(source, splits, alpha, backend=backend).predict(target)
-
-
-def ridge_split_fits(
-    source: ArrayLike | ColumnBlocks,
-    splits: Splits,
-    alpha: float = 1.0,
-    *,
-    backend: str | Backend | None = None,
-) -> SplitFits:
-    """Do the part of `ridge_predict_splits` that needs no target, so that targets can follow block by block.
-
-    Parameters
-    ----------
-    source, splits, alpha, backend
-        As for `ridge_predict_splits`.
-
-    Returns
-    -------
-    SplitFits
-        Whose ``predict(target)`` takes any block of the neuroids.
     """
     check_alpha(alpha)
     blocks = ColumnBlocks.of(source)

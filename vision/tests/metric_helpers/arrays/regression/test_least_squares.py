@@ -9,9 +9,12 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.regression.least_squares import (
     least_squares_fit,
-    least_squares_predict_splits,
     least_squares_split_fits,
 )
+
+
+def predict_splits(source, target, *args, **kwargs):
+    return least_squares_split_fits(source, *args, **kwargs).predict(target)
 
 
 def data(n, p, q, seed=0):
@@ -39,7 +42,7 @@ SIZES = [
 def test_equals_singular_value_decomposition(n, p, q, train_size):
     x, y = data(n, p, q)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
-    for prediction, (train, test) in zip(least_squares_predict_splits(x, y, splits), splits, strict=True):
+    for prediction, (train, test) in zip(predict_splits(x, y, splits), splits, strict=True):
         expected = by_singular_values(x, y, train, test)
         np.testing.assert_allclose(prediction, expected, atol=1e-7 * max(1, np.abs(expected).max()))
 
@@ -59,7 +62,7 @@ def test_of_several_solutions_the_smallest(p):
     x, y = data(50, p, 3)
     twice = np.hstack([x, x])
     splits = list(KFold(5).split(x))
-    for prediction, (train, test) in zip(least_squares_predict_splits(twice, y, splits), splits, strict=True):
+    for prediction, (train, test) in zip(predict_splits(twice, y, splits), splits, strict=True):
         np.testing.assert_allclose(prediction, by_singular_values(twice, y, train, test), atol=1e-7)
     fitted = least_squares_fit(twice, y)
     np.testing.assert_allclose(fitted.coefficients[:p], fitted.coefficients[p:], atol=1e-8)
@@ -70,10 +73,10 @@ def test_equal_stimuli_and_constant_features():
     x[7], x[:, 4] = x[3], 2.0
     x[9] = x[3]
     splits = list(KFold(5, shuffle=True, random_state=0).split(x))
-    for prediction, (train, test) in zip(least_squares_predict_splits(x, y, splits), splits, strict=True):
+    for prediction, (train, test) in zip(predict_splits(x, y, splits), splits, strict=True):
         np.testing.assert_allclose(prediction, by_singular_values(x, y, train, test), atol=1e-7)
     x = x[:, :20]
-    for prediction, (train, test) in zip(least_squares_predict_splits(x, y, splits), splits, strict=True):
+    for prediction, (train, test) in zip(predict_splits(x, y, splits), splits, strict=True):
         np.testing.assert_allclose(prediction, by_singular_values(x, y, train, test), atol=1e-8)
 
 
@@ -86,7 +89,7 @@ def test_badly_conditioned_features(n, p, smallest):
     x = (left * np.geomspace(1, smallest, rank)) @ right.T
     y = x @ rng.normal(size=(p, 2)) + 1e-3 * rng.normal(size=(n, 2))
     splits = list(ShuffleSplit(2, train_size=0.9, random_state=1).split(x))
-    for prediction, (train, test) in zip(least_squares_predict_splits(x, y, splits), splits, strict=True):
+    for prediction, (train, test) in zip(predict_splits(x, y, splits), splits, strict=True):
         expected = by_singular_values(x, y, train, test)
         assert np.abs(prediction - expected).max() < 1e-6 * np.abs(expected).max()
 
@@ -95,9 +98,7 @@ def test_features_in_very_different_units():
     x, y = data(60, 20, 3)
     units = np.geomspace(1e-9, 1e9, 20)
     splits = list(KFold(4).split(x))
-    pairs = zip(
-        least_squares_predict_splits(x, y, splits), least_squares_predict_splits(x * units, y, splits), strict=True
-    )
+    pairs = zip(predict_splits(x, y, splits), predict_splits(x * units, y, splits), strict=True)
     for one, other in pairs:
         np.testing.assert_allclose(other, one, atol=1e-8)
 
@@ -118,7 +119,7 @@ def test_smallest_norm_by_hand():
 def test_repeated_and_tested_training_stimuli(n, p):
     x, y = data(n, p, 3)
     train, test = np.array([*range(40), 3, 3]), np.array([2, 45])
-    (prediction,) = least_squares_predict_splits(x, y, [(train, test)])
+    (prediction,) = predict_splits(x, y, [(train, test)])
     np.testing.assert_allclose(prediction, by_singular_values(x, y, train, test), atol=1e-8)
 
 
@@ -126,14 +127,14 @@ def test_repeated_and_tested_training_stimuli(n, p):
 def test_very_few_stimuli(n, p):
     x, y = data(n + 2, p, 2)
     train, test = np.arange(n), np.arange(n, n + 2)
-    (prediction,) = least_squares_predict_splits(x, y, [(train, test)])
+    (prediction,) = predict_splits(x, y, [(train, test)])
     np.testing.assert_allclose(prediction, by_singular_values(x, y, train, test), atol=1e-8)
 
 
 def test_empty_training_set_is_refused():
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="Split 0 of 1 has no training stimuli"):
-        least_squares_predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
+        predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
 
 
 @pytest.mark.parametrize("p", [30, 300])
@@ -147,7 +148,7 @@ def test_streams_and_blocks_of_targets(p, equal_stimuli, monkeypatch):
     stream = ColumnBlocks(lambda: (x[:, first : first + 11] for first in range(0, p, 11)), x.shape)
     fits = least_squares_split_fits(stream, splits)
     parts = [fits.predict(y[:, columns]) for columns in (slice(0, 3), slice(3, 7))]
-    for index, whole in enumerate(least_squares_predict_splits(x, y, splits)):
+    for index, whole in enumerate(predict_splits(x, y, splits)):
         np.testing.assert_allclose(np.hstack([part[index] for part in parts]), whole, atol=1e-9)
     np.testing.assert_allclose(least_squares_fit(stream, y).predict(stream), least_squares_fit(x, y).predict(x))
 
@@ -157,8 +158,8 @@ def test_torch_gives_the_same(p):
     x, y = data(50, p, 3)
     splits = list(KFold(5).split(x))
     pairs = zip(
-        least_squares_predict_splits(x, y, splits, backend="torch"),
-        least_squares_predict_splits(x, y, splits),
+        predict_splits(x, y, splits, backend="torch"),
+        predict_splits(x, y, splits),
         strict=True,
     )
     for one, other in pairs:
@@ -171,9 +172,9 @@ def test_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)
     before = x.copy(), y.copy()
     splits = list(KFold(5, shuffle=True, random_state=seed).split(x))
-    base = least_squares_predict_splits(x, y, splits)
+    base = predict_splits(x, y, splits)
     rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(p, p)))[0]
-    changed = least_squares_predict_splits(3 * x @ rotation + shift, 2 * y + shift, splits)
+    changed = predict_splits(3 * x @ rotation + shift, 2 * y + shift, splits)
     for one, other in zip(base, changed, strict=True):
         np.testing.assert_allclose(other, 2 * one + shift, atol=1e-6 * np.abs(one).max())
     np.testing.assert_array_equal(x, before[0])

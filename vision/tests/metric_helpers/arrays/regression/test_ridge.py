@@ -6,7 +6,11 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, ShuffleSplit
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_fit, ridge_predict_splits, ridge_split_fits
+from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_fit, ridge_split_fits
+
+
+def predict_splits(source, target, *args, **kwargs):
+    return ridge_split_fits(source, *args, **kwargs).predict(target)
 
 
 def data(n, p, q, *, scale=1.0, seed=0):
@@ -25,7 +29,7 @@ def data(n, p, q, *, scale=1.0, seed=0):
 def test_equals_scikit_learn(n, p, q, alpha, train_size):
     x, y = data(n, p, q, scale=5.0)
     splits = list(ShuffleSplit(3, train_size=train_size, random_state=1).split(x))
-    for prediction, (train, test) in zip(ridge_predict_splits(x, y, splits, alpha), splits, strict=True):
+    for prediction, (train, test) in zip(predict_splits(x, y, splits, alpha), splits, strict=True):
         reference = Ridge(alpha).fit(x[train], y[train]).predict(x[test]).reshape(len(test), q)
         np.testing.assert_allclose(prediction, reference, atol=1e-8)
 
@@ -33,14 +37,14 @@ def test_equals_scikit_learn(n, p, q, alpha, train_size):
 def test_stimuli_in_neither_part_are_left_out():
     x, y = data(50, 10, 3)
     train, test = np.arange(5, 45), np.array([48, 1])
-    (prediction,) = ridge_predict_splits(x, y, [(train, test)])
+    (prediction,) = predict_splits(x, y, [(train, test)])
     np.testing.assert_allclose(prediction, Ridge(1.0).fit(x[train], y[train]).predict(x[test]), atol=1e-10)
 
 
 def test_repeated_and_tested_training_stimuli():
     x, y = data(50, 10, 3)
     train, test = np.array([*range(40), 3, 3]), np.array([2, 45])
-    (prediction,) = ridge_predict_splits(x, y, [(train, test)])
+    (prediction,) = predict_splits(x, y, [(train, test)])
     np.testing.assert_allclose(prediction, Ridge(1.0).fit(x[train], y[train]).predict(x[test]), atol=1e-10)
 
 
@@ -62,7 +66,7 @@ def test_fit_equals_scikit_learn(n, p):
 def test_penalty_must_be_positive(alpha):
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="larger than zero"):
-        ridge_predict_splits(x, y, [(np.arange(15), np.arange(15, 20))], alpha)
+        predict_splits(x, y, [(np.arange(15), np.arange(15, 20))], alpha)
     with pytest.raises(ValueError, match="larger than zero"):
         ridge_fit(x, y, alpha)
 
@@ -70,7 +74,7 @@ def test_penalty_must_be_positive(alpha):
 def test_empty_training_set_is_refused():
     x, y = data(20, 5, 2)
     with pytest.raises(ValueError, match="no training stimuli"):
-        ridge_predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
+        predict_splits(x, y, [(np.array([], dtype=int), np.arange(5))])
 
 
 @settings(max_examples=20, deadline=None)
@@ -79,9 +83,9 @@ def test_invariances(seed, p, shift):
     x, y = data(40, p, 3, seed=seed)
     before = x.copy(), y.copy()
     splits = list(KFold(4, shuffle=True, random_state=seed).split(x))
-    base = ridge_predict_splits(x, y, splits)
+    base = predict_splits(x, y, splits)
     rotation = np.linalg.qr(np.random.default_rng(seed).normal(size=(p, p)))[0]
-    rotated = ridge_predict_splits(x @ rotation + shift, 2 * y + shift, splits)
+    rotated = predict_splits(x @ rotation + shift, 2 * y + shift, splits)
     for one, other in zip(base, rotated, strict=True):
         np.testing.assert_allclose(other, 2 * one + shift, atol=1e-7)
     np.testing.assert_array_equal(x, before[0])
@@ -108,7 +112,7 @@ def test_features_in_single_precision_are_computed_in_double():
     x, y = data(50, 300, 4)
     x = x.astype(np.float32)
     splits = list(KFold(5).split(x))
-    pairs = zip(ridge_predict_splits(x, y, splits), ridge_predict_splits(x.astype(np.float64), y, splits), strict=True)
+    pairs = zip(predict_splits(x, y, splits), predict_splits(x.astype(np.float64), y, splits), strict=True)
     for one, other in pairs:
         np.testing.assert_array_equal(one, other)
 
@@ -118,7 +122,7 @@ def test_dependent_stimuli_and_a_penalty_below_rounding(n, p):
     x, y = data(n, p, 3)
     x[4], y[4] = x[2], y[2]
     splits = list(KFold(3, shuffle=True, random_state=0).split(x))
-    for prediction, (train, test) in zip(ridge_predict_splits(x, y, splits, 1e-15), splits, strict=True):
+    for prediction, (train, test) in zip(predict_splits(x, y, splits, 1e-15), splits, strict=True):
         reference = Ridge(1e-15, solver="svd").fit(x[train], y[train]).predict(x[test])
         np.testing.assert_allclose(prediction, reference, atol=1e-4)
 
