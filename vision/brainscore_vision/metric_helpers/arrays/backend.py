@@ -16,7 +16,7 @@ from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, did_you_mean
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Array, ArrayLike, Floats, NDArray
 
 __all__ = ["Backend", "resolve"]
 
@@ -37,15 +37,15 @@ class Backend(Protocol):
         """What the backend is called."""
         ...
 
-    def asarray(self, values: ArrayLike) -> Any:
+    def asarray(self, values: ArrayLike) -> Array:
         """Return values as an array of this backend; NumPy arrays in float64 are not copied."""
         ...
 
-    def numpy(self, values: Any) -> Floats:
+    def numpy(self, values: Array) -> Floats:
         """Return an array of this backend as a NumPy array."""
         ...
 
-    def zeros(self, *shape: int) -> Any:
+    def zeros(self, *shape: int) -> Array:
         """Return zeros."""
         ...
 
@@ -53,35 +53,35 @@ class Backend(Protocol):
         """Return the sum of ``C C^T`` over NumPy blocks of shape (n, width), C being a block with centred columns."""
         ...
 
-    def cholesky(self, matrix: Any) -> Any | None:
+    def cholesky(self, matrix: Array) -> Array | None:
         """Return the lower Cholesky factor, or None if the matrix is not positive definite; may use up `matrix`."""
         ...
 
-    def cho_solve(self, factor: Any, right: Any) -> Any:
+    def cho_solve(self, factor: Array, right: Array) -> Array:
         """Solve ``(factor factor^T) x = right`` for a lower Cholesky factor, right of shape (n, k)."""
         ...
 
-    def solve_triangular(self, factor: Any, right: Any, *, transposed: bool = False) -> Any:
+    def solve_triangular(self, factor: Array, right: Array, *, transposed: bool = False) -> Array:
         """Solve ``factor x = right`` (``factor^T x = right`` if transposed) for a lower triangular factor."""
         ...
 
-    def solve(self, matrix: Any, right: Any) -> Any:
+    def solve(self, matrix: Array, right: Array) -> Array:
         """Solve a general system."""
         ...
 
-    def eigh(self, matrix: Any) -> tuple[Any, Any]:
+    def eigh(self, matrix: Array) -> tuple[Array, Array]:
         """Return the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as columns."""
         ...
 
-    def maximum(self, values: Any, axis: int) -> Any:
+    def maximum(self, values: Array, axis: int) -> Array:
         """Return the largest value along an axis."""
         ...
 
-    def where(self, condition: Any, first: Any, second: Any) -> Any:
+    def where(self, condition: Array, first: Array, second: Array) -> Array:
         """Choose between two arrays, or an array and a number."""
         ...
 
-    def subtract_symmetric(self, squares: Any, first: Any, second: Any) -> None:
+    def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
         """Subtract ``first second^T + second first^T`` in place, for each of a batch of square matrices."""
         ...
 
@@ -149,7 +149,7 @@ class NumpyBackend:
         largest: Floats = values.max(axis=axis)
         return largest
 
-    def where(self, condition: Any, first: Any, second: Any) -> Floats:
+    def where(self, condition: Array, first: Array, second: Array) -> Floats:
         return np.asarray(np.where(condition, first, second), dtype=np.float64)
 
     def subtract_symmetric(self, squares: Floats, first: Floats, second: Floats) -> None:
@@ -168,17 +168,17 @@ class TorchBackend:
         self._torch = torch
         self._device = torch.device(device)
 
-    def asarray(self, values: ArrayLike) -> Any:
+    def asarray(self, values: ArrayLike) -> Array:
         array = np.ascontiguousarray(values, dtype=np.float64)
         if not array.flags.writeable:
             array = array.copy()  # torch warns of memory that it might not write to
         return self._torch.from_numpy(array).to(self._device)
 
-    def numpy(self, values: Any) -> Floats:
+    def numpy(self, values: Array) -> Floats:
         array: Floats = values.cpu().numpy()
         return array
 
-    def zeros(self, *shape: int) -> Any:
+    def zeros(self, *shape: int) -> Array:
         return self._torch.zeros(shape, dtype=self._torch.float64, device=self._device)
 
     def gram(self, n: int, blocks: Iterable[NDArray[Any]]) -> Any:
@@ -191,32 +191,32 @@ class TorchBackend:
             gram.addmm_(part, part.T)
         return 0.5 * (gram + gram.T)  # exactly symmetric
 
-    def cholesky(self, matrix: Any) -> Any | None:
+    def cholesky(self, matrix: Array) -> Array | None:
         factor, info = self._torch.linalg.cholesky_ex(matrix)
         return None if int(info) else factor
 
-    def cho_solve(self, factor: Any, right: Any) -> Any:
+    def cho_solve(self, factor: Array, right: Array) -> Array:
         return self._torch.cholesky_solve(right, factor)
 
-    def solve_triangular(self, factor: Any, right: Any, *, transposed: bool = False) -> Any:
+    def solve_triangular(self, factor: Array, right: Array, *, transposed: bool = False) -> Array:
         if transposed:
             return self._torch.linalg.solve_triangular(factor.T, right, upper=True)
         return self._torch.linalg.solve_triangular(factor, right, upper=False)
 
-    def solve(self, matrix: Any, right: Any) -> Any:
+    def solve(self, matrix: Array, right: Array) -> Array:
         return self._torch.linalg.solve(matrix, right)
 
-    def eigh(self, matrix: Any) -> tuple[Any, Any]:
+    def eigh(self, matrix: Array) -> tuple[Array, Array]:
         values, vectors = self._torch.linalg.eigh(matrix)
         return values, vectors
 
-    def maximum(self, values: Any, axis: int) -> Any:
+    def maximum(self, values: Array, axis: int) -> Array:
         return values.amax(axis)
 
-    def where(self, condition: Any, first: Any, second: Any) -> Any:
+    def where(self, condition: Array, first: Array, second: Array) -> Array:
         return self._torch.where(condition, first, second)
 
-    def subtract_symmetric(self, squares: Any, first: Any, second: Any) -> None:
+    def subtract_symmetric(self, squares: Array, first: Array, second: Array) -> None:
         left, right = self._torch.stack([first, second], -1), self._torch.stack([second, first], 1)
         squares.baddbmm_(left, right, alpha=-1)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ArrayLike", "Floats", "Indices", "Integers", "NDArray", "Splits"]
+__all__ = ["Array", "ArrayLike", "Floats", "Indices", "Integers", "NDArray", "Splits"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]  # positions in an array
 Integers = NDArray[np.int_]  # counts and labels
 Splits = Sequence[tuple[ArrayLike, ArrayLike]]  # positions of the stimuli that train and that test, for every split
+Array = Any  # Any: an array of NumPy or a tensor of torch, which have the operators that kernels use in common

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Indices, NDArray
 
 __all__ = [
+    "Attrs",
+    "Coords",
     "Neuroids",
     "coordinate",
     "coords_along",
@@ -33,6 +35,8 @@ __all__ = [
 ]
 
 Array = TypeVar("Array", bound=xr.DataArray)
+Attrs = dict[str, Any]  # Any: entries of ``Score.attrs`` are of all types
+Coords = dict[str, tuple[str, "NDArray[Any]"]]  # name -> (dim, labels), ready for a constructor
 
 _SHOWN = 5  # how many names an error lists
 _NAMED = 1000  # how many neuroids that are left out an attribute names
@@ -80,7 +84,7 @@ def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_co
     return np.argsort(coordinate(target, neuroid_coord), kind="stable")
 
 
-def coords_along(assembly: xr.DataArray, dim: str) -> dict[str, tuple[str, NDArray[Any]]]:
+def coords_along(assembly: xr.DataArray, dim: str) -> Coords:
     """Return the coordinates along one dimension as ``name -> (dim, values)``, ready for a constructor."""
     from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
 
@@ -169,10 +173,10 @@ class Neuroids:
     names: NDArray[Any]
 
     @property
-    def attrs(self) -> dict[str, Any]:
+    def attrs(self) -> Attrs:
         """Entries for ``Score.attrs``: how many neuroids count, and how many and which do not."""
         left_out = self.names[~self.used]
-        entries: dict[str, Any] = {"n_neuroids": int(self.used.sum())}
+        entries: Attrs = {"n_neuroids": int(self.used.sum())}
         if len(left_out):
             entries["n_neuroids_left_out"] = len(left_out)
             entries["neuroids_left_out"] = [str(name) for name in left_out[:_NAMED]]
@@ -225,7 +229,7 @@ def _comparable(values: ArrayLike) -> NDArray[Any]:
 
 
 def _mismatch(wanted: NDArray[Any], given: NDArray[Any], what: str) -> str:
-    counts: dict[str, Mapping[Any, int]] = {}
+    counts: dict[str, Mapping[object, int]] = {}
     for role, side in (("target", wanted), ("source", given)):
         unique, number = np.unique(side, return_counts=True)
         counts[role] = dict(zip(unique.tolist(), number.tolist(), strict=True))

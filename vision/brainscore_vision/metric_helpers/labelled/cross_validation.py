@@ -16,7 +16,7 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.transform import subset
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.alignment import Attrs, coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.gather import as_score, stack
 from brainscore_vision.metric_helpers.labelled.splits import Split, SplitPlan
 
@@ -41,8 +41,10 @@ __all__ = [
 
 Apply = Callable[..., "Score | xr.DataArray | float"]
 Aggregate = Callable[["Score"], "Score"]
-Part = tuple[dict[str, Any], Sequence["xr.DataArray"]]  # labels of the new dimensions, arguments for apply
+Label = dict[str, object]
+Part = tuple[Label, Sequence["xr.DataArray"]]  # labels of the new dimensions, arguments for apply
 Item = TypeVar("Item")
+Assembly = TypeVar("Assembly", bound="xr.DataArray")
 
 
 def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
@@ -69,7 +71,9 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
 class Transformation:
     """Apply a function to parts of assemblies; subclasses say what the parts are and how to gather results."""
 
-    def __call__(self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any) -> Score:
+    def __call__(
+        self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any
+    ) -> Score:  # Any: for `apply`
         """Apply to every part.
 
         Parameters
@@ -88,9 +92,9 @@ class Transformation:
         Score
             With ``attrs['raw']``, the stacked results.
         """
-        labels: list[dict[str, Any]] = []
+        labels: list[Label] = []
         results: list[Score] = []
-        notes: dict[str, Any] = {}
+        notes: Attrs = {}
         for label, parts in self.parts(*args, notes=notes):
             labels.append(label)
             results.append(as_score(apply(*parts, **kwargs)))
@@ -104,7 +108,7 @@ class Transformation:
             score.attrs.setdefault(name, value)
         return score
 
-    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:
+    def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
         """Yield ``(labels of the new dimensions, arguments for apply)``; may write `notes` for the score's attrs."""
         raise NotImplementedError(f"{type(self).__name__} does not say what its parts are.")
 
@@ -150,7 +154,7 @@ class Alignment(Transformation):
         self._alignment_dim = alignment_dim
         self._repeat = repeat
 
-    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
+    def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
         """Yield the two, aligned."""
         source, target = args
         yield {}, [self.sort(self.align(source, target)), self.sort(target)]
@@ -205,7 +209,7 @@ class CrossValidation(Transformation):
         """Return the splits that would be used for a target; see `Split.plan`."""
         return self._split.plan(target)
 
-    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:
+    def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
         """Yield source and target for training, then for testing, for every split."""
         *sources, target = args
         for source in sources:
@@ -278,7 +282,7 @@ class CartesianProduct(Transformation):
     def __init__(self, dividers: Sequence[str] = ()) -> None:
         self._dividers = tuple(dividers)
 
-    def parts(self, *args: xr.DataArray, notes: dict[str, Any]) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
+    def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:  # noqa: ARG002 -- the signature is the base's
         """Yield the part of the assembly for every combination that occurs."""
         (assembly,) = args
         levels = [np.unique(coordinate(assembly, name)) for name in self._dividers]
@@ -290,7 +294,7 @@ class CartesianProduct(Transformation):
                 yield dict(zip(self._dividers, values, strict=True)), [part]
 
 
-def expand(assembly: xr.DataArray, target_dims: Sequence[str]) -> Any:
+def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:
     """Make dimensions of length one out of the scalar coordinates with some names.
 
     Parameters
@@ -327,15 +331,14 @@ def enumerate_done(values: Iterable[Item]) -> Iterator[tuple[int, Item, bool]]:
     >>> list(enumerate_done("ab"))
     [(0, 'a', False), (1, 'b', True)]
     """
-    rest = iter(values)
-    missing = object()
-    value: Any = next(rest, missing)
-    for index in itertools.count():
-        if value is missing:
-            return
-        following: Any = next(rest, missing)
-        yield index, value, following is missing
-        value = following
+    waiting: list[Item] = []
+    index = -1
+    for index, value in enumerate(values):
+        if waiting:
+            yield index - 1, waiting.pop(), False
+        waiting.append(value)
+    if waiting:
+        yield index, waiting.pop(), True
 
 
 def _having(assembly: xr.DataArray, coord: str, values: NDArray[Any]) -> xr.DataArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -12,7 +12,13 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, has_coordinate, neuroid_order
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    Coords,
+    coordinate,
+    coords_along,
+    has_coordinate,
+    neuroid_order,
+)
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["as_score", "labelled", "same_labels", "stack"]
 
 
-def as_score(result: Any) -> Score:
+def as_score(result: Score | xr.DataArray | float) -> Score:
     """Make a score of a number or an assembly; leave a score as it is."""
     return result if isinstance(result, Score) else Score(result)
 
@@ -49,7 +55,7 @@ def labelled(
         full = np.full((*values.shape[:-1], len(used)), np.nan)
         full[..., used] = values
         values = full
-    coords: dict[str, Any] = {}
+    coords: Coords = {}
     for axis, dim in enumerate(dims):
         if dim == "split":
             coords[dim] = (dim, np.arange(values.shape[axis]))
@@ -66,16 +72,16 @@ def _bin_order(assembly: xr.DataArray) -> Indices:
     return np.argsort(starts, kind="stable")
 
 
-def stack(results: Sequence[Score], labels: Sequence[Mapping[str, Any]]) -> Score:
+def stack(results: Sequence[Score], labels: Sequence[Mapping[str, object]]) -> Score:
     """Arrange results along new dimensions, and likewise the `raw` they carry if all of them do."""
     stacked = _arrange(results, labels)
-    raws = [result.attrs.get("raw") for result in results]
-    if all(isinstance(raw, xr.DataArray) for raw in raws):
+    raws = [raw for raw in (result.attrs.get("raw") for result in results) if isinstance(raw, xr.DataArray)]
+    if len(raws) == len(results):
         stacked.attrs["raw"] = _arrange([as_score(raw) for raw in raws], labels)
     return stacked
 
 
-def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, Any]]) -> Score:
+def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, object]]) -> Score:
     names = list(labels[0])
     if not names:
         return _without_attrs(results[0])
@@ -91,10 +97,10 @@ def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, Any]
     return Score(values, coords={**coords, **inner}, dims=[*names, *dims])
 
 
-def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[xr.DataArray], dict[str, Any]]:
+def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[xr.DataArray], Coords]:
     """Bring results to the same labels along their own dimensions, with NaN where a result lacks one."""
     placed = [result.transpose(*dims) for result in results]
-    inner: dict[str, Any] = {}
+    inner: Coords = {}
     for dim in dims:
         tables = [coords_along(result, dim) for result in results]
         sizes = {result.sizes[dim] for result in results}
@@ -106,24 +112,24 @@ def same_labels(results: Sequence[xr.DataArray], dims: list[str]) -> tuple[list[
         if any(len(set(key)) != result.sizes[dim] for key, result in zip(keys, results, strict=True)):
             raise AssemblyError(f"Results differ along {dim!r} and have no unique coordinates there to join them by.")
         placed = [_spread(result, dim, key, union) for result, key in zip(placed, keys, strict=True)]
-        inner.update({name: (dim, [key[i] for key in union]) for i, name in enumerate(tables[0])})
+        inner.update({name: (dim, np.asarray([key[i] for key in union])) for i, name in enumerate(tables[0])})
     return placed, inner
 
 
-def _spread(result: xr.DataArray, dim: str, keys: Sequence[Any], union: Sequence[Any]) -> xr.DataArray:
+def _spread(result: xr.DataArray, dim: str, keys: Sequence[object], union: Sequence[object]) -> xr.DataArray:
     """Place a result's entries among those of all results."""
     axis = result.get_axis_num(dim)
     shape = list(result.shape)
     shape[axis] = len(union)
     values = np.full(shape, np.nan)
     where = {key: index for index, key in enumerate(union)}
-    target: list[Any] = [slice(None)] * result.ndim
+    target: list[slice | list[int]] = [slice(None)] * result.ndim
     target[axis] = [where[key] for key in keys]
     values[tuple(target)] = result.values
     return xr.DataArray(values, dims=result.dims)
 
 
-def _equal_tables(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+def _equal_tables(first: Coords, second: Coords) -> bool:
     return first.keys() == second.keys() and all(np.array_equal(first[name][1], second[name][1]) for name in first)
 
 

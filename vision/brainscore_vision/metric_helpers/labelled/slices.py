@@ -7,18 +7,23 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, matching_order
+from brainscore_vision.metric_helpers.labelled.alignment import Coords, coordinate, coords_along, matching_order
 from brainscore_vision.metric_helpers.labelled.gather import as_score, same_labels
 
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike
+
 __all__ = ["PerNeuroid", "PerOps", "PerPresentation", "PerTime", "SpanOps", "SpanTime"]
+
+Applied = Callable[..., Any]  # Any: what it returns for slices is arranged; what it returns for all is passed on
 
 
 class PerOps:
@@ -35,7 +40,7 @@ class PerOps:
         Coordinates along `dims` by which the assemblies are sorted; all must hold the same values.
     """
 
-    def __init__(self, callable: Callable[..., Any], dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:  # noqa: A002 -- the documented name
+    def __init__(self, callable: Applied, dims: Sequence[str], check_coords: Sequence[str] = ()) -> None:  # noqa: A002 -- the documented name
         self.callable = callable
         self.dims = tuple(dims)
         self.check_coords = tuple(check_coords)
@@ -66,7 +71,7 @@ class PerOps:
         results = [self.callable(*(asm.isel(where) for asm in aligned)) for where in slices]
         if all(result is None for result in results):
             return None
-        outer: dict[str, Any] = {}
+        outer: Coords = {}
         for dim in self.dims:
             outer.update(coords_along(aligned[0], dim))
         arrays = [result if isinstance(result, xr.DataArray) else as_score(result) for result in results]
@@ -108,7 +113,7 @@ class PerTime(PerOps):
 
     def __init__(
         self,
-        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        callable: Applied,  # noqa: A002 -- the documented name
         time_dim: str = "time_bin",
         check_coord: str = "time_bin_start",
     ) -> None:
@@ -130,7 +135,7 @@ class PerPresentation(PerOps):
 
     def __init__(
         self,
-        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        callable: Applied,  # noqa: A002 -- the documented name
         presentation_dim: str = "presentation",
         check_coord: str = "stimulus_id",
     ) -> None:
@@ -152,7 +157,7 @@ class PerNeuroid(PerOps):
 
     def __init__(
         self,
-        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        callable: Applied,  # noqa: A002 -- the documented name
         neuroid_dim: str = "neuroid",
         check_coord: str = "neuroid_id",
     ) -> None:
@@ -181,7 +186,7 @@ class SpanOps:
 
     def __init__(
         self,
-        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        callable: Applied,  # noqa: A002 -- the documented name
         source_dims: Sequence[str],
         aggregated_dim: str,
         resample: bool = False,
@@ -207,7 +212,7 @@ class SpanOps:
             stacked = [self._resampled(asm, before) for asm, before in zip(stacked, asms, strict=True)]
         return self.callable(*stacked)
 
-    def stack(self, assembly: xr.DataArray) -> Any:
+    def stack(self, assembly: xr.DataArray) -> xr.DataArray:
         """Return an assembly of the same class, dims ``(aggregated_dim, *others)``, in a new array."""
         missing = [dim for dim in self.source_dims if dim not in assembly.dims]
         if missing:
@@ -219,7 +224,7 @@ class SpanOps:
         values = assembly.transpose(*self.source_dims, *others).values
         sizes = values.shape[: len(self.source_dims)]
         places = np.indices(sizes).reshape(len(sizes), -1)
-        coords: dict[str, Any] = {}
+        coords: Coords = {}
         for dim in others:
             coords.update(coords_along(assembly, dim))
         for dim, place in zip(self.source_dims, places, strict=True):
@@ -253,7 +258,7 @@ class SpanTime(SpanOps):
 
     def __init__(
         self,
-        callable: Callable[..., Any],  # noqa: A002 -- the documented name
+        callable: Applied,  # noqa: A002 -- the documented name
         time_dim: str = "time_bin",
         presentation_dim: str = "presentation",
         resample: bool = False,
@@ -265,9 +270,7 @@ class SpanTime(SpanOps):
         self.presentation_dim = presentation_dim
 
 
-def _stacked(
-    results: Sequence[xr.DataArray], dims: Sequence[str], sizes: Sequence[int], outer: Mapping[str, Any]
-) -> Any:
+def _stacked(results: Sequence[xr.DataArray], dims: Sequence[str], sizes: Sequence[int], outer: Coords) -> xr.DataArray:
     """Arrange results in C order of `dims`; their attrs follow."""
     inner_dims = [str(dim) for dim in results[0].dims]
     placed, inner = same_labels(results, inner_dims)
@@ -289,5 +292,5 @@ def _stacked(
     return stacked
 
 
-def _equal(first: Any, second: Any) -> bool:
+def _equal(first: ArrayLike, second: ArrayLike) -> bool:
     return first is second or (type(first) is type(second) and bool(np.array_equal(first, second)))

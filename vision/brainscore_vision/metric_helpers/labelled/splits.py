@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
 
 
-def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> Any:
+def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> xr.DataArray:
     """Compute the standard error of the mean along a dimension; see `standard_errors`."""
     return values.reduce(standard_errors, dim)
 
@@ -64,7 +64,7 @@ class SplitPlan:
 
     values: xr.DataArray
     splits: list[tuple[Indices, Indices]]
-    notes: Mapping[str, Any]
+    notes: Mapping[str, object]
 
     def presentations(self, assembly: xr.DataArray) -> list[tuple[Indices, Indices]]:
         """Return the positions in an assembly that train and test; each presentation of a value goes with it."""
@@ -156,7 +156,7 @@ class Split:
         unique = self._unique_split_values or len(distinct) < len(values)
         positions = first if unique else np.arange(len(values))
         classes, reason = self._classes(assembly, positions)
-        notes: dict[str, Any] = {"seed": self._random_state}
+        notes: dict[str, object] = {"seed": self._random_state}
         try:
             if classes is not None:
                 splits, reason = self._stratified(classes)

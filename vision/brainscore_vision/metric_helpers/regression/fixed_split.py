@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Quantity
-    from brainscore_vision.metric_helpers.arrays.types import Indices
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
     from brainscore_vision.metric_helpers.regression.on_assemblies import Correlation, Regression
     from brainscore_vision.metric_helpers.regression.sides import Features
 
@@ -183,6 +183,6 @@ class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
         return super().__call__(target_train, target_test, source_train, source_test)
 
 
-def _note_alpha(score: Score, alpha: Any) -> None:
+def _note_alpha(score: Score, alpha: float | Floats | None) -> None:
     if alpha is not None:
         score.attrs["alpha"] = float(alpha) if np.ndim(alpha) == 0 else np.asarray(alpha).tolist()

@@ -6,8 +6,7 @@ the target; those over time have a score for each time bin. Which regression the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression, with_bins_of
 from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
 from brainscore_vision.metric_helpers.regression.sides import (
+    Options,
     Side,
     usable_over_all_dims,
     whole_assembly,
@@ -69,7 +69,7 @@ class CrossRegressedCorrelation(Metric):
     quantity: ClassVar[Quantity | None] = "correlation"
 
     def __init__(
-        self, regression: Regression, correlation: Correlation, crossvalidation_kwargs: Mapping[str, Any] | None = None
+        self, regression: Regression, correlation: Correlation, crossvalidation_kwargs: Options = None
     ) -> None:
         kwargs = {"train_size": 0.9, "test_size": None, **(crossvalidation_kwargs or {})}
         self.cross_validation = CrossValidation(**kwargs)
@@ -217,7 +217,7 @@ class _OverTime(CrossRegressedCorrelation):
     extension: ClassVar[type[SpanTimeRegression | PerTimeRegression]]
 
     def __init__(
-        self, regression: Regression, correlation: Correlation, crossvalidation_kwargs: Mapping[str, Any] | None = None
+        self, regression: Regression, correlation: Correlation, crossvalidation_kwargs: Options = None
     ) -> None:
         super().__init__(self.extension(regression), PerTime(correlation), crossvalidation_kwargs)
         self._single = CrossRegressedCorrelation(regression, correlation, crossvalidation_kwargs)

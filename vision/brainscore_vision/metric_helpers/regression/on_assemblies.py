@@ -11,6 +11,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import (
+    Coords,
     coordinate,
     coords_along,
     matching_order,
@@ -22,7 +23,8 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 if TYPE_CHECKING:
     import xarray as xr
 
-    from brainscore_vision.metric_helpers.arrays.types import Floats
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
 
 __all__ = ["Correlation", "Regression", "XarrayCorrelation", "XarrayRegression"]
 
@@ -61,7 +63,7 @@ class XarrayRegression:
 
     def __init__(
         self,
-        regression: Any,
+        regression: Any,  # Any: fit and predict of arrays, with or without the keyword `neuroids`
         expected_dims: Sequence[str] = Defaults.expected_dims,
         neuroid_dim: str = Defaults.neuroid_dim,
         neuroid_coord: str = Defaults.neuroid_coord,
@@ -72,10 +74,10 @@ class XarrayRegression:
         self._neuroid_dim = neuroid_dim
         self._neuroid_coord = neuroid_coord
         self.stimulus_coord = stimulus_coord
-        self._target_neuroid_values: dict[str, Any] | None = None
+        self._target_neuroid_values: Coords | None = None
 
     @property
-    def estimator(self) -> Any:
+    def estimator(self) -> Any:  # Any: see `regression`
         """The regression on arrays."""
         return self._regression
 
@@ -98,7 +100,7 @@ class XarrayRegression:
         self._regression.fit(x[rows], y[order], **self._neuroids(source))
         self._target_neuroid_values = coords_along(target, self._neuroid_dim)
 
-    def predict(self, source: xr.DataArray) -> Any:
+    def predict(self, source: xr.DataArray) -> NeuroidAssembly:
         """Predict responses to the stimuli of `source`.
 
         Returns
@@ -122,7 +124,7 @@ class XarrayRegression:
         coords = {**coords_along(source, presentation), **self._target_neuroid_values}
         return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])
 
-    def _neuroids(self, source: xr.DataArray) -> dict[str, Any]:
+    def _neuroids(self, source: xr.DataArray) -> dict[str, dict[str, NDArray[Any]]]:
         if not getattr(self._regression, "uses_neuroids", False):
             return {}
         along = coords_along(source, self._neuroid_dim)
@@ -155,7 +157,7 @@ class XarrayCorrelation:
 
     def __init__(
         self,
-        correlation: Callable[..., Any],
+        correlation: Callable[..., tuple[float, float]],
         correlation_coord: str = Defaults.stimulus_coord,
         neuroid_coord: str = Defaults.neuroid_coord,
     ) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import (
+    Coords,
     coordinate,
     coords_along,
     has_coordinate,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import NDArray
+    from brainscore_vision.metric_helpers.regression.on_assemblies import Regression
 
 Array = TypeVar("Array", bound="xr.DataArray")
 
@@ -46,7 +48,7 @@ class SpanTimeRegression:
         Such as `XarrayRegression`. ``predict`` keeps the order of presentations.
     """
 
-    def __init__(self, regression: Any) -> None:
+    def __init__(self, regression: Regression) -> None:
         self.regression = regression
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
@@ -59,7 +61,7 @@ class SpanTimeRegression:
         """
         SpanTime(self.regression.fit)(with_bins_of(source, target), target)
 
-    def predict(self, source: xr.DataArray) -> Any:
+    def predict(self, source: xr.DataArray) -> xr.DataArray:
         """Predict responses in every time bin.
 
         Returns
@@ -67,11 +69,11 @@ class SpanTimeRegression:
         NeuroidAssembly, dims (time_bin, presentation, neuroid)
             In the order of time bins and presentations of `source`.
         """
-        stacked = SpanTime(self.regression.predict)(source)
+        stacked: xr.DataArray = SpanTime(self.regression.predict)(source)
         dims = [*(str(dim) for dim in stacked.dims if dim != "presentation")]
         values = stacked.transpose("presentation", *dims).values
         shape = (source.sizes["time_bin"], source.sizes["presentation"])
-        coords: dict[str, Any] = {}
+        coords: Coords = {}
         for dim in ("time_bin", "presentation"):
             coords.update(coords_along(source, dim))
         for dim in dims:
@@ -90,10 +92,10 @@ class PerTimeRegression:
         Such as `XarrayRegression`; it is copied for every bin and not fitted itself.
     """
 
-    def __init__(self, regression: Any) -> None:
+    def __init__(self, regression: Regression) -> None:
         self.regression = regression
-        self._fitted: list[Any] = []
-        self._bins: Any = None
+        self._fitted: list[Regression] = []
+        self._bins: NDArray[Any] = np.array([])
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
         """Fit to assemblies with dims (presentation, neuroid, time_bin), in any order.
@@ -111,7 +113,7 @@ class PerTimeRegression:
             fitted.append(regression)
         self._fitted, self._bins = fitted, _bins(target)
 
-    def predict(self, source: xr.DataArray) -> Any:
+    def predict(self, source: xr.DataArray) -> xr.DataArray:
         """Predict responses in every time bin, each with its own regression.
 
         Returns
@@ -130,7 +132,8 @@ class PerTimeRegression:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
         source = source.isel(time_bin=matching_order(self._bins, _bins(source), what="time_bin"))
         regressions = iter(self._fitted)
-        return PerOps(lambda part: next(regressions).predict(part), dims=["time_bin"])(source)
+        predicted: xr.DataArray = PerOps(lambda part: next(regressions).predict(part), dims=["time_bin"])(source)
+        return predicted
 
 
 def with_bins_of(source: Array, target: xr.DataArray) -> Array:

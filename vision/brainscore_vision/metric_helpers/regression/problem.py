@@ -65,7 +65,7 @@ class Engine:
             return None
         return cls(estimator, function, regression.stimulus_coord, bins)
 
-    def predict(self, source: Any, target: Floats, splits: Rows) -> list[Floats]:
+    def predict(self, source: Matrix, target: Floats, splits: Rows) -> list[Floats]:
         """Predict the test stimuli of every split.
 
         Parameters
@@ -81,16 +81,17 @@ class Engine:
         """
         if self.bins is None:
             return self.estimator.predict_splits(source, target, splits)
-        return (self._predict_together if self.bins == "together" else self._predict_apart)(source, target, splits)
+        solve = self._predict_together if self.bins == "together" else self._predict_apart
+        return solve(as_array(source), target, splits)
 
-    def _predict_together(self, source: Floats, target: Floats, splits: Rows) -> list[Floats]:
+    def _predict_together(self, source: NDArray[Any], target: Floats, splits: Rows) -> list[Floats]:
         n_bins, n_stimuli, n_neuroids = target.shape
         starts = n_stimuli * np.arange(n_bins)[:, None]
         spans = [((starts + train).ravel(), (starts + test).ravel()) for train, test in splits]
         flat = self.estimator.predict_splits(source.reshape(-1, source.shape[2]), target.reshape(-1, n_neuroids), spans)
         return [prediction.reshape(n_bins, -1, n_neuroids) for prediction in flat]
 
-    def _predict_apart(self, source: Floats, target: Floats, splits: Rows) -> list[Floats]:
+    def _predict_apart(self, source: NDArray[Any], target: Floats, splits: Rows) -> list[Floats]:
         results = [np.full((len(target), len(test), target.shape[2]), np.nan) for _, test in splits]
         for index, (features, responses) in enumerate(zip(source, target, strict=True)):
             missing = np.isnan(responses[0])
@@ -124,7 +125,7 @@ class Problem:
     target: Matrix
     splits: Rows
     stimuli: NDArray[Any]
-    notes: Mapping[str, Any]
+    notes: Mapping[str, object]
 
     def aligned(self, place: Indices) -> Problem:
         """Bring target and source, whose row ``place[i]`` goes with row i of the target, into the same order."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
@@ -25,15 +26,13 @@ from brainscore_vision.metric_helpers.labelled.gather import labelled
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
-    Features = xr.DataArray | StreamedFeatures
-
 __all__ = [
+    "Features",
     "Matrix",
+    "Options",
     "Side",
     "as_array",
     "check_same_features",
@@ -44,6 +43,8 @@ __all__ = [
 ]
 
 Matrix = NDArray[Any] | ColumnBlocks
+Features = xr.DataArray | StreamedFeatures
+Options = Mapping[str, Any] | None  # Any: keywords of a constructor
 
 WIDE_BYTES = 512 * 2**20  # a target, and what is predicted of it, may be in memory as a whole up to this size
 
@@ -206,7 +207,7 @@ def as_array(values: Matrix) -> NDArray[Any]:
 
 def _is_mapped(values: NDArray[Any]) -> bool:
     """Whether an array lies in a file."""
-    base: Any = values
+    base: object = values
     while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
         base = base.base
     return isinstance(base, np.memmap)

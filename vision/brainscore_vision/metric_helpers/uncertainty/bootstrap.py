@@ -7,7 +7,7 @@ of the score. For an interval, and for metrics that fit, see `brainscore_vision.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 __all__ = ["attach_error", "bootstrap_error"]
 
@@ -22,7 +23,7 @@ __all__ = ["attach_error", "bootstrap_error"]
 def bootstrap_error(
     values: xr.DataArray,
     over: Sequence[str],
-    aggregate: Callable[[Any], float] | None = None,
+    aggregate: Callable[[xr.DataArray], float] | None = None,
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> float:
@@ -60,7 +61,7 @@ def bootstrap_error(
     if absent or not over:
         raise ValueError(f"Cannot draw along {absent or list(over)}: the values have the dimensions {values.dims}.")
     rng = np.random.default_rng(seed)
-    array = np.asarray(values.values, dtype=float) if aggregate is None else None
+    array = np.asarray(values.values, dtype=float)
     drawn = np.empty(n_bootstrap)
     for draw in range(n_bootstrap):
         rows = {dim: rng.integers(0, values.sizes[dim], values.sizes[dim]) for dim in over}
@@ -72,7 +73,7 @@ def bootstrap_error(
     return float(np.std(drawn, ddof=1)) if drawn.size > 1 else float("nan")
 
 
-def _mean_at(array: Any, rows: Sequence[Any]) -> float:
+def _mean_at(array: Floats, rows: Sequence[Indices | None]) -> float:
     for axis, chosen in enumerate(rows):
         if chosen is not None:
             array = array.take(chosen, axis=axis)
@@ -84,7 +85,7 @@ def attach_error(
     score: Score,
     values: xr.DataArray,
     over: Sequence[str],
-    aggregate: Callable[[Any], float] | None = None,
+    aggregate: Callable[[xr.DataArray], float] | None = None,
     n_bootstrap: int = 1000,
     seed: int = 0,
 ) -> Score:

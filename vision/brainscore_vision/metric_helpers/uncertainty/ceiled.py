@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.types import Floats
 
 __all__ = ["bootstrap_ceiled", "ceiled_interval"]
 
@@ -79,7 +80,7 @@ def bootstrap_ceiled(
 def ceiled_interval(
     raw: Score,
     ceiling: Score,
-    formula: Callable[[Any, Any], Any] = explained_variance_ratio,
+    formula: Callable[[Floats, Floats], Floats] = explained_variance_ratio,
     *,
     n_resamples: int = 1000,
     confidence: float = 0.95,

@@ -69,7 +69,7 @@ class HeldOut(NamedTuple):
 class HoldsOut(Protocol):
     """A metric that correlates predictions of held-out stimuli: median over neuroids, mean over splits."""
 
-    def held_out(self, source: Any, target: Any) -> Sequence[HeldOut]:
+    def held_out(self, source: xr.DataArray, target: xr.DataArray) -> Sequence[HeldOut]:
         """Return predictions and measurements of the test stimuli of every split.
 
         Raises
@@ -81,8 +81,8 @@ class HoldsOut(Protocol):
 
 def bootstrap_interval(
     metric: Callable[..., Score],
-    source: Any,
-    target: Any,
+    source: xr.DataArray,
+    target: xr.DataArray,
     *,
     over: Sequence[str] | None = None,
     n_resamples: int = 200,
@@ -144,10 +144,10 @@ def bootstrap_interval(
 
 
 def half_sample_interval(
-    statistic: Callable[..., Any],
-    source: Any,
-    target: Any,
-    *others: Any,
+    statistic: Callable[..., Score | float],
+    source: xr.DataArray,
+    target: xr.DataArray,
+    *others: xr.DataArray,
     over: Sequence[str] | None = None,
     n_resamples: int = 200,
     level: float = 0.95,
@@ -254,7 +254,7 @@ def _default_over(target: xr.DataArray) -> list[str]:
 # --- held-out predictions
 
 
-def _held_out_parts(metric: Any, source: Any, target: Any) -> Sequence[HeldOut] | None:
+def _held_out_parts(metric: object, source: xr.DataArray, target: xr.DataArray) -> Sequence[HeldOut] | None:
     """Return what the metric predicted of the target; None if it does not say, or predicts the source."""
     if not isinstance(metric, HoldsOut):
         return None
@@ -289,7 +289,7 @@ def _held_out_samples(
     return centred
 
 
-def _correlations(part: HeldOut, weights: Floats, position: dict[Any, int]) -> Floats:
+def _correlations(part: HeldOut, weights: Floats, position: dict[object, int]) -> Floats:
     columns = [position[stimulus] for stimulus in part.stimuli.tolist()]
     return weighted_correlations(weights[:, columns], part.measurement, part.prediction)
 
@@ -305,8 +305,8 @@ def _summary(correlations: Sequence[Floats], neuroids: Indices) -> Floats:
 
 
 def _half_samples(
-    statistic: Callable[..., Any],
-    assemblies: Sequence[Any],
+    statistic: Callable[..., Score | float],
+    assemblies: Sequence[xr.DataArray],
     score: float,
     over: Sequence[str],
     n_resamples: int,

@@ -19,14 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, NumpyBackend
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import Array, Floats, Indices
 
 __all__ = ["Components", "find_components"]
 
@@ -66,7 +66,13 @@ class Components:
 
 
 def find_components(
-    x: Any, y: Any, trains: Sequence[Indices], n_components: int, *, backend: Backend, first: Any | None = None
+    x: Array,
+    y: Array,
+    trains: Sequence[Indices],
+    n_components: int,
+    *,
+    backend: Backend,
+    first: Array | None = None,
 ) -> Components:
     """Find the components of every split.
 
@@ -100,7 +106,13 @@ class _Lockstep:
     """The state of all splits while components are added."""
 
     def __init__(
-        self, x: Any, y: Any, trains: Sequence[Indices], n_components: int, backend: Backend, first: Any | None
+        self,
+        x: Array,
+        y: Array,
+        trains: Sequence[Indices],
+        n_components: int,
+        backend: Backend,
+        first: Array | None,
     ) -> None:
         (n, p), q, s = x.shape, y.shape[1], len(trains)
         self.backend, self.x, self.y = backend, x, y
@@ -128,7 +140,7 @@ class _Lockstep:
             self.first_covariance = _covariances(self.first, x, members, backend)
             self.first_loadings = backend.zeros(s, n_components, self.first.shape[1])
 
-    def next_weights(self, k: int) -> Any | None:
+    def next_weights(self, k: int) -> Array | None:
         """Return the weight vectors of the next components, of unit length; None if nothing but rounding is left."""
         remaining = self.backend.maximum(_diagonal(self.square), 1)
         if bool((self.going & (remaining < REFRESH * self.reference)).any()):
@@ -148,7 +160,7 @@ class _Lockstep:
         weights -= _apply(self.others[:, since].mT, _apply(self.owns[:, since], direction))
         return _unit(weights)
 
-    def add(self, k: int, weights: Any, *, last: bool) -> None:
+    def add(self, k: int, weights: Array, *, last: bool) -> None:
         """Add a component to every split that has one left, and deflate; not after the last."""
         known, known_scores, known_sizes = self.active[:, :k], self.scores[:, :k], self.sizes[:, :k]
         projected = self._centred(weights @ self.x.T)
@@ -185,7 +197,7 @@ class _Lockstep:
         half -= 0.5 * _squares(other)[:, None] * own
         self.backend.subtract_symmetric(self.square, half, own)
 
-    def _start_vectors(self, k: int) -> Any:
+    def _start_vectors(self, k: int) -> Array:
         """Return the covariance of the first neuroid that has any with the source, as a unit vector."""
         vectors = self.first_covariance - self.first_loadings[:, :k].mT @ self.owns[:, :k]
         usable = (vectors**2).sum(-1) > (EXHAUSTED**2 * self.largest)[:, None]
@@ -207,7 +219,7 @@ class _Lockstep:
             self.square[index] = covariance.T @ covariance
         self.reference = self.backend.maximum(_diagonal(self.square), 1)
 
-    def _centred(self, rows: Any) -> Any:
+    def _centred(self, rows: Array) -> Array:
         return rows - ((rows * self.mask).sum(-1) / self.count)[:, None]
 
 
@@ -219,7 +231,7 @@ def _membership(n: int, trains: Sequence[Indices]) -> Floats:
     return members
 
 
-def _covariances(other: Any, own: Any, members: Floats, backend: Backend) -> Any:
+def _covariances(other: Array, own: Array, members: Floats, backend: Backend) -> Array:
     """Return ``other^T (own - its mean)`` over the training stimuli of each split, shape (n_splits, others, owns)."""
     result = backend.zeros(len(members), other.shape[1], own.shape[1])
     mean = backend.asarray(members / members.sum(-1, keepdims=True)) @ own
@@ -234,7 +246,7 @@ def _covariances(other: Any, own: Any, members: Floats, backend: Backend) -> Any
     return result
 
 
-def _power_iterations(squares: Any, starts: Any, going: Any, backend: Backend, *, by_neuroid: bool) -> Any:
+def _power_iterations(squares: Array, starts: Array, going: Array, backend: Backend, *, by_neuroid: bool) -> Array:
     """Follow scikit-learn's power iteration for the weight vector w, on A, for each split that is going.
 
     By feature, an iterate is w itself and of unit length. By neuroid it is c with w = S c of unit length, that is
@@ -268,7 +280,7 @@ def _power_iterations(squares: Any, starts: Any, going: Any, backend: Backend, *
     return backend.where(going[:, None], vector, 0.0)
 
 
-def _power_iteration(square: Any, vector: Any, *, by_neuroid: bool) -> Any:
+def _power_iteration(square: Array, vector: Array, *, by_neuroid: bool) -> Array:
     """Do the same for one split, in NumPy, with as few operations as possible."""
     image = square @ vector
     if by_neuroid:
@@ -294,29 +306,29 @@ def _power_iteration(square: Any, vector: Any, *, by_neuroid: bool) -> Any:
     return image / length if by_neuroid else vector
 
 
-def _diagonal(squares: Any) -> Any:
+def _diagonal(squares: Array) -> Array:
     return squares.diagonal(0, 1, 2)
 
 
-def _apply(matrices: Any, vectors: Any) -> Any:
+def _apply(matrices: Array, vectors: Array) -> Array:
     """Multiply the matrix and the vector of each split."""
     return (matrices @ vectors[..., None])[..., 0]
 
 
-def _squares(vectors: Any) -> Any:
+def _squares(vectors: Array) -> Array:
     return (vectors * vectors).sum(-1)
 
 
-def _safe(values: Any) -> Any:
+def _safe(values: Array) -> Array:
     """Replace what a split without any covariance would divide by, or take the root of, by 1."""
     return values * (values > 0) + 1.0 * (values <= 0)
 
 
-def _unit(vectors: Any) -> Any:
+def _unit(vectors: Array) -> Array:
     return vectors / (_safe(_squares(vectors)) ** 0.5)[:, None]
 
 
-def _first_of_each(chosen: Any, backend: Backend) -> Any:
+def _first_of_each(chosen: Array, backend: Backend) -> Array:
     """Return unit vectors for the first entry of each row that is true, shape (n_splits, width)."""
     width = chosen.shape[1]
     order = backend.asarray(np.arange(width, 0, -1, dtype=np.float64))

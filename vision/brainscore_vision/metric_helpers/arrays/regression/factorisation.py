@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.backend import Backend
-    from brainscore_vision.metric_helpers.arrays.types import Floats
+    from brainscore_vision.metric_helpers.arrays.types import Array, Floats
 
 __all__ = ["factorise", "inverse_factor", "lifted_inverse_factor", "solve_factorised"]
 
@@ -62,7 +62,7 @@ def inverse_factor(factor: Floats) -> Floats:
 
 
 def lifted_inverse_factor(
-    gram: Any, alpha: float, used: Backend, *, well_conditioned: bool = False
+    gram: Array, alpha: float, used: Backend, *, well_conditioned: bool = False
 ) -> tuple[Floats, float] | None:
     """Factorise ``G + alpha I`` of a centred Gram matrix with the constant direction lifted from zero.
 

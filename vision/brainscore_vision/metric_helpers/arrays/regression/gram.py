@@ -7,7 +7,7 @@ cross-validation splits share it, and features need never be in memory all at on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +15,14 @@ from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import Array, ArrayLike, Floats, Indices
 
 __all__ = ["centred_gram", "gram_factor", "gram_of_split"]
 
 SMALLEST_PIVOT = 1e-6  # smallest over largest pivot of a Cholesky factor that is trusted
 
 
-def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | None = None) -> Any:
+def centred_gram(source: ArrayLike | ColumnBlocks, *, backend: str | Backend | None = None) -> Array:
     """Return the Gram matrix ``X X^T`` of the column-centred X.
 
     Parameters
@@ -79,7 +79,7 @@ def gram_of_split(gram: Floats, train: Indices, test: Indices) -> tuple[Floats, 
     return within, across
 
 
-def gram_factor(gram: Any, *, backend: str | Backend | None = None) -> Any:
+def gram_factor(gram: Array, *, backend: str | Backend | None = None) -> Array:
     """Return some F of shape (n, n), columns centred, with ``F F^T`` equal to the Gram matrix of centred columns.
 
     Where only inner products of stimuli matter, the rows of F serve as features. The Gram matrix has the null vector

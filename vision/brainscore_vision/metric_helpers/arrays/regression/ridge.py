@@ -13,7 +13,7 @@ Saunders, Gammerman & Vovk (1998), Ridge regression learning algorithm in dual v
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
 )
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
+    from brainscore_vision.metric_helpers.arrays.types import Array, ArrayLike, Floats, Splits
 
 __all__ = ["ridge_fit", "ridge_split_fits"]
 
@@ -126,7 +126,7 @@ def ridge_split_fits(
 
 
 def deletion_from_gram(
-    gram: Any, splits: Sequence[Split], alpha: float, used: Backend, *, spare: bool
+    gram: Array, splits: Sequence[Split], alpha: float, used: Backend, *, spare: bool
 ) -> DeletionFits | None:
     """Delete left-out stimuli from ridge regression on all, given the centred Gram matrix.
 
