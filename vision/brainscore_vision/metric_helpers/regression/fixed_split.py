@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics import Metric, Score
+from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
+from brainscore_vision.metric_helpers.regression.metrics import RegressedCorrelation, note_alpha
 from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
 from brainscore_vision.metric_helpers.regression.sides import (
     Side,
@@ -24,11 +25,7 @@ from brainscore_vision.metric_helpers.regression.sides import (
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error_of_median
 
 if TYPE_CHECKING:
-    import xarray as xr
-
-    from brainscore_core.metrics import Quantity
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
-    from brainscore_vision.metric_helpers.regression.on_assemblies import Correlation, Regression
+    from brainscore_vision.metric_helpers.arrays.types import Indices
     from brainscore_vision.metric_helpers.regression.sides import Features
 
 __all__ = ["ReverseTrainTestSplitCorrelation", "TrainTestSplitCorrelation"]
@@ -36,7 +33,7 @@ __all__ = ["ReverseTrainTestSplitCorrelation", "TrainTestSplitCorrelation"]
 Sides = Sequence[Side]
 
 
-class TrainTestSplitCorrelation(Metric):
+class TrainTestSplitCorrelation(RegressedCorrelation):
     """Regression on given training data, then correlation per neuroid on given test data.
 
     Parameters
@@ -44,12 +41,6 @@ class TrainTestSplitCorrelation(Metric):
     regression, correlation
         As for `CrossRegressedCorrelation`.
     """
-
-    quantity: ClassVar[Quantity | None] = "correlation"
-
-    def __init__(self, regression: Regression, correlation: Correlation) -> None:
-        self.regression = regression
-        self.correlation = correlation
 
     def __call__(  # type: ignore[override] # a given split takes four assemblies
         self, source_train: Features, source_test: Features, target_train: Features, target_test: Features
@@ -90,7 +81,7 @@ class TrainTestSplitCorrelation(Metric):
         else:
             score = self._by_assemblies(sources, targets, neuroids, order)
         score.attrs.update(neuroids.attrs)
-        if type(self).aggregate is TrainTestSplitCorrelation.aggregate:
+        if type(self).aggregate is RegressedCorrelation.aggregate:
             error = standard_error_of_median(score.attrs["raw"].values)
             note_error(score, error, over="neuroid", n=int(neuroids.used.sum()))
         score.attrs["n_stimuli"] = targets[1].shape[0]
@@ -98,31 +89,9 @@ class TrainTestSplitCorrelation(Metric):
         score.attrs["quantity"] = self.quantity
         return score
 
-    def apply(
-        self,
-        source_train: xr.DataArray,
-        target_train: xr.DataArray,
-        source_test: xr.DataArray,
-        target_test: xr.DataArray,
-    ) -> Score:
-        """Fit on the training part, predict the test part, correlate; returns a Score along neuroid."""
-        self.regression.fit(source_train, target_train)
-        correlations: Score = self.correlation(self.regression.predict(source_test), target_test)
-        _note_alpha(correlations, getattr(getattr(self.regression, "estimator", None), "alpha_", None))
-        return correlations
-
-    def aggregate(self, scores: Score) -> Score:
-        """Take the median over neuroids, which disregards undefined ones."""
-        medians: Score = scores.median(dim="neuroid")
-        return medians
-
     def _engine(self) -> Engine | None:
-        """Return what computes the split on arrays, if nothing that others may replace was replaced."""
-        own = TrainTestSplitCorrelation
-        if type(self).apply is not own.apply or type(self).aggregate is not own.aggregate:
-            return None
-        engine = Engine.of(self.regression, self.correlation)
-        return engine if engine is None or engine.bins is None else None
+        engine = super()._engine()
+        return None if engine is None or engine.bins else engine  # a fixed split has no time bins
 
     def _at_once(self, engine: Engine, sources: Sides, targets: Sides, neuroids: Neuroids) -> Score:
         coord = engine.stimulus_coord
@@ -147,7 +116,7 @@ class TrainTestSplitCorrelation(Metric):
             r = problem.correlations()[0]
         score = Score(median_known(r))
         score.attrs["raw"] = targets[0].labelled(r, neuroids)
-        _note_alpha(score, alpha)
+        note_alpha(score, alpha)
         return score
 
     def _by_assemblies(self, sources: Sides, targets: Sides, neuroids: Neuroids, order: Indices) -> Score:
@@ -181,8 +150,3 @@ class ReverseTrainTestSplitCorrelation(TrainTestSplitCorrelation):
     ) -> Score:
         """Compare; parameters, result and errors as for `TrainTestSplitCorrelation`, neuroids being features."""
         return super().__call__(target_train, target_test, source_train, source_test)
-
-
-def _note_alpha(score: Score, alpha: float | Floats | None) -> None:
-    if alpha is not None:
-        score.attrs["alpha"] = float(alpha) if np.ndim(alpha) == 0 else np.asarray(alpha).tolist()

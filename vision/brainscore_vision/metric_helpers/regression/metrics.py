@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Quantity
+    from brainscore_vision.metric_helpers.arrays.types import Floats
     from brainscore_vision.metric_helpers.labelled.alignment import Neuroids
     from brainscore_vision.metric_helpers.regression.on_assemblies import Correlation, Regression
     from brainscore_vision.metric_helpers.regression.sides import Features
@@ -44,13 +45,15 @@ if TYPE_CHECKING:
 __all__ = [
     "CrossRegressedCorrelation",
     "PerTimeCrossRegressedCorrelation",
+    "RegressedCorrelation",
     "ReverseCrossRegressedCorrelation",
     "SpanTimeCrossRegressedCorrelation",
+    "note_alpha",
 ]
 
 
-class CrossRegressedCorrelation(Metric):
-    """Cross-validated regression, then correlation per neuroid.
+class RegressedCorrelation(Metric):
+    """What metrics that regress and correlate have in common: their parts, and the steps that others may replace.
 
     Parameters
     ----------
@@ -58,6 +61,47 @@ class CrossRegressedCorrelation(Metric):
         Such as `pls_regression()`.
     correlation : callable
         ``correlation(prediction, target)`` returns a Score along neuroid; such as `pearsonr_correlation()`.
+    """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
+
+    def __init__(self, regression: Regression, correlation: Correlation) -> None:
+        self.regression = regression
+        self.correlation = correlation
+
+    def apply(
+        self,
+        source_train: xr.DataArray,
+        target_train: xr.DataArray,
+        source_test: xr.DataArray,
+        target_test: xr.DataArray,
+    ) -> Score:
+        """Fit on the training part, predict the test part, correlate; returns a Score along neuroid."""
+        self.regression.fit(source_train, target_train)
+        correlations = self.correlation(self.regression.predict(source_test), target_test)
+        note_alpha(correlations, getattr(getattr(self.regression, "estimator", None), "alpha_", None))
+        return correlations
+
+    def aggregate(self, scores: Score) -> Score:
+        """Take the median over neuroids, which disregards undefined ones."""
+        medians: Score = scores.median(dim="neuroid")
+        return medians
+
+    def _engine(self) -> Engine | None:
+        """Return what computes all splits by one call, if nothing that others may replace was replaced."""
+        own = RegressedCorrelation
+        if type(self).apply is not own.apply or type(self).aggregate is not own.aggregate:
+            return None
+        return Engine.of(self.regression, self.correlation)
+
+
+class CrossRegressedCorrelation(RegressedCorrelation):
+    """Cross-validated regression, then correlation per neuroid.
+
+    Parameters
+    ----------
+    regression, correlation
+        As for `RegressedCorrelation`.
     crossvalidation_kwargs : dict or None
         Arguments of `CrossValidation`; by default 10 splits with 90 % training stimuli, stratified by `object_name`.
 
@@ -66,15 +110,12 @@ class CrossRegressedCorrelation(Metric):
     Override `apply` (one split) or `aggregate` (over neuroids) to make a metric of another kind.
     """
 
-    quantity: ClassVar[Quantity | None] = "correlation"
-
     def __init__(
         self, regression: Regression, correlation: Correlation, crossvalidation_kwargs: Options = None
     ) -> None:
+        super().__init__(regression, correlation)
         kwargs = {"train_size": 0.9, "test_size": None, **(crossvalidation_kwargs or {})}
         self.cross_validation = CrossValidation(**kwargs)
-        self.regression = regression
-        self.correlation = correlation
 
     def __call__(self, source: Features, target: Features) -> Score:
         """Compare.
@@ -137,31 +178,8 @@ class CrossRegressedCorrelation(Metric):
             for prediction, (_, test) in zip(problem.predictions(), problem.splits, strict=True)
         ]
 
-    def apply(
-        self,
-        source_train: xr.DataArray,
-        target_train: xr.DataArray,
-        source_test: xr.DataArray,
-        target_test: xr.DataArray,
-    ) -> Score:
-        """Fit on the training part, predict the test part, correlate; returns a Score along neuroid."""
-        self.regression.fit(source_train, target_train)
-        correlations: Score = self.correlation(self.regression.predict(source_test), target_test)
-        return correlations
-
-    def aggregate(self, scores: Score) -> Score:
-        """Take the median over neuroids, which disregards undefined ones."""
-        medians: Score = scores.median(dim="neuroid")
-        return medians
-
     def _engine(self) -> Engine | None:
-        """Return what computes all splits by one call, if nothing that others may replace was replaced."""
-        own = CrossRegressedCorrelation
-        if type(self).apply is not own.apply or type(self).aggregate is not own.aggregate:
-            return None
-        if type(self.cross_validation) is not CrossValidation:
-            return None
-        return Engine.of(self.regression, self.correlation)
+        return super()._engine() if type(self.cross_validation) is CrossValidation else None
 
     def _problem(self, engine: Engine, source: Features, target: Features) -> tuple[Problem, Side, Neuroids]:
         if engine.bins is None:
@@ -299,3 +317,9 @@ class PerTimeCrossRegressedCorrelation(_OverTime):
 
 def _without_single_bin(given: Features) -> Features:
     return given if isinstance(given, StreamedFeatures) else squeeze_time_bin(given)
+
+
+def note_alpha(score: Score, alpha: float | Floats | None) -> None:
+    """Write the penalty that a regression chose into a score's attributes, if it chose one."""
+    if alpha is not None:
+        score.attrs["alpha"] = float(alpha) if np.ndim(alpha) == 0 else np.asarray(alpha).tolist()
