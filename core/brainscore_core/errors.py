@@ -7,7 +7,7 @@ Each class is also the builtin exception a caller would catch, and where plugins
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 __all__ = [
     "AssemblyError",
@@ -27,6 +27,7 @@ __all__ = [
     "UnknownIdentifierError",
     "UploadError",
     "did_you_mean",
+    "listed",
     "nearest",
 ]
 
@@ -143,3 +144,9 @@ def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
     """
     close = nearest(str(name), map(str, known), most)
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+
+
+def listed(lines: Sequence[str], most: int = 10) -> str:
+    """Return what an error lists, each on a line of its own, indented; of many the first ones and how many more."""
+    rest = [f"... and {len(lines) - most} more"] if len(lines) > most else []
+    return "".join(f"\n  {line}" for line in [*lines[:most], *rest])

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from brainscore_core import errors
-from brainscore_core.errors import BrainScoreError, did_you_mean, nearest
+from brainscore_core.errors import BrainScoreError, did_you_mean, listed, nearest
 
 CAUGHT_AS = {
     "AssemblyError": (ValueError, AssertionError),
@@ -33,7 +33,7 @@ def test_every_error_is_listed_here():
         if isinstance(kind, type) and issubclass(kind, BrainScoreError) and kind is not BrainScoreError
     }
     assert kinds == set(CAUGHT_AS)
-    assert set(errors.__all__) == kinds | {"BrainScoreError", "did_you_mean", "nearest"}
+    assert set(errors.__all__) == kinds | {"BrainScoreError", "did_you_mean", "listed", "nearest"}
 
 
 @pytest.mark.parametrize(("name", "builtins"), CAUGHT_AS.items(), ids=CAUGHT_AS)
@@ -75,3 +75,8 @@ def test_did_you_mean():
     assert did_you_mean("resnet5", ["resnet50", "resnet5x1"], most=3) == " Did you mean 'resnet50' or 'resnet5x1'?"
     assert did_you_mean(15, (150, "x")) == " Did you mean '150'?"
     assert did_you_mean("zzz", ["pixels"]) == ""
+
+
+def test_listed():
+    assert listed(["a", "b"]) == "\n  a\n  b"
+    assert listed(["a", "b", "c"], most=1) == "\n  a\n  ... and 2 more"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import xarray as xr
 
@@ -103,6 +103,7 @@ class DataAssembly(xr.DataArray):
     """
 
     __slots__ = ()
+    _loader_class: ClassVar[type[AssemblyLoader]] = StimulusMergeAssemblyLoader
 
     def __init__(
         self,
@@ -406,7 +407,7 @@ class DataAssembly(xr.DataArray):
     @classmethod
     def get_loader_class(cls) -> type[AssemblyLoader]:
         """Return the class that reads files of this kind of assembly."""
-        return StimulusMergeAssemblyLoader
+        return cls._loader_class
 
     @classmethod
     def from_files(cls, file_path: str | Path, **kwargs: Any) -> Self:
@@ -438,22 +439,14 @@ class PropertyAssembly(DataAssembly):
     """Properties derived from measurements, such as one tuning width per neuroid."""
 
     __slots__ = ()
-
-    @classmethod
-    def get_loader_class(cls) -> type[AssemblyLoader]:
-        """Return the class that reads files of this kind of assembly."""
-        return StimulusReferenceAssemblyLoader
+    _loader_class = StimulusReferenceAssemblyLoader
 
 
 class MetadataAssembly(DataAssembly):
     """Information about another assembly, such as the events of its sessions."""
 
     __slots__ = ()
-
-    @classmethod
-    def get_loader_class(cls) -> type[AssemblyLoader]:
-        """Return the class that reads files of this kind of assembly."""
-        return StimulusReferenceAssemblyLoader
+    _loader_class = StimulusReferenceAssemblyLoader
 
 
 class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
@@ -488,11 +481,7 @@ class SpikeTimesAssembly(NeuronRecordingAssembly):
     """Times of spikes, dims (event,)."""
 
     __slots__ = ()
-
-    @classmethod
-    def get_loader_class(cls) -> type[AssemblyLoader]:
-        """Return the class that reads files of this kind of assembly."""
-        return GroupAppendAssemblyLoader
+    _loader_class = GroupAppendAssemblyLoader
 
 
 def _attrs_wanted(keep_attrs: bool | None) -> bool:

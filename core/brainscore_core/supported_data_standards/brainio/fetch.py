@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
 import shutil
@@ -16,13 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from brainscore_core.caching import atomic_path, file_digest, locked
 from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, BrainScoreError, ChecksumError, DownloadError, did_you_mean
-from brainscore_core.supported_data_standards.brainio._transfer.download import (
-    S3Object,
-    StoppedError,
-    check_free_space,
-    download,
-    make_s3_clients,
-)
+from brainscore_core.supported_data_standards.brainio._transfer.disk import DISK_FULL, NOT_WRITABLE, check_free_space
+from brainscore_core.supported_data_standards.brainio._transfer.download import StoppedError, download, make_s3_clients
+from brainscore_core.supported_data_standards.brainio._transfer.object import S3Object, split_bucket
 from brainscore_core.supported_data_standards.brainio._transfer.partial import PartialFile
 from brainscore_core.supported_data_standards.brainio._transfer.unzip import check_extracted, unzip
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSetLoader
@@ -51,25 +46,11 @@ logger = logging.getLogger(__name__)
 _local_data_path: str | Path | None = None
 
 _FILES_AT_ONCE = 4
-_DISK_FULL = {errno.ENOSPC, errno.EDQUOT}
-_NOT_WRITABLE = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def get_local_data_path() -> Path:
     """Return the folder that stimulus sets and assemblies are downloaded to (``BRAINIO_HOME``)."""
     return settings().data_home if _local_data_path is None else Path(_local_data_path)
-
-
-def split_bucket(bucket: str, path: str) -> tuple[str, str]:
-    """Return the name of the bucket and the key of a file, for a bucket written as ``name`` or ``name/folder/sub``.
-
-    Examples
-    --------
-    >>> split_bucket('brainscore-storage/mine/data', 'assy_A.nc')
-    ('brainscore-storage', 'mine/data/assy_A.nc')
-    """
-    name, _, folder = bucket.strip("/").partition("/")
-    return name, f"{folder}/{path}" if folder else path
 
 
 def fetch(source: S3Object, target: str | Path) -> Path:
@@ -168,13 +149,13 @@ def _explained(source: S3Object, target: Path) -> Iterator[None]:
     except BrainScoreError:
         raise
     except OSError as error:
-        if error.errno in _DISK_FULL:
+        if error.errno in DISK_FULL:
             PartialFile(target).discard()  # a full disk hinders everybody
             raise DownloadError(
                 f"The disk is full: {source} does not fit into {target.parent}. What had arrived was removed. Make "
                 "room, or move the cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
             ) from error
-        if error.errno in _NOT_WRITABLE:
+        if error.errno in NOT_WRITABLE:
             raise DownloadError(
                 f"{source} is not at {target}, and cannot be put there ({error.strerror}). Ask whoever keeps that "
                 "folder to fetch it, or set BRAINIO_HOME (data) or BRAINSCORE_HOME (weights) to a folder of your own."
@@ -270,7 +251,7 @@ def _remember(target: Path, source: S3Object, sha1: str | None) -> None:
         with atomic_path(_memo_path(target)) as temporary:
             temporary.write_text(json.dumps(memo), encoding="utf-8")
     except OSError as error:
-        if error.errno not in _DISK_FULL | _NOT_WRITABLE:
+        if error.errno not in DISK_FULL | NOT_WRITABLE:
             raise
         # A full disk, or a shared cache that is read-only for us: it only costs hashing the file again next time.
         logger.debug("Cannot note in %s that %s is verified: %s", target.parent, target.name, error)

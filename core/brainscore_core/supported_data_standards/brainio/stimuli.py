@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import pandas as pd
 
-from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, did_you_mean
+from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, did_you_mean, listed
 from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import read_table
 
 __all__ = ["StimulusSet", "StimulusSetLoader", "read_table"]
@@ -273,11 +273,8 @@ class StimulusSetLoader:
         missing = {stimulus_id: path for stimulus_id, path in stimulus_paths.items() if not path.is_file()}
         if not missing:
             return
-        shown = [f"{stimulus_id!r}: {path}" for stimulus_id, path in list(missing.items())[:_EXAMPLES]]
-        rest = f"\n  ... and {len(missing) - _EXAMPLES} more" if len(missing) > _EXAMPLES else ""
+        shown = listed([f"{stimulus_id!r}: {path}" for stimulus_id, path in missing.items()], _EXAMPLES)
         raise MissingStimulusError(
-            f"{len(missing)} of {len(stimulus_paths)} stimulus files listed in {self.csv_path} do not exist:\n  "
-            + "\n  ".join(shown)
-            + rest
-            + f"\nRemove the folder {self.stimuli_directory} and load again to have it extracted anew."
+            f"{len(missing)} of {len(stimulus_paths)} stimulus files listed in {self.csv_path} do not exist:{shown}"
+            f"\nRemove the folder {self.stimuli_directory} and load again to have it extracted anew."
         )

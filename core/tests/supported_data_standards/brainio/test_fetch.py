@@ -15,7 +15,7 @@ import pytest
 from brainscore_core.config import settings as current_settings
 from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
-from brainscore_core.supported_data_standards.brainio._transfer import download
+from brainscore_core.supported_data_standards.brainio._transfer import disk, download
 from brainscore_core.supported_data_standards.brainio.access import naming_public_variant, public_variant
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
@@ -248,7 +248,7 @@ def test_unknown_profile_is_explained(server, tmp_path, monkeypatch):
 def test_progress_is_shown_for_large_files_only(server, tmp_path, monkeypatch, capsys):
     fetch(SOURCE, tmp_path / "small.nc")
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(download, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
+    monkeypatch.setattr(disk, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
     fetch(SOURCE, tmp_path / "large.nc")
     assert "bucket/folder/assy.nc: 100%" in capsys.readouterr().err
 

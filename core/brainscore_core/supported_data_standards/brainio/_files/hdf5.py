@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from brainscore_core.errors import CorruptFileError
+from brainscore_core.errors import CorruptFileError, listed
 
-__all__ = ["check_self_contained"]
+__all__ = ["UNREADABLE", "check_self_contained", "corrupt"]
+
+UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
+"""What the libraries below raise for damaged files, depending on where the damage is."""
 
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-_EXAMPLES = 10
 _CLAIM_FROM_BYTES = 2**30
 # Deflate makes a file at the most 1032 times smaller; more than that was never written.
 _CLAIM_MOST = 2000
@@ -42,13 +44,18 @@ def check_self_contained(path: str | Path) -> None:
     try:
         with h5py.File(path, "r") as file:
             _check_group(file, path.stat().st_size, problems, set())
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError) as error:  # what h5py raises for damaged files
-        raise CorruptFileError(
-            f"{path} ({path.stat().st_size} bytes) is truncated or damaged: {error}. Delete it and fetch it again."
-        ) from error
+    except UNREADABLE as error:
+        raise corrupt(path, error) from error
     if problems:
-        more = f"\n  ... and {len(problems) - _EXAMPLES} more" if len(problems) > _EXAMPLES else ""
-        raise CorruptFileError(f"{path} is not read, because it is not safe:\n  " + "\n  ".join(problems[:10]) + more)
+        raise CorruptFileError(f"{path} is not read, because it is not safe:{listed(problems)}")
+
+
+def corrupt(path: Path, error: Exception) -> CorruptFileError:
+    """Return the error to raise for a file that a library could not read."""
+    return CorruptFileError(
+        f"{path} ({path.stat().st_size} bytes) is truncated or not a netCDF file: {error}. Delete it and fetch or "
+        "write it again."
+    )
 
 
 def _check_group(group: Any, file_bytes: int, problems: list[str], seen: set[Any]) -> None:

@@ -14,8 +14,8 @@ import pandas as pd
 import xarray as xr
 
 from brainscore_core.caching import atomic_path, file_digest, locked
-from brainscore_core.errors import AssemblyError, CorruptFileError
-from brainscore_core.supported_data_standards.brainio._files.hdf5 import check_self_contained
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio._files.hdf5 import UNREADABLE, check_self_contained, corrupt
 from brainscore_core.supported_data_standards.brainio._index import coordinates
 
 __all__ = ["list_groups", "read_netcdf", "write_netcdf"]
@@ -32,8 +32,6 @@ _COMPRESS_FROM_BYTES = 1024
 """Smaller variables fill less than a chunk; compressing them makes files larger."""
 _BLOCK_BYTES = 64 * 2**20
 """How much is held in memory while values are written for a memory map."""
-_UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
-"""What the libraries below raise for damaged files, depending on where the damage is."""
 
 
 def write_netcdf(
@@ -120,8 +118,8 @@ def read_netcdf(
             if memory_map is not None:
                 opened = _with_mapped_values(opened, memory_map)
             dataset = opened.load()
-    except _UNREADABLE as error:
-        raise _corrupt(path, error) from error
+    except UNREADABLE as error:
+        raise corrupt(path, error) from error
     names = list(dataset.data_vars)
     if len(names) != 1:
         raise AssemblyError(f"{path} holds {len(names)} variables {names}; an assembly has exactly one.")
@@ -181,15 +179,8 @@ def list_groups(path: str | Path) -> list[str]:
     try:
         with h5netcdf.File(path, "r") as file:
             return sorted(str(name) for name in file.groups)
-    except _UNREADABLE as error:
-        raise _corrupt(path, error) from error
-
-
-def _corrupt(path: Path, error: Exception) -> CorruptFileError:
-    return CorruptFileError(
-        f"{path} ({path.stat().st_size} bytes) is truncated or not a netCDF file: {error}. Delete it and fetch or "
-        "write it again."
-    )
+    except UNREADABLE as error:
+        raise corrupt(path, error) from error
 
 
 def _engine(path: Path) -> str:

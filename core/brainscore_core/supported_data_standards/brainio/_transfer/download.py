@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from brainscore_core.errors import DownloadError, PrivateDataError
+from brainscore_core.supported_data_standards.brainio._transfer.disk import check_free_space, progress_bar
 
 if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio._transfer.object import S3Object
     from brainscore_core.supported_data_standards.brainio._transfer.partial import PartialFile
 
-__all__ = ["S3Object", "StoppedError", "check_free_space", "download", "make_s3_clients"]
+__all__ = ["StoppedError", "download", "make_s3_clients"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,37 +31,9 @@ _PARTS_AT_ONCE = 8
 _CHUNK_BYTES = 2**16
 # A connection that breaks after this many bytes got somewhere: it does not count as a failed attempt.
 _PROGRESS_BYTES = 2**20
-_ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
 # Answers to a signed request that an unsigned one may not get: expired, unknown or insufficient credentials.
 _CREDENTIAL_STATUSES = (400, 401, 403)
 _REPLACED_STATUS = 412
-
-
-@dataclass(frozen=True, kw_only=True)
-class S3Object:
-    """A file in S3.
-
-    Attributes
-    ----------
-    bucket : str
-        Name of the bucket, without folders (see `split_bucket`).
-    key : str
-        Path within the bucket.
-    version_id : str, optional
-        Which version; None or ``''`` is the newest. ``'null'`` is S3's name for the version that was stored before
-        versioning was switched on.
-    sha1 : str, optional
-        Hexadecimal digest that the file has to have; None or ``''`` is not verified.
-    """
-
-    bucket: str
-    key: str
-    version_id: str | None = None
-    sha1: str | None = None
-
-    def __str__(self) -> str:
-        version = f" (version {self.version_id})" if self.version_id else ""
-        return f"s3://{self.bucket}/{self.key}{version}"
 
 
 class StoppedError(DownloadError):
@@ -167,7 +137,7 @@ class _Transfer:
             check_free_space(self._partial.path, missing_bytes, str(self._source))
             label = f"{self._source.bucket}/{self._source.key}"
             try:
-                with _progress(label, self._size_bytes, missing_bytes) as self._advance:
+                with progress_bar(label, self._size_bytes, self._size_bytes - missing_bytes) as self._advance:
                     self._bring(missing)
             except ClientError as error:
                 if _http_status(error) != _REPLACED_STATUS or not remaining:
@@ -271,44 +241,6 @@ class _Transfer:
     def _check_stopped(self) -> None:
         if self._stop.is_set() or self._failed.is_set():
             raise StoppedError(f"The download of {self._source} was given up; what has arrived is kept.")
-
-
-def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
-    """Refuse to begin what does not fit on the disk.
-
-    Raises
-    ------
-    DownloadError
-        Names both numbers and the variables that move the cache.
-    """
-    free_bytes = shutil.disk_usage(path.parent).free
-    if needed_bytes > free_bytes:
-        raise DownloadError(
-            f"{what} needs {needed_bytes} bytes in {path.parent}, where {free_bytes} are free. Make room, or move the "
-            "cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
-        )
-
-
-@contextmanager
-def _progress(description: str, size_bytes: int, missing_bytes: int) -> Iterator[Callable[[int], None]]:
-    from tqdm import tqdm
-
-    hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
-    lock = threading.Lock()  # parts of a file arrive in several threads
-    with tqdm(
-        total=size_bytes,
-        initial=size_bytes - missing_bytes,
-        unit="B",
-        unit_scale=True,
-        desc=description,
-        disable=hidden,
-    ) as bar:
-
-        def advance(arrived_bytes: int) -> None:
-            with lock:
-                bar.update(arrived_bytes)
-
-        yield advance
 
 
 def _is_about_credentials(error: Exception) -> bool:

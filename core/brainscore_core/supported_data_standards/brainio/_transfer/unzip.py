@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from brainscore_core.caching import atomic_path, locked
-from brainscore_core.errors import CorruptFileError, DownloadError
+from brainscore_core.errors import CorruptFileError, DownloadError, listed
+from brainscore_core.supported_data_standards.brainio._transfer.disk import DISK_FULL, NOT_WRITABLE
 
 __all__ = ["check_extracted", "unzip"]
 
@@ -24,7 +25,6 @@ _UNPACKED_MOST_BYTES = 256 * 2**30
 _RATIO_FROM_BYTES = 2**30
 _RATIO_MOST = 200
 _COPY_BYTES = 2**20
-_EXAMPLES = 10
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, zlib.error, struct.error)
 """What `zipfile` raises for damaged archives, depending on where the damage is."""
 
@@ -121,9 +121,9 @@ def _explained(zip_path: Path, members: list[zipfile.ZipInfo]) -> Iterator[None]
     try:
         yield
     except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        if error.errno in DISK_FULL:
             problem = f"the disk is full; it needs {sum(info.file_size for info in members)} bytes"
-        elif error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        elif error.errno in NOT_WRITABLE:
             problem = f"its folder cannot be written ({error.strerror})"
         else:
             raise
@@ -153,10 +153,7 @@ def _checked_members(
 
 
 def _unsafe(zip_path: Path | str, problems: list[str]) -> CorruptFileError:
-    rest = f"\n  ... and {len(problems) - _EXAMPLES} more" if len(problems) > _EXAMPLES else ""
-    return CorruptFileError(
-        f"{zip_path} is not unpacked, because it is not safe:\n  " + "\n  ".join(problems[:_EXAMPLES]) + rest
-    )
+    return CorruptFileError(f"{zip_path} is not unpacked, because it is not safe:{listed(problems)}")
 
 
 def _member_problem(info: zipfile.ZipInfo) -> str | None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
 from typing import Any
 
 from brainscore_core.errors import ConfigurationError, UploadError
-from brainscore_core.supported_data_standards.brainio.fetch import split_bucket
+from brainscore_core.supported_data_standards.brainio._transfer.disk import progress_bar
+from brainscore_core.supported_data_standards.brainio._transfer.object import split_bucket
 
 __all__ = ["upload_to_s3"]
 
 logger = logging.getLogger(__name__)
-
-_ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
 
 
 def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: str) -> dict[str, Any]:
@@ -50,8 +48,8 @@ def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: 
     session = boto3.session.Session()
     try:
         client = session.client("s3")
-        with _progress(path) as bar:
-            client.upload_file(str(path), bucket, key, ExtraArgs=_uploader_tag(session), Callback=bar.update)
+        with progress_bar(f"upload {path.name}", path.stat().st_size) as advance:
+            client.upload_file(str(path), bucket, key, ExtraArgs=_uploader_tag(session), Callback=advance)
         return dict(client.head_object(Bucket=bucket, Key=key))
     except NoCredentialsError as error:
         raise ConfigurationError(
@@ -74,11 +72,3 @@ def _uploader_tag(session: Any) -> dict[str, str]:
         logger.debug("Uploading without a tag that names the uploader: %s", error)
         return {}
     return {"Tagging": urlencode({"uploadedBy": arn.rsplit("/", maxsplit=1)[-1].rsplit(":", maxsplit=1)[-1]})}
-
-
-def _progress(path: Path) -> Any:
-    from tqdm import tqdm
-
-    size_bytes = path.stat().st_size
-    hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
-    return tqdm(total=size_bytes, unit="B", unit_scale=True, desc=f"upload {path.name}", disable=hidden)

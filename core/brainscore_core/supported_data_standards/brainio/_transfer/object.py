@@ -1,0 +1,46 @@
+"""Name files in S3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["S3Object", "split_bucket"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class S3Object:
+    """A file in S3.
+
+    Attributes
+    ----------
+    bucket : str
+        Name of the bucket, without folders (see `split_bucket`).
+    key : str
+        Path within the bucket.
+    version_id : str, optional
+        Which version; None or ``''`` is the newest. ``'null'`` is S3's name for the version that was stored before
+        versioning was switched on.
+    sha1 : str, optional
+        Hexadecimal digest that the file has to have; None or ``''`` is not verified.
+    """
+
+    bucket: str
+    key: str
+    version_id: str | None = None
+    sha1: str | None = None
+
+    def __str__(self) -> str:
+        version = f" (version {self.version_id})" if self.version_id else ""
+        return f"s3://{self.bucket}/{self.key}{version}"
+
+
+def split_bucket(bucket: str, path: str) -> tuple[str, str]:
+    """Return the name of the bucket and the key of a file, for a bucket written as ``name`` or ``name/folder/sub``.
+
+    Examples
+    --------
+    >>> split_bucket('brainscore-storage/mine/data', 'assy_A.nc')
+    ('brainscore-storage', 'mine/data/assy_A.nc')
+    """
+    name, _, folder = bucket.strip("/").partition("/")
+    return name, f"{folder}/{path}" if folder else path
