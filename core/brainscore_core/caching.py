@@ -10,15 +10,13 @@ import hashlib
 import json
 import secrets
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from brainscore_core.config import settings
-
-if TYPE_CHECKING:
-    import numpy as np
 
 __all__ = ["atomic_directory", "atomic_path", "cached_file", "content_digest", "file_digest", "locked"]
 
@@ -61,18 +59,15 @@ def content_digest(*parts: object) -> str:
 
 
 def _feed(digest: hashlib._Hash, part: object) -> None:
-    import numpy as np  # not needed to write files, and importing it takes longer than a look-up
-
-    if isinstance(part, np.generic):  # before float and str, which NumPy's float64 and str_ also are
-        _feed_scalar(digest, part)
-    elif part is None or isinstance(part, (bool, int, float, str)):
+    # Before float and str, which NumPy's float64 and str_ also are. Whoever passes such a value has imported NumPy.
+    if "numpy" in sys.modules and _feed_numpy(digest, part):
+        return
+    if part is None or isinstance(part, (bool, int, float, str)):
         _feed_token(digest, type(part).__name__, repr(part).encode())
     elif isinstance(part, bytes):
         _feed_token(digest, "bytes", part)
     elif isinstance(part, Path):
         _feed_token(digest, "file", file_digest(part, "sha256").encode())
-    elif isinstance(part, np.ndarray) and not isinstance(part, np.ma.MaskedArray):  # its mask would not count
-        _feed_array(digest, part)
     elif isinstance(part, Mapping):
         items = sorted((content_digest(key), content_digest(value)) for key, value in part.items())
         _feed_token(digest, "mapping", json.dumps(items).encode())
@@ -87,23 +82,23 @@ def _feed(digest: hashlib._Hash, part: object) -> None:
         )
 
 
-def _feed_scalar(digest: hashlib._Hash, scalar: np.generic) -> None:
+def _feed_numpy(digest: hashlib._Hash, part: object) -> bool:
+    """Feed a scalar or an array of NumPy; return whether it is one."""
     import numpy as np
 
-    item = scalar.item()
-    if scalar.dtype.kind in "biufSU" and isinstance(item, (bool, int, float, str, bytes)):
-        _feed(digest, item)
-    else:  # dates, complex and long numbers: no Python number holds all that they are
-        _feed_array(digest, np.asarray(scalar))
-
-
-def _feed_array(digest: hashlib._Hash, array: np.ndarray) -> None:
-    import numpy as np
-
-    if array.dtype.hasobject:
-        _feed_token(digest, f"array{array.shape}", content_digest(array.tolist()).encode())
+    if isinstance(part, np.generic):
+        item = part.item()
+        if part.dtype.kind in "biufSU" and isinstance(item, (bool, int, float, str, bytes)):
+            _feed(digest, item)
+            return True
+        part = np.asarray(part)  # dates, complex and long numbers: no Python number holds all that they are
+    if not isinstance(part, np.ndarray) or isinstance(part, np.ma.MaskedArray):  # its mask would not count
+        return False
+    if part.dtype.hasobject:
+        _feed_token(digest, f"array{part.shape}", content_digest(part.tolist()).encode())
     else:
-        _feed_token(digest, f"array{array.shape}{array.dtype.descr}", np.ascontiguousarray(array).tobytes())
+        _feed_token(digest, f"array{part.shape}{part.dtype.descr}", np.ascontiguousarray(part).tobytes())
+    return True
 
 
 def _feed_token(digest: hashlib._Hash, kind: str, value: bytes) -> None:

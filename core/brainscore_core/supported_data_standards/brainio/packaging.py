@@ -239,17 +239,13 @@ def package_stimulus_set(
     """
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
     package = package_stimulus_set_locally(proto_stimulus_set, identifier, _upload_folder("stimulus_", identifier))
-    version_ids = {}
-    for kind in ("csv", "zip"):
-        path = Path(package[f"{kind}_path"])
-        version_ids[kind] = upload_to_s3(path, bucket_name, path.name).get("VersionId")
     return {
         "identifier": package["identifier"],
         "bucket": bucket_name,
         "csv_sha1": package["csv_sha1"],
         "zip_sha1": package["zip_sha1"],
-        "csv_version_id": version_ids["csv"],
-        "zip_version_id": version_ids["zip"],
+        "csv_version_id": _uploaded(package["csv_path"], bucket_name),
+        "zip_version_id": _uploaded(package["zip_path"], bucket_name),
     }
 
 
@@ -303,10 +299,9 @@ def package_data_assembly(
         stimulus_set=stimulus_set,
         nans_expected=nans_expected,
     )
-    path = Path(package["path"])
     return {
         "identifier": package["identifier"],
-        "version_id": upload_to_s3(path, bucket_name, path.name).get("VersionId"),
+        "version_id": _uploaded(package["path"], bucket_name),
         "sha1": package["sha1"],
         "bucket": bucket_name,
         "cls": assembly_class_name,
@@ -314,6 +309,11 @@ def package_data_assembly(
 
 
 # Names ---------------------------------------------------------------------------------------------------------------
+
+
+def _uploaded(path: str, bucket_name: str) -> str | None:
+    """Upload a file and return its version."""
+    return upload_to_s3(path, bucket_name, Path(path).name).get("VersionId")
 
 
 def _identifier_of(stimulus_set: object) -> Any:

@@ -15,7 +15,6 @@ from brainscore_core.supported_data_standards.brainio.fetch import (
     fetch,
     fetch_all,
     get_local_data_path,
-    split_bucket,
     unzip,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
@@ -107,12 +106,9 @@ def locate(
     if filename_prefix is None:
         filename_prefix = "stimulus_" if file_type in {"csv", "zip"} else "assy_"
     filename = f"{filename_prefix}{identifier.replace('.', '_')}.{file_type}"
-    bucket_name, key = split_bucket(bucket, f"{folder_name}/{filename}" if folder_name else filename)
-    folder = sha1.lower() if sha1 else f"{bucket_name}/{key}/{version_id or 'newest'}"
-    return (
-        S3Object(bucket=bucket_name, key=key, version_id=version_id, sha1=sha1),
-        get_local_data_path() / folder / filename,
-    )
+    source = S3Object.below(bucket, f"{folder_name}/{filename}" if folder_name else filename, version_id, sha1)
+    folder = sha1.lower() if sha1 else f"{source.bucket}/{source.key}/{version_id or 'newest'}"
+    return source, get_local_data_path() / folder / filename
 
 
 def load_assembly_from_s3(
@@ -164,21 +160,13 @@ def load_assembly_from_s3(
     mapped = current.memory_map if memory_map is None else memory_map
     values_path = current.cache_home / "memory_maps" / f"{sha1}.npy" if mapped else None
     if stimulus_set_loader is None:
-        assembly = assemblies.AssemblyLoader(cls=cls, file_path=path, memory_map=values_path).load()
+        loader = assemblies.AssemblyLoader(cls, path, memory_map=values_path)
     else:
         stimulus_set = stimulus_set_loader()
-        loader_class = (
-            assemblies.StimulusMergeAssemblyLoader
-            if merge_stimulus_set_meta
-            else assemblies.StimulusReferenceAssemblyLoader
-        )
-        assembly = loader_class(
-            cls=cls,
-            file_path=path,
-            stimulus_set_identifier=stimulus_set.identifier,
-            stimulus_set=stimulus_set,
-            memory_map=values_path,
-        ).load()
+        reference, merge = assemblies.StimulusReferenceAssemblyLoader, assemblies.StimulusMergeAssemblyLoader
+        loader_class = merge if merge_stimulus_set_meta else reference
+        loader = loader_class(cls, path, stimulus_set.identifier, stimulus_set, memory_map=values_path)
+    assembly = loader.load()
     assembly.attrs["identifier"] = identifier
     return cast("Artefact", assembly)
 
@@ -215,12 +203,9 @@ def load_stimulus_set_from_s3(
     StimulusError
         If table and archive do not list the same files; `MissingStimulusError` if the archive lacks one.
     """
-    csv_path, zip_path = fetch_all(
-        [
-            locate(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix),
-            locate(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix),
-        ]
-    )
+    table = locate(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix)
+    archive = locate(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix)
+    csv_path, zip_path = fetch_all([table, archive])
     directory = unzip(zip_path)
     stimulus_set = StimulusSet.from_files(csv_path, directory)
     _check_same_files(stimulus_set, csv_path, directory)
@@ -265,8 +250,7 @@ def load_file_from_s3(
     ChecksumError, DownloadError
         See `fetch.fetch`.
     """
-    bucket_name, key = split_bucket(bucket, path)
-    return fetch(S3Object(bucket=bucket_name, key=key, version_id=version_id, sha1=sha1), local_filepath)
+    return fetch(S3Object.below(bucket, path, version_id, sha1), local_filepath)
 
 
 def load_file(bucket: str, relative_path: str, version_id: str | None, folder_name: str | None = None) -> Path:
@@ -293,9 +277,7 @@ def load_file(bucket: str, relative_path: str, version_id: str | None, folder_na
     DownloadError
         See `fetch.fetch`.
     """
-    return load_weight_file(
-        bucket=bucket, relative_path=relative_path, version_id=version_id, sha1=None, folder_name=folder_name
-    )
+    return load_weight_file(bucket, relative_path, version_id, None, folder_name)
 
 
 def load_weight_file(
@@ -317,13 +299,8 @@ def load_weight_file(
     """
     current = settings()
     folder = current.s3_weight_folder if folder_name is None else folder_name
-    return load_file_from_s3(
-        bucket=bucket,
-        path=f"{folder}/{relative_path}",
-        local_filepath=current.home / folder / relative_path,
-        sha1=sha1,
-        version_id=version_id,
-    )
+    target = current.home / folder / relative_path
+    return load_file_from_s3(bucket, f"{folder}/{relative_path}", target, sha1=sha1, version_id=version_id)
 
 
 def load_folder_from_s3(
@@ -350,12 +327,12 @@ def load_folder_from_s3(
     ChecksumError, DownloadError
         See `fetch.fetch`.
     """
-    wanted = []
-    for filename, version_id, sha1 in filename_version_sha:
-        bucket_name, key = split_bucket(bucket, f"{folder_path}/{filename}")
-        source = S3Object(bucket=bucket_name, key=key, version_id=version_id, sha1=sha1)
-        wanted.append((source, Path(save_directory) / filename))
-    fetch_all(wanted)
+    fetch_all(
+        [
+            (S3Object.below(bucket, f"{folder_path}/{filename}", version_id, sha1), Path(save_directory) / filename)
+            for filename, version_id, sha1 in filename_version_sha
+        ]
+    )
 
 
 def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:

@@ -29,6 +29,12 @@ class S3Object:
     version_id: str | None = None
     sha1: str | None = None
 
+    @classmethod
+    def below(cls, bucket: str, path: str, version_id: str | None = None, sha1: str | None = None) -> S3Object:
+        """Return the file at a path below a bucket that is written as ``name`` or ``name/folder/sub``."""
+        name, key = split_bucket(bucket, path)
+        return cls(bucket=name, key=key, version_id=version_id, sha1=sha1)
+
     def __str__(self) -> str:
         version = f" (version {self.version_id})" if self.version_id else ""
         return f"s3://{self.bucket}/{self.key}{version}"
