@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
-import shutil
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -16,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import xarray as xr
 
 from brainscore_core.caching import atomic_path, file_digest
-from brainscore_core.errors import AssemblyError, BrainScoreError, StimulusError
+from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
 from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import create_stimulus_zip
 from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
+from brainscore_core.supported_data_standards.brainio._files.writing import check_room, writing
 from brainscore_core.supported_data_standards.brainio._transfer.upload import upload_to_s3
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
@@ -44,8 +41,6 @@ __all__ = [
     "write_netcdf",
 ]
 
-_FILE_OVERHEAD_BYTES = 2**16
-_TEXT_OVERHEAD_BYTES = 32
 Array = TypeVar("Array", bound=xr.DataArray)
 
 logger = logging.getLogger(__name__)
@@ -109,7 +104,7 @@ def package_stimulus_set_locally(
     store_name = f"stimulus_{identifier.replace('.', '_')}"
     zip_path, csv_path = folder / f"{store_name}.zip", folder / f"{store_name}.csv"
     # Both are written before either appears: a full disk leaves no table without its archive.
-    with _writing(identifier, folder), atomic_path(zip_path) as new_zip, atomic_path(csv_path) as new_csv:
+    with writing(identifier, folder), atomic_path(zip_path) as new_zip, atomic_path(csv_path) as new_csv:
         zip_sha1, filenames = create_stimulus_zip(stimulus_set, new_zip)
         stimulus_set[FILENAME] = filenames
         csv_sha1 = create_stimulus_csv(stimulus_set, new_csv)
@@ -197,8 +192,8 @@ def package_data_assembly_locally(
     declared = {NANS_EXPECTED: True} if nans_expected else {}
     assembly = _with_attrs(assembly, {**assembly.attrs, "stimulus_set_identifier": link, **declared})
     path = folder / f"assy_{identifier.replace('.', '_')}.nc"
-    with _writing(identifier, folder), atomic_path(path) as temporary:
-        _check_room(folder, [assembly, *(extras or {}).values()])
+    with writing(identifier, folder), atomic_path(path) as temporary:
+        check_room(folder, [assembly, *(extras or {}).values()])
         write_netcdf(assembly, temporary)
         for group, extra in sorted((extras or {}).items()):
             write_netcdf(_with_attrs(extra, extra.attrs), temporary, append=True, group=group)
@@ -400,42 +395,3 @@ def _check_extras(extras: Mapping[str, xr.DataArray] | None) -> list[Problem]:
         for name, extra in (extras or {}).items()
         if not isinstance(extra, xr.DataArray)
     ]
-
-
-@contextmanager
-def _writing(identifier: str, folder: Path) -> Iterator[None]:
-    """Turn whatever goes wrong with the disk into one `OSError` of the same number, and leave no new folder."""
-    created = _missing_folders(folder)
-    try:
-        yield
-    # RuntimeError is what HDF5 raises when a full disk keeps it from closing a file.
-    except (OSError, RuntimeError) as error:
-        for path in created:
-            if path.is_dir() and not any(path.iterdir()):
-                path.rmdir()
-        if isinstance(error, BrainScoreError):
-            raise
-        number = getattr(error, "errno", None)
-        # What HDF5 says about a full disk is pages long.
-        reason = str(error) if number is None else os.strerror(number)
-        message = (
-            f"{identifier!r} cannot be packaged to {folder}: {reason}. Nothing was left there. Make room or allow "
-            "writing there, or choose another folder (downloads_path; for uploads, BRAINIO_HOME)."
-        )
-        raise (OSError(message) if number is None else OSError(number, message)) from error
-
-
-def _check_room(folder: Path, arrays: Iterable[xr.DataArray]) -> None:
-    """Raise if a disk might become full while HDF5 writes to it, after which HDF5 can crash the whole process."""
-    needed_bytes = _FILE_OVERHEAD_BYTES
-    for array in arrays:
-        coords = (coord for name, coord in array.coords.items() if name not in array.dims)
-        needed_bytes += array.nbytes + sum(coord.nbytes + _TEXT_OVERHEAD_BYTES * coord.size for coord in coords)
-    free_bytes = shutil.disk_usage(folder).free
-    if free_bytes < needed_bytes:
-        raise OSError(errno.ENOSPC, f"up to {needed_bytes} bytes are needed and {free_bytes} are free")
-
-
-def _missing_folders(folder: Path) -> list[Path]:
-    """Return the folders that do not exist yet, the innermost first."""
-    return [path for path in (folder, *folder.parents) if not path.exists()]
