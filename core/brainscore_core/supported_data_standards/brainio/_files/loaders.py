@@ -45,10 +45,7 @@ class AssemblyLoader:
         file_path: str | Path,
         group: str | None = None,
         memory_map: Path | None = None,
-        **kwargs: Any,
     ) -> None:
-        if kwargs:
-            raise TypeError(f"{type(self).__name__} has no option {', '.join(map(repr, kwargs))}.")
         self.assembly_class = cls
         self.file_path = Path(file_path)
         self.group = group
@@ -170,16 +167,7 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
 
 
 def _take(column: pd.Series[Any], positions: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    values = np.asarray(column)
-    if values.dtype == object and values.size and all(isinstance(value, str) for value in values):
-        values = values.astype(str)
-    absent = positions < 0
-    if not absent.any():
-        return values[positions]
-    # A stimulus that the set lacks has no metadata: missing values, in a dtype that can say so.
-    widened = values.astype(float) if values.dtype.kind in "iu" else values
-    if widened.dtype.kind not in "fMm":
-        widened = widened.astype(object)
-    taken = widened[np.maximum(positions, 0)] if len(values) else np.empty(len(positions), dtype=object)
-    taken[absent] = np.array("NaT", dtype=taken.dtype) if taken.dtype.kind in "Mm" else np.nan
-    return taken
+    """Return the values at some positions; at -1 missing ones, in a dtype that can say so."""
+    values = np.asarray(column.reset_index(drop=True).reindex(positions))
+    is_text = values.dtype == object and values.size and all(isinstance(value, str) for value in values)
+    return values.astype(str) if is_text else values
