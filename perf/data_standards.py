@@ -388,7 +388,7 @@ def replace_section(text, title, section):
         return text.rstrip("\n") + ("\n\n" if text.strip() else "") + f"{title}\n\n{section}\n"
     following = rest.find("\n## ")
     tail = rest[following + 1 :] if following >= 0 else ""
-    return f"{head}{title}\n\n{section}\n" + (f"\n{tail}" if tail else "")
+    return f"{head}{title}\n\n{section.rstrip()}\n" + (f"\n{tail}" if tail else "")
 
 
 def main():
