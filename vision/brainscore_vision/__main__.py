@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core import command_line
-from brainscore_vision import __version__, catalogue
+from brainscore_vision import __version__
+from brainscore_vision.catalogue.commands import add_commands as add_data_commands
 
 __all__ = ["main"]
 
@@ -65,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("kind", choices=_KINDS)
     listing.set_defaults(command=_list)
 
-    catalogue.add_commands(commands)
+    add_data_commands(commands)
     command_line.add_traceback(score, listing)
     return parser
 

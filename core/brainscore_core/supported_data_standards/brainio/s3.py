@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
 __all__ = [
+    "S3Object",
     "download_file_if_not_exists",
     "get_path",
     "load_assembly_from_s3",

@@ -1,0 +1,247 @@
+"""Tell which data are registered, cached and sound, and remove them from the cache."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_core import command_line
+from brainscore_core.errors import ConfigurationError, CorruptFileError
+from brainscore_core.plugin_management.index import Plugin, PluginIndex, library_roots
+from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
+from brainscore_core.plugin_management.source import read_plugin
+from brainscore_vision.catalogue.references import Reference, find_references
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.s3 import S3Object
+
+__all__ = ["DATA_KINDS", "Entry", "StoredFile", "clean", "entries", "plugin_index", "verify"]
+
+_LIBRARY = "brainscore_vision"
+DATA_KINDS = (KINDS["data"], KINDS["stimulus_set"])
+_DIGEST = re.compile("[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredFile:
+    """A file in S3 and where its copy is kept.
+
+    Attributes
+    ----------
+    source : S3Object
+        Bucket, key, version and digest.
+    path : Path
+        Of the copy, whether it exists or not.
+    """
+
+    source: S3Object
+    path: Path
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether there is a copy."""
+        return self.path.is_file()
+
+    @property
+    def size_bytes(self) -> int:
+        """What the copy takes on the disk, with what was extracted from it."""
+        if not self.is_cached:
+            return 0
+        return self.path.stat().st_size + (_folder_bytes(self.path.with_suffix("")) if _is_archive(self.path) else 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """Something that a data plugin registers.
+
+    Attributes
+    ----------
+    kind : {'data', 'stimulus_set'}
+        Which registry.
+    identifier : str
+        Key in it.
+    plugin : Plugin
+        Who registers it.
+    files : tuple of StoredFile
+        What the registration names; empty for data that are generated or whose files only the running plugin knows.
+    """
+
+    kind: str
+    identifier: str
+    plugin: Plugin
+    files: tuple[StoredFile, ...] = ()
+
+    @property
+    def cached(self) -> str:
+        """``'yes'``, ``'partly'``, ``'no'``, or ``'-'`` if no files are known."""
+        there = sum(file.is_cached for file in self.files)
+        if not self.files:
+            return "-"
+        return "yes" if there == len(self.files) else "partly" if there else "no"
+
+    @property
+    def size_bytes(self) -> int:
+        """What its copies take on the disk."""
+        return sum(file.size_bytes for file in self.files)
+
+
+def plugin_index() -> PluginIndex:
+    """Return which plugins the library has."""
+    return PluginIndex(library_roots(_LIBRARY))
+
+
+def entries(identifier: str | None = None) -> list[Entry]:
+    """Return what data plugins register; none of them is imported.
+
+    Parameters
+    ----------
+    identifier : str, optional
+        Only what is registered under it: an assembly, a stimulus set, or both. None is everything.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        No plugin registers the identifier literally.
+    """
+    index = plugin_index()
+    found = []
+    for plugin in index.plugins("data"):
+        registered = [(kind, name) for kind in DATA_KINDS for name in dict.fromkeys(plugin.identifiers(kind))]
+        wanted = [(kind, name) for kind, name in registered if identifier in (None, name)]
+        if wanted:
+            source = read_plugin(plugin.directory, plugin.module)
+        for kind, name in wanted:
+            files = _stored(plugin, find_references(source, kind.registry, name))
+            found.append(Entry(kind=kind.name, identifier=name, plugin=plugin, files=files))
+    if identifier is not None and not found:
+        known = [name for kind in DATA_KINDS for name in index.identifiers(kind)]
+        raise unknown_identifier(DATA_KINDS[0], identifier, library=_LIBRARY, known=dict.fromkeys(known))
+    return sorted(found, key=lambda entry: (entry.identifier.casefold(), entry.identifier, entry.kind))
+
+
+def _stored(plugin: Plugin, references: Iterable[Reference]) -> tuple[StoredFile, ...]:
+    try:
+        return tuple(_locate(reference) for reference in references)
+    except ConfigurationError as error:  # one wrong registration does not keep the others from being listed
+        command_line.say(f"Warning: {plugin.init_file}: {error}")
+        return ()
+
+
+def _locate(reference: Reference) -> StoredFile:
+    from brainscore_core.supported_data_standards.brainio import s3  # imports pandas
+
+    wanted = reference.identifier, reference.file_type, reference.bucket, reference.version_id, reference.sha1
+    source, path = s3.locate(*wanted, reference.filename_prefix)
+    return StoredFile(source=source, path=path)
+
+
+def _data_home() -> Path:
+    from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path  # imports pandas
+
+    return get_local_data_path()
+
+
+def _is_archive(path: Path) -> bool:
+    return path.suffix == ".zip"
+
+
+def _folder_bytes(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
+
+
+def verify(found: Iterable[Entry] | None = None) -> tuple[int, list[str]]:
+    """Hash cached files again, whatever was noted about them, and compare extracted archives byte by byte.
+
+    Parameters
+    ----------
+    found : iterable of Entry, optional
+        Whose files; None is every file in the data home whose digest is known, registered or not.
+
+    Returns
+    -------
+    int
+        How many files were verified.
+    list of str
+        What is damaged, a line for each.
+    """
+    if found is None:
+        wanted = _digests_by_path()
+    else:
+        files = [file for entry in found for file in entry.files if file.is_cached]
+        wanted = {file.path: file.source.sha1.lower() for file in files if file.source.sha1}
+    problems = [problem for path, sha1 in sorted(wanted.items()) for problem in _problems(path, sha1)]
+    return len(wanted), problems
+
+
+def _digests_by_path() -> dict[Path, str]:
+    # The cache keeps a file in a folder that is called after its digest.
+    return {
+        path: folder.name
+        for folder in _digest_folders(_data_home())
+        for path in folder.iterdir()
+        if path.is_file() and not path.name.startswith(".") and path.suffix != ".lock"
+    }
+
+
+def _digest_folders(home: Path) -> list[Path]:
+    if not home.is_dir():
+        return []
+    return sorted(
+        path for path in home.iterdir() if _DIGEST.fullmatch(path.name) and path.is_dir() and not path.is_symlink()
+    )
+
+
+def _problems(path: Path, sha1: str) -> list[str]:
+    from brainscore_core.caching import file_digest  # imports NumPy
+    from brainscore_core.supported_data_standards.brainio.fetch import check_extracted
+
+    digest = file_digest(path)
+    if digest != sha1:
+        return [f"{path} is damaged: expected sha1 {sha1}, found {digest}"]
+    try:
+        return check_extracted(path) if _is_archive(path) else []
+    except CorruptFileError as error:
+        return [str(error)]
+
+
+def clean(found: Iterable[Entry] | None = None, *, dry_run: bool = False) -> list[tuple[Path, int]]:
+    """Remove cached files, with what was extracted from them; nothing outside of the data home.
+
+    Parameters
+    ----------
+    found : iterable of Entry, optional
+        Whose files; None is everything that was cached by its digest, registered or not.
+    dry_run : bool
+        Only say what would be removed.
+
+    Returns
+    -------
+    list of (Path, int)
+        Each folder and how many bytes were in it.
+    """
+    home = _data_home()
+    if found is None:
+        folders = _digest_folders(home)
+    else:
+        folders = sorted({file.path.parent for entry in found for file in entry.files})
+    removed = []
+    for folder in folders:
+        if not folder.is_dir() or not _is_below(folder, home):
+            continue
+        removed.append((folder, _folder_bytes(folder)))
+        if not dry_run:
+            # A process that looks while we remove sees all of it or nothing.
+            doomed = home / f".removed.{secrets.token_hex(8)}"
+            folder.rename(doomed)
+            shutil.rmtree(doomed)
+    return removed
+
+
+def _is_below(folder: Path, home: Path) -> bool:
+    inside, root = folder.resolve(), home.resolve()
+    return not folder.is_symlink() and inside != root and inside.is_relative_to(root)

@@ -1,0 +1,173 @@
+"""Read from the source of a data plugin which files in S3 its registrations name; the plugin does not run.
+
+Followed are literals, constants, f-strings, and functions of the plugin that pass their arguments on, which is how
+registrations are written. What is computed in any other way stays unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from brainscore_core.plugin_management.source import PluginSource, evaluate
+
+__all__ = ["Reference", "constant", "find_references"]
+
+_SIGNATURES = {
+    "load_assembly_from_s3": ("identifier", "version_id", "sha1", "bucket"),
+    "load_stimulus_set_from_s3": (
+        "identifier",
+        "bucket",
+        "csv_sha1",
+        "zip_sha1",
+        "csv_version_id",
+        "zip_version_id",
+        "filename_prefix",
+    ),
+}
+"""The parameters that matter, in their order; None of them is the identifier of another artefact."""
+_FILES = {"load_assembly_from_s3": (("nc", ""),), "load_stimulus_set_from_s3": (("csv", "csv_"), ("zip", "zip_"))}
+_DEEPEST = 10  # functions that call functions, and expressions in expressions
+
+_Values = Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """One file in S3, as a registration names it.
+
+    Attributes
+    ----------
+    identifier : str
+        That the file was packaged under; not always the one that is registered.
+    file_type : {'csv', 'zip', 'nc'}
+        Ending of the file.
+    bucket, version_id, sha1, filename_prefix : str, optional
+        Arguments for `s3.locate`; None if they are not given or not known.
+    """
+
+    identifier: str
+    file_type: str
+    bucket: str
+    version_id: str | None
+    sha1: str | None
+    filename_prefix: str | None
+
+
+def find_references(plugin: PluginSource, registry: str, identifier: str) -> list[Reference]:
+    """Return the files in S3 that a registration names; empty if there are none or they cannot be known.
+
+    Parameters
+    ----------
+    plugin : PluginSource
+        The files of the plugin.
+    registry : {'data_registry', 'stimulus_set_registry'}
+        What is registered.
+    identifier : str
+        Under which key.
+    """
+    init = plugin.files.get("__init__.py")
+    for node in ast.walk(init.tree) if init and init.tree else ():
+        if isinstance(node, ast.Assign) and any(_is_key(target, registry, identifier) for target in node.targets):
+            values = plugin.constants_in("__init__.py")
+            return list(_Follower(plugin, "__init__.py", values).loaded_by(node.value))
+    return []
+
+
+def constant(plugin: PluginSource, *names: str) -> str | None:
+    """Return the first text constant of one of these names in a plugin; its ``__init__.py`` counts first."""
+    others = (path for path in plugin.files if path.endswith(".py") and "/" not in path and path != "test.py")
+    for path in sorted(others, key=lambda path: (path != "__init__.py", path)):
+        for name in names:
+            if isinstance(text := plugin.constants_in(path).get(name), str):
+                return text
+    return None
+
+
+def _is_key(target: ast.expr, registry: str, identifier: str) -> bool:
+    return (
+        isinstance(target, ast.Subscript)
+        and _last_name(target.value) == registry
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value == identifier
+    )
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+@dataclass(frozen=True)
+class _Follower:
+    """Somewhere in a plugin: in which file, with which values of names, how many steps from the registration."""
+
+    plugin: PluginSource
+    file: str
+    values: _Values
+    depth: int = 0
+
+    def loaded_by(self, node: ast.AST) -> Iterator[Reference]:
+        """Yield the files that an expression or a statement loads."""
+        if self.depth > _DEEPEST:
+            return
+        if isinstance(node, ast.Name):  # a function that is registered as it is
+            yield from self._called(ast.Call(node, [], []))
+        elif isinstance(node, ast.Call):
+            yield from self._called(node)
+        else:
+            inside = replace(self, depth=self.depth + 1)
+            for child in ast.iter_child_nodes(node):
+                if not isinstance(child, (ast.Name, ast.keyword)):
+                    yield from inside.loaded_by(child)
+
+    def _called(self, call: ast.Call) -> Iterator[Reference]:
+        name = _last_name(call.func)
+        if name == "partial" and call.args:
+            yield from self._called(ast.Call(call.args[0], call.args[1:], call.keywords))
+            return
+        if name in _SIGNATURES:
+            yield from _files(name, self._bound(call, _SIGNATURES[name]))
+            return
+        # `clean_up(load(...))` and `load(...).sel(...)` load too; a lambda in an argument is about another artefact.
+        deeper = replace(self, depth=self.depth + 1)
+        for inside in [call.func, *call.args, *(keyword.value for keyword in call.keywords)]:
+            if isinstance(inside, (ast.Call, ast.Attribute)):
+                yield from deeper.loaded_by(inside)
+        file, function = self.plugin.definition(self.file, name) or ("", None)
+        if isinstance(function, ast.FunctionDef):
+            yield from self._body(file, function, call)
+
+    def _body(self, file: str, function: ast.FunctionDef, call: ast.Call) -> Iterator[Reference]:
+        outside = self.plugin.constants_in(file)
+        arguments = function.args
+        defaults = [
+            *zip(reversed(arguments.args), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        values = {**outside, **{argument.arg: evaluate(node, outside) for argument, node in defaults}}
+        values.update(self._bound(call, [argument.arg for argument in arguments.args]))
+        for statement in function.body:
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                values[statement.targets[0].id] = evaluate(statement.value, values)
+            yield from replace(self, file=file, values=values, depth=self.depth + 1).loaded_by(statement)
+
+    def _bound(self, call: ast.Call, parameters: Sequence[str]) -> dict[str, object]:
+        nodes = dict(zip(parameters, call.args, strict=False))
+        nodes.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})
+        return {name: evaluate(node, self.values) for name, node in nodes.items()}
+
+
+def _files(loader: str, given: _Values) -> Iterator[Reference]:
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    if "identifier" not in texts or "bucket" not in texts:
+        return
+    for file_type, prefix in _FILES[loader]:
+        yield Reference(
+            identifier=texts["identifier"],
+            file_type=file_type,
+            bucket=texts["bucket"],
+            version_id=texts.get(f"{prefix}version_id"),
+            sha1=texts.get(f"{prefix}sha1"),
+            filename_prefix=texts.get("filename_prefix"),
+        )

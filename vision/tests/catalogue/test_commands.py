@@ -1,0 +1,140 @@
+"""The commands for data never touch what is not their own."""
+
+import argparse
+
+import pytest
+
+from brainscore_core.errors import UnknownIdentifierError
+from brainscore_vision.catalogue.commands import add_commands
+
+
+def run(*arguments):
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers(required=True))
+    options = parser.parse_args(["data", *arguments])
+    return options.command(options)
+
+
+def test_wrong_digest_does_not_hide_the_other_data(made, plugins, capsys):
+    plugins("x", __init__='data_registry["X"] = lambda: load_assembly_from_s3("X", "v", "5", "b")')
+    assert run("list") == 0
+    printed = capsys.readouterr()
+    assert "Made2024.public" in printed.out
+    assert "'5' given for 'X' is no SHA-1" in printed.err
+
+
+def test_list(home, capsys, files):
+    assert run("list") == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    size = len(files.CSV) + len(files.ZIP) + 1
+    assert rows == [
+        ["IDENTIFIER", "KIND", "CACHED", "SIZE", "PLUGIN"],
+        ["Made2024", "data", "-", "0", "B", "made2024"],
+        ["Made2024", "stimulus_set", "yes", str(size), "B", "made2024"],
+        ["Made2024.public", "data", "yes", "6", "B", "made2024"],
+    ]
+    (home / files.sha1_of(files.CSV) / "stimulus_Made2024.csv").unlink()
+    assert run("list", "--cached") == 0
+    assert [line.split()[2] for line in capsys.readouterr().out.splitlines()] == ["CACHED", "partly", "yes"]
+
+
+def test_info(home, made, capsys, files):
+    assert run("info", "Made2024") == 0
+    printed = capsys.readouterr().out
+    for part in (
+        str(made),
+        "brainscore-storage",
+        "folder/stimulus_Made2024.zip",
+        "zip-version",
+        files.sha1_of(files.ZIP),
+        "CC-BY-4.0",
+        "@article{made2024, title={Made up}}",
+        "public    Made2024.public",
+    ):
+        assert part in printed
+
+
+def test_info_without_licence_and_citation(plugins, capsys):
+    directory = plugins("x", __init__='data_registry["X"] = make')
+    assert run("info", "X") == 0
+    assert capsys.readouterr().out.count("not stated by the plugin") == 2
+    (directory / "LICENSE.txt").write_text("MIT License\n\nmore")
+    run("info", "X")
+    assert "licence   MIT License" in capsys.readouterr().out
+
+
+def test_verify(home, capsys):
+    assert run("verify") == 0
+    assert "3 files verified, 0 problems" in capsys.readouterr().out
+    assert run("verify", "Made2024.public") == 0
+    assert "1 files verified" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("identifiers", [[], ["Made2024.public"]])
+def test_verify_finds_a_changed_byte(home, capsys, identifiers, files):
+    path = home / files.sha1_of(files.NC) / "assy_lab_Made2024.nc"
+    path.write_bytes(b"VALUES")
+    assert run("verify", *identifiers) == 1
+    assert (
+        f"{path} is damaged: expected sha1 {files.sha1_of(files.NC)}, found {files.sha1_of(b'VALUES')}"
+        in capsys.readouterr().out
+    )
+    assert run("verify", "Made2024") == 0
+
+
+def test_verify_finds_a_changed_stimulus(home, capsys, files):
+    (home / files.sha1_of(files.ZIP) / "stimulus_Made2024" / "a.png").write_bytes(b"B")
+    assert run("verify") == 1
+    assert "a.png differs from the archive" in capsys.readouterr().out
+
+
+def test_clean_one(home, capsys, files):
+    assert run("clean", "Made2024", "--dry-run") == 0
+    assert capsys.readouterr().out.count("Would remove") == 2
+    assert sorted(path.name for path in home.iterdir()) == sorted(map(files.sha1_of, (files.CSV, files.ZIP, files.NC)))
+    assert run("clean", "Made2024") == 0
+    assert [path.name for path in home.iterdir()] == [files.sha1_of(files.NC)]
+
+
+def test_clean_all_leaves_what_is_not_of_the_cache(home, capsys):
+    (home / "notes.txt").write_text("mine")
+    (home / "folder").mkdir()
+    (home / "folder" / "data").write_text("mine")
+    (home / ("0" * 40)).write_text("a file, not a folder of the cache")
+    assert run("clean", "--all") == 0
+    assert sorted(path.name for path in home.iterdir()) == ["0" * 40, "folder", "notes.txt"]
+
+
+def test_clean_never_leaves_the_data_home(home, tmp_path, files):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "assy_lab_Made2024.nc").write_bytes(files.NC)
+    folder = home / files.sha1_of(files.NC)
+    (folder / "assy_lab_Made2024.nc").unlink()
+    folder.rmdir()
+    folder.symlink_to(outside)
+    (home / files.sha1_of(files.ZIP) / "link").symlink_to(outside)
+    assert run("clean", "Made2024.public") == 0
+    assert run("clean", "--all") == 0
+    assert [path.name for path in outside.iterdir()] == ["assy_lab_Made2024.nc"]
+    assert [path.name for path in home.iterdir()] == [files.sha1_of(files.NC)]
+
+
+def test_clean_needs_to_be_told_what(made):
+    with pytest.raises(SystemExit) as caught:
+        run("clean")
+    assert caught.value.code == 2
+
+
+def test_fetch_loads(capsys, monkeypatch):
+    """A real plugin that needs no network."""
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    assert run("fetch", "SimulatedCortex2026") == 0
+    printed = capsys.readouterr().out
+    assert "SimulatedCortex2026 (data): " in printed
+    assert "stimuli" in printed
+
+
+def test_fetch_of_nothing_known(made):
+    with pytest.raises(UnknownIdentifierError):
+        run("fetch", "Nobody2024")
