@@ -3,7 +3,9 @@
 Each function finds the plugin that registers the identifier, installs what it requires if that is wanted
 (``BS_INSTALL_DEPENDENCIES``), imports it and calls the registered factory. Every call builds a new object.
 
-The plugin system is imported when something is loaded, so that a plugin can import these functions at little cost.
+All raise `UnknownIdentifierError` if no plugin in the folder of its kind registers the identifier, and `PluginError` if
+the plugin cannot be imported. The plugin system is imported when something is loaded, so that a plugin can import these
+functions at little cost.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ __all__ = [
 _LIBRARY = "brainscore_vision"
 
 
-def load_dataset(identifier: str) -> DataAssembly | Any:
+def load_dataset(identifier: str) -> DataAssembly | Any:  # a plugin may register anything
     """Load measurements, such as recordings or choices.
 
     Parameters
@@ -45,13 +47,6 @@ def load_dataset(identifier: str) -> DataAssembly | Any:
     -------
     DataAssembly
         Or whatever else the plugin registers. Loaded anew at every call.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        No plugin below ``brainscore_vision/data`` registers the identifier.
-    PluginError
-        The plugin cannot be imported.
     """
     return _load("data", identifier)
 
@@ -68,18 +63,11 @@ def load_stimulus_set(identifier: str) -> StimulusSet:
     -------
     StimulusSet
         Loaded anew at every call.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        No plugin below ``brainscore_vision/data`` registers the identifier.
-    PluginError
-        The plugin cannot be imported.
     """
     return cast("StimulusSet", _load("stimulus_set", identifier))
 
 
-def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:
+def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:  # arguments of the factory
     """Load a metric, which compares two assemblies.
 
     Parameters
@@ -93,18 +81,11 @@ def load_metric(identifier: str, *args: Any, **kwargs: Any) -> Metric:
     -------
     Metric
         ``metric(assembly1, assembly2)`` returns a `Score`.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        No plugin below ``brainscore_vision/metrics`` registers the identifier.
-    PluginError
-        The plugin cannot be imported.
     """
     return cast("Metric", _load("metric", identifier, *args, **kwargs))
 
 
-def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:
+def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:  # arguments of the factory
     """Load a ceiling, which says how well any model could do on an assembly.
 
     Parameters
@@ -118,13 +99,6 @@ def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:
     -------
     Ceiling
         ``ceiling(assembly)`` returns a `Score`.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        No plugin below ``brainscore_vision/metrics`` registers the identifier.
-    PluginError
-        The plugin cannot be imported.
     """
     return cast("Ceiling", _load("metric", identifier, *args, **kwargs))
 
@@ -141,13 +115,6 @@ def load_benchmark(identifier: str) -> Benchmark:
     -------
     Benchmark
         ``benchmark(model)`` returns a `Score`.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        No plugin below ``brainscore_vision/benchmarks`` registers the identifier.
-    PluginError
-        The plugin cannot be imported.
     """
     return cast("Benchmark", _load("benchmark", identifier))
 
@@ -164,13 +131,6 @@ def load_model(identifier: str) -> BrainModel:
     -------
     BrainModel
         As the plugin's factory returns it.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        No plugin below ``brainscore_vision/models`` registers the identifier.
-    PluginError
-        The plugin cannot be imported.
     """
     return cast("BrainModel", _load("model", identifier))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["benchmark_registry", "data_registry", "metric_registry", "model_registry", "stimulus_set_registry"]
 
-data_registry: dict[str, Callable[[], DataAssembly | Any]] = {}
+data_registry: dict[str, Callable[[], DataAssembly | Any]] = {}  # a plugin may register anything
 stimulus_set_registry: dict[str, Callable[[], StimulusSet]] = {}
 metric_registry: dict[str, Callable[..., Metric | Ceiling]] = {}
 benchmark_registry: dict[str, Callable[[], Benchmark]] = {}

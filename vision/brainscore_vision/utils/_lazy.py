@@ -8,6 +8,8 @@ from typing import Any
 
 __all__ = ["LazyLoad"]
 
+Content = Any  # this class stands in for whatever it loads
+
 
 class LazyLoad:
     """Stand in for an object that is expensive to load, and load it the first time it is used.
@@ -34,9 +36,9 @@ class LazyLoad:
 
     _own = frozenset({"load_fnc", "content", "_loaded"})
 
-    def __init__(self, load_fnc: Callable[[], Any]) -> None:
+    def __init__(self, load_fnc: Callable[[], Content]) -> None:
         self.load_fnc = load_fnc
-        self.content: Any = None
+        self.content: Content = None
         self._loaded = False
 
     def reload(self) -> None:
@@ -44,12 +46,12 @@ class LazyLoad:
         self.content = self.load_fnc()
         self._loaded = True
 
-    def _load(self) -> Any:
+    def _load(self) -> Content:
         if not self._loaded:
             self.reload()
         return self.content
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Content:
         # Only reached for what this class does not have. Before __init__ has run (copy, pickle) there is no content.
         if name in LazyLoad._own:
             raise AttributeError(name)
@@ -65,13 +67,13 @@ class LazyLoad:
     def __class__(self) -> type:
         return type(self._load())
 
-    def __getitem__(self, item: Any) -> Any:
+    def __getitem__(self, item: Content) -> Content:
         return self._load()[item]
 
-    def __setitem__(self, item: Any, value: object) -> None:
+    def __setitem__(self, item: Content, value: object) -> None:
         self._load()[item] = value
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Content, **kwargs: Content) -> Content:
         return self._load()(*args, **kwargs)
 
     def __len__(self) -> int:
@@ -80,13 +82,13 @@ class LazyLoad:
     def __bool__(self) -> bool:
         return bool(self._load())
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Content]:
         return iter(self._load())
 
     def __contains__(self, item: object) -> bool:
         return item in self._load()
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, *args: Content, **kwargs: Content) -> Content:
         import numpy as np  # not needed by those who never turn the content into an array
 
         return np.asarray(self._load(), *args, **kwargs)
@@ -97,25 +99,25 @@ class LazyLoad:
     def __repr__(self) -> str:
         return repr(self._load())
 
-    def __reduce__(self) -> tuple[type, tuple[Callable[[], Any]]]:
+    def __reduce__(self) -> tuple[type, tuple[Callable[[], Content]]]:
         return LazyLoad, (self.load_fnc,)
 
 
-def _forward(operation: Callable[[Any, Any], Any]) -> Callable[[LazyLoad, Any], Any]:
-    def method(self: LazyLoad, other: Any) -> Any:
+def _forward(operation: Callable[[Content, Content], Content]) -> Callable[[LazyLoad, Content], Content]:
+    def method(self: LazyLoad, other: Content) -> Content:
         return operation(_content(self), _content(other))
 
     return method
 
 
-def _forward_reflected(operation: Callable[[Any, Any], Any]) -> Callable[[LazyLoad, Any], Any]:
-    def method(self: LazyLoad, other: Any) -> Any:
+def _forward_reflected(operation: Callable[[Content, Content], Content]) -> Callable[[LazyLoad, Content], Content]:
+    def method(self: LazyLoad, other: Content) -> Content:
         return operation(_content(other), _content(self))
 
     return method
 
 
-def _content(value: Any) -> Any:
+def _content(value: Content) -> Content:
     return value._load() if type(value) is LazyLoad else value  # noqa: SLF001 - the class of this module
 
 
