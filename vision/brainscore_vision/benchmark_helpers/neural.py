@@ -14,6 +14,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers.normalization import ceiling_of, neuroid_wise_explained_var
 from brainscore_vision.benchmark_helpers.recordings import (
+    Conditions,
     describe,
     record,
     region_of,
@@ -109,17 +110,10 @@ class NeuralBenchmark(BenchmarkBase):
             If the recordings have no usable ceiling.
         """
         target = squeeze_single_timebin(self._assembly)
-        source = record(
-            candidate,
-            self._assembly,
-            region=self.region,
-            time_bins=self.timebins,
-            visual_degrees=self._visual_degrees,
-            number_of_trials=self._number_of_trials,
-            benchmark=self.identifier,
-        )
+        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
         score = explained_variance(self._similarity_metric(source, target), self.ceiling)
-        describe(score, candidate, [self._assembly], region=self.region, number_of_trials=self._number_of_trials)
+        describe(score, candidate, [self._assembly], conditions)
         interval = ceiled_interval(score.attrs["raw"], self.ceiling, explained_variance_ratio)
         if interval is not None:
             score.attrs["interval"] = interval
@@ -217,24 +211,17 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
             name.
         """
         assemblies = self._train_assembly, self._test_assembly
-        source = {
-            role: record(
-                candidate,
-                assembly,
-                region=self.region,
-                time_bins=self.timebins,
-                visual_degrees=self._visual_degrees,
-                number_of_trials=self._number_of_trials,
-                benchmark=self.identifier,
-            )
-            for role, assembly in zip(("source_train", "source_test"), assemblies, strict=True)
-        }
+        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        source_train, source_test = (
+            record(candidate, assembly, conditions, benchmark=self.identifier) for assembly in assemblies
+        )
+        source = {"source_train": source_train, "source_test": source_test}
         train, test = (squeeze_single_timebin(assembly) for assembly in assemblies)
         if self.alpha_coord is None:
             score = self._compare(source, train, test, self.ceiling)
         else:
             score = self._compare_by(self.alpha_coord, source, train, test)
-        describe(score, candidate, assemblies, region=self.region, number_of_trials=self._number_of_trials)
+        describe(score, candidate, assemblies, conditions)
         return score
 
     def _compare(

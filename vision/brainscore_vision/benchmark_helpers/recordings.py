@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 import numpy as np
 import xarray as xr
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_TIMEBINS",
+    "Conditions",
     "describe",
     "record",
     "region_of",
@@ -33,6 +34,15 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 DEFAULT_TIMEBINS = [(70, 170)]
 """Window in ms after stimulus onset that is recorded when the measurements do not say theirs."""
+
+
+class Conditions(NamedTuple):
+    """How an experiment was done, which a model has to repeat."""
+
+    region: str
+    time_bins: Sequence[tuple[float, float]]  # ms after stimulus onset
+    visual_degrees: float  # width of the stimuli
+    number_of_trials: int
 
 
 def region_of(assembly: xr.DataArray, benchmark: str) -> str:
@@ -126,7 +136,7 @@ def squeeze_single_timebin(assembly: Array) -> Array:
 
 
 def show(
-    candidate: BrainModel, stimulus_set: StimulusSet, *, visual_degrees: float | None, number_of_trials: int
+    candidate: BrainModel, stimulus_set: StimulusSet, visual_degrees: float | None, number_of_trials: int
 ) -> NeuroidAssembly:
     """Show stimuli at their size in the experiment to a model that has started recording.
 
@@ -154,16 +164,9 @@ def show(
 
 
 def record(
-    candidate: BrainModel,
-    assembly: NeuroidAssembly,
-    *,
-    region: str,
-    time_bins: Sequence[tuple[float, float]],
-    visual_degrees: float,
-    number_of_trials: int,
-    benchmark: str,
+    candidate: BrainModel, assembly: NeuroidAssembly, conditions: Conditions, *, benchmark: str
 ) -> NeuroidAssembly:
-    """Record a model in one region while it sees the stimuli of some recordings.
+    """Record a model while it sees the stimuli of some recordings.
 
     Parameters
     ----------
@@ -171,12 +174,8 @@ def record(
         Whom to record from.
     assembly : NeuroidAssembly
         Of the experiment, with the attribute ``stimulus_set``.
-    region : str
-        Where.
-    time_bins : sequence of (start, end)
-        When, ms after stimulus onset.
-    visual_degrees, number_of_trials
-        See `show`.
+    conditions : Conditions
+        Where, when and how it was recorded.
     benchmark : str
         Who asks, for the message.
 
@@ -190,19 +189,17 @@ def record(
     AssemblyError
         If the recordings have lost their stimulus set.
     """
-    candidate.start_recording(region, time_bins=time_bins)
+    candidate.start_recording(conditions.region, time_bins=conditions.time_bins)
     stimulus_set = assembly.attrs.get("stimulus_set")
     if stimulus_set is None:
         raise AssemblyError(
             f"The assembly of benchmark {benchmark!r} has no attribute 'stimulus_set', so there is nothing to show. "
             "Load it with a stimulus_set_loader; after arithmetic or a reduction set assembly.attrs['stimulus_set']."
         )
-    return show(candidate, stimulus_set, visual_degrees=visual_degrees, number_of_trials=number_of_trials)
+    return show(candidate, stimulus_set, conditions.visual_degrees, conditions.number_of_trials)
 
 
-def describe(
-    score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], *, region: str, number_of_trials: int
-) -> None:
+def describe(score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], conditions: Conditions) -> None:
     """Attach to a score what its summary shows.
 
     Parameters
@@ -214,21 +211,19 @@ def describe(
         Whose layers are named.
     assemblies : sequence of assemblies
         Different stimuli are counted in all of them, neuroids in the last; the seed is that of the first.
-    region : str
-        Which layers to name.
-    number_of_trials : int
-        How often each stimulus was shown.
+    conditions : Conditions
+        Of the recording.
     """
     stimulus_ids = {each for assembly in assemblies for each in assembly["stimulus_id"].values.tolist()}
     score.attrs.update(
         n_stimuli=len(stimulus_ids),
         n_neuroids=int(assemblies[-1].sizes["neuroid"]),
-        n_trials=int(number_of_trials),
+        n_trials=int(conditions.number_of_trials),
         simulated=any(bool(assembly.attrs.get("simulated", False)) for assembly in assemblies),
     )
     seed = assemblies[0].attrs.get("seed")
     if seed is not None:
         score.attrs["seed"] = int(seed)
     layers = region_layers(candidate)
-    if region in layers:
-        score.attrs["layers"] = {region: layers[region]}
+    if conditions.region in layers:
+        score.attrs["layers"] = {conditions.region: layers[conditions.region]}

@@ -11,7 +11,13 @@ import numpy as np
 from brainscore_core.benchmarks import BenchmarkBase, ceil_score
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.recordings import describe, record, squeeze_single_timebin, timebins
+from brainscore_vision.benchmark_helpers.recordings import (
+    Conditions,
+    describe,
+    record,
+    squeeze_single_timebin,
+    timebins,
+)
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, RDMSimilarity, is_square
 from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling, split_subjects
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
@@ -112,20 +118,13 @@ class RSABenchmark(BenchmarkBase):
         CeilingError
             If the recordings have no usable ceiling.
         """
-        source = record(
-            candidate,
-            self._assembly,
-            region=self.region,
-            time_bins=self.timebins,
-            visual_degrees=self._visual_degrees,
-            number_of_trials=self._number_of_trials,
-            benchmark=self.identifier,
-        )
+        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
         score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
         # Ready-made dissimilarities have no neuroids; the model's are counted then.
         counted = self._assembly if "neuroid" in self._assembly.dims else source
         shown = [self._assembly, counted]
-        describe(score, candidate, shown, region=self.region, number_of_trials=self._number_of_trials)
+        describe(score, candidate, shown, conditions)
         return score
 
     def _raw(self, model: DataAssembly) -> Score:

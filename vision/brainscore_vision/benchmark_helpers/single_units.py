@@ -79,7 +79,7 @@ def record_from_model(model: BrainModel, stimuli: str | StimulusSet, number_of_t
         What the model answers, which stays as it is; a time bin of length one is squeezed away.
     """
     shown = load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli
-    return show(model, shown, visual_degrees=None, number_of_trials=number_of_trials)
+    return show(model, shown, None, number_of_trials)
 
 
 def _rectified(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: int) -> NeuroidAssembly:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly, walk_coords
+from brainscore_vision.metric_helpers.labelled.alignment import squeeze_time_bin
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class TemporalAligned(BrainModel):
         if "time_bin" not in activity.dims:
             return activity if len(bins) == 1 else repeat_in_time(activity, bins)
         aligned = assembly_time_align(activity, bins)
-        return _drop_single_bin(aligned) if len(bins) == 1 else aligned
+        return squeeze_time_bin(aligned)
 
 
 def _check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -102,21 +103,15 @@ def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[float, float]])
         With levels ``time_bin_start`` and ``time_bin_end``; without attributes.
     """
     values = np.repeat(assembly.values[..., np.newaxis], len(time_bins), axis=-1)
-    coords = {name: (dims, coord) for name, dims, coord in walk_coords(assembly)}
-    return type(assembly)(values, coords={**coords, **_bin_coords(time_bins)}, dims=[*assembly.dims, "time_bin"])
+    return _in_bins(assembly, values, [*assembly.dims, "time_bin"], time_bins)
 
 
-def _bin_coords(time_bins: Sequence[tuple[float, float]]) -> dict[str, tuple[str, list[float]]]:
-    return {
-        level: ("time_bin", [edges[index] for edges in time_bins]) for index, level in enumerate(_LEVELS)
-    }  # fmt: skip
-
-
-def _drop_single_bin(assembly: NeuroidAssembly) -> NeuroidAssembly:
-    coords = {name: (dims, values) for name, dims, values in walk_coords(assembly) if "time_bin" not in dims}
-    axis = assembly.dims.index("time_bin")
-    dims = [dim for dim in assembly.dims if dim != "time_bin"]
-    return type(assembly)(assembly.values.take(0, axis=axis), coords=coords, dims=dims)
+def _in_bins(
+    assembly: Assembly, values: npt.NDArray[np.floating], dims: Sequence[Hashable], bins: Sequence[tuple[float, float]]
+) -> Assembly:
+    coords = {name: (dims, coord) for name, dims, coord in walk_coords(assembly) if "time_bin" not in dims}
+    edges = {level: ("time_bin", [each[index] for each in bins]) for index, level in enumerate(_LEVELS)}
+    return type(assembly)(values, coords={**coords, **edges}, dims=dims)
 
 
 def align_bins(
@@ -195,10 +190,7 @@ def assembly_time_align(
         )
     axis = source.dims.index("time_bin")
     values = align_bins(np.moveaxis(source.values, axis, -1), source_bins, target_time_bins, mode)
-    coords = {name: (dims, coord) for name, dims, coord in walk_coords(source) if "time_bin" not in dims}
-    return type(source)(
-        np.moveaxis(values, -1, axis), coords={**coords, **_bin_coords(target_time_bins)}, dims=source.dims
-    )
+    return _in_bins(source, np.moveaxis(values, -1, axis), source.dims, target_time_bins)
 
 
 def _is_covered(target: tuple[float, float], source_bins: Sequence[tuple[float, float]]) -> bool:

@@ -6,22 +6,23 @@ Plugins import this module at their top and call it when they are run as a progr
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from brainscore_core.errors import BrainScoreError
+from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-    from brainscore_vision.model_interface import BrainModel
 
 __all__ = ["ModelCheckError", "check_base_models", "check_brain_models", "check_models"]
 
 _N_STIMULI = 3
 _TIME_BINS = [(70, 170)]
+_REGIONS = ("V1", "V2", "V4", "IT")
 
 
 class ModelCheckError(BrainScoreError, AssertionError):
@@ -55,7 +56,7 @@ def check_base_models(module: str | ModuleType) -> None:
             raise ModelCheckError(f"The model of get_model({name!r}) has no identifier.")
         with _stimuli() as stimuli:
             activations = model(stimuli, layers=list(layers), stimuli_identifier=False)
-        _check_activations(name, activations, list(layers))
+            _check_activations(name, activations, stimuli, layers)
 
 
 def check_brain_models(module: str | ModuleType) -> None:
@@ -71,8 +72,6 @@ def check_brain_models(module: str | ModuleType) -> None:
     ModelCheckError
         A model fails; the message says which and how.
     """
-    from brainscore_vision.model_interface import BrainModel  # this module is imported at the top of every plugin
-
     plugin = _module(module)
     for name in _model_names(plugin):
         model = plugin.get_model(name)
@@ -87,7 +86,7 @@ def check_brain_models(module: str | ModuleType) -> None:
             raise ModelCheckError(f"Model {name!r} sees {model.visual_degrees()} visual degrees; expected more than 0.")
         with _stimuli() as stimuli:
             problems = [problem for check in (_record, _do_task) for problem in check(name, model, stimuli)]
-        if len(problems) == len(_regions()) + 1:
+        if len(problems) == len(_REGIONS) + 1:
             raise ModelCheckError(f"Model {name!r} can neither be recorded from nor do a task: {'; '.join(problems)}")
 
 
@@ -123,22 +122,15 @@ def _model_names(plugin: ModuleType) -> list[str]:
     return names
 
 
-def _regions() -> list[str]:
-    from brainscore_vision.model_interface import BrainModel  # this module is imported at the top of every plugin
-
-    targets = BrainModel.RecordingTarget
-    return [targets.V1, targets.V2, targets.V4, targets.IT]
-
-
 def _record(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str]:
     """Record from every region that the model has; yield why one has none."""
-    for region in _regions():
+    for region in _REGIONS:
         try:
             model.start_recording(region, time_bins=_TIME_BINS)
         except (KeyError, NotImplementedError) as error:
             yield f"{region}: {error}"
             continue
-        _check_activations(name, model.look_at(stimuli, number_of_trials=1), None)
+        _check_activations(name, model.look_at(stimuli, number_of_trials=1), stimuli)
 
 
 def _do_task(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str]:
@@ -158,10 +150,10 @@ def _do_task(name: str, model: BrainModel, stimuli: StimulusSet) -> Iterator[str
         )
 
 
-def _check_activations(name: str, activations: DataAssembly, layers: list[str] | None) -> None:
+def _check_activations(name: str, activations: DataAssembly, stimuli: StimulusSet, layers: Sequence[str] = ()) -> None:
     import numpy as np  # this module is imported at the top of every plugin
 
-    if list(activations["stimulus_id"].values) != [f"check{index}" for index in range(_N_STIMULI)]:
+    if activations["stimulus_id"].values.tolist() != stimuli["stimulus_id"].tolist():
         raise ModelCheckError(f"Model {name!r} changed the stimuli or their order.")
     values = activations.transpose("presentation", ...).values
     if not np.isfinite(values).all():
@@ -171,7 +163,7 @@ def _check_activations(name: str, activations: DataAssembly, layers: list[str] |
     neuroid_ids = activations["neuroid_id"].values
     if len(set(neuroid_ids)) != len(neuroid_ids):
         raise ModelCheckError(f"Model {name!r} gave the same neuroid_id to several neuroids.")
-    missing = set(layers or ()) - set(activations["layer"].values)
+    missing = set(layers) - set(activations["layer"].values)
     if missing:
         raise ModelCheckError(f"Model {name!r} gave no activations for layers {sorted(missing)}.")
 
@@ -179,21 +171,11 @@ def _check_activations(name: str, activations: DataAssembly, layers: list[str] |
 @contextmanager
 def _stimuli() -> Iterator[StimulusSet]:
     """Give a stimulus set of three different pictures, as long as the block runs."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
+    from tempfile import TemporaryDirectory  # this module is imported at the top of every plugin
 
-    import numpy as np  # these are imported here for the same reason
-    from PIL import Image
+    from brainscore_core.testing.synthetic import make_stimulus_set
 
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-
-    rng = np.random.default_rng(0)
-    ids = [f"check{index}" for index in range(_N_STIMULI)]
     with TemporaryDirectory(prefix="brainscore-check-") as folder:
-        paths = {stimulus_id: Path(folder) / f"{stimulus_id}.png" for stimulus_id in ids}
-        for path in paths.values():
-            Image.fromarray(rng.integers(0, 256, size=(64, 64, 3), dtype=np.uint8)).resize((256, 256)).save(path)
-        stimuli = StimulusSet({"stimulus_id": ids, "image_label": ["a", "b", "b"]})
-        stimuli.stimulus_paths = paths
-        stimuli.identifier = "check_models"
+        stimuli = make_stimulus_set(folder, _N_STIMULI, identifier="check_models", size_px=256)
+        stimuli["image_label"] = ["a", "b", "b"]
         yield stimuli
