@@ -12,7 +12,6 @@ from brainscore_vision.model_helpers.brain_transformation.behavior import (
     ProbabilitiesMapping,
 )
 from brainscore_vision.model_helpers.brain_transformation.neural import LayerMappedModel
-from brainscore_vision.model_helpers.brain_transformation.temporal import TemporalAligned
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -70,8 +69,8 @@ class ModelCommitment(BrainModel):
         extractor = getattr(activations_model, "_extractor", None)
         if extractor is not None and hasattr(extractor, "set_visual_degrees"):
             extractor.set_visual_degrees(visual_degrees)
-        self.layer_model = TemporalAligned(
-            LayerMappedModel(identifier, activations_model, region_layer_map, visual_degrees=visual_degrees)
+        self.layer_model = LayerMappedModel(
+            identifier, activations_model, region_layer_map, visual_degrees=visual_degrees
         )
         readout = behavioral_readout_layer or self.layers[-1]
         self.behavior_model = BehaviorArbiter(
@@ -132,7 +131,7 @@ class ModelCommitment(BrainModel):
         NotImplementedError
             `require_variance` is True.
         """
-        model: BehaviorArbiter | TemporalAligned = self.behavior_model if self.do_behavior else self.layer_model
+        model: BehaviorArbiter | LayerMappedModel = self.behavior_model if self.do_behavior else self.layer_model
         answer: BehavioralAssembly | NeuroidAssembly = model.look_at(
             stimuli, number_of_trials=number_of_trials, require_variance=require_variance
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_vision.model_helpers.brain_transformation.temporal import check_bins, in_time_bins
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ __all__ = ["LayerMappedModel", "find_region_layer_map"]
 
 
 class LayerMappedModel(BrainModel):
-    """Give the activations of those layers that stand for a region.
+    """Give the activations of those layers that stand for a region, in the time bins of a recording.
 
     Parameters
     ----------
@@ -46,6 +47,7 @@ class LayerMappedModel(BrainModel):
         self._region_layer_map = None if region_layer_map is None else dict(region_layer_map)
         self._visual_degrees = visual_degrees
         self.recorded_regions: list[str] = []
+        self._time_bins: list[tuple[float, float]] = []
 
     @property
     def identifier(self) -> str:
@@ -65,17 +67,18 @@ class LayerMappedModel(BrainModel):
             raise ConfigurationError(f"Model {self.identifier!r} was made without visual_degrees; pass it.")
         return self._visual_degrees
 
-    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]] | None = None) -> None:  # noqa: ARG002 - interface
-        """See `BrainModel.start_recording`; the time bins do not matter here.
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]] = ((70, 170),)) -> None:
+        """See `BrainModel.start_recording`.
 
         Raises
         ------
         UnknownIdentifierError
             The map has no layer for the region.
         """
+        bins = check_bins(time_bins)
         if str(recording_target) not in self.region_layer_map:
             raise UnknownIdentifierError(self._no_layer(str(recording_target)))
-        self.recorded_regions = [str(recording_target)]
+        self.recorded_regions, self._time_bins = [str(recording_target)], bins
 
     def _no_layer(self, region: str) -> str:
         remedy = (
@@ -102,7 +105,7 @@ class LayerMappedModel(BrainModel):
             stimuli, layers=list(region_of), number_of_trials=number_of_trials, require_variance=require_variance
         )
         regions = np.asarray([region_of.get(str(layer), "") for layer in activations["layer"].values], dtype=str)
-        return activations.assign_coords(region=("neuroid", regions))
+        return in_time_bins(activations.assign_coords(region=("neuroid", regions)), self._time_bins)
 
 
 def _as_list(layers: str | Sequence[str]) -> list[str]:

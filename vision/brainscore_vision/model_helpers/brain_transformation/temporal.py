@@ -3,80 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly, walk_coords
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, walk_coords
 from brainscore_vision.metric_helpers.labelled.alignment import squeeze_time_bin
-from brainscore_vision.model_interface import BrainModel
 
-if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-    from brainscore_vision.model_helpers.brain_transformation.neural import LayerMappedModel
-
-__all__ = ["TemporalAligned", "align_bins", "assembly_time_align", "fix_timebin_naming", "repeat_in_time"]
+__all__ = [
+    "align_bins",
+    "assembly_time_align",
+    "check_bins",
+    "fix_timebin_naming",
+    "in_time_bins",
+    "repeat_in_time",
+]
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 Value = TypeVar("Value", bound=np.floating)
 _LEVELS = ("time_bin_start", "time_bin_end")
 
 
-class TemporalAligned(BrainModel):
-    """Give the activity of a model in the time bins that a recording asks for.
+def check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return time bins as pairs of start and end, ms.
 
-    A static model responds the same in every bin; the activity of a model with its own time bins is averaged over
-    the parts of them that lie in each requested bin. A single requested bin leaves no ``time_bin`` dimension.
-
-    Parameters
-    ----------
-    layer_model : LayerMappedModel
-        Gives the activity of regions.
+    Raises
+    ------
+    ValueError
+        There are none, or one does not end after it starts.
     """
-
-    def __init__(self, layer_model: LayerMappedModel) -> None:
-        self._layer_model = layer_model
-        self._time_bins: list[tuple[float, float]] | None = None
-
-    @property
-    def identifier(self) -> str:
-        """Name of the model."""
-        return self._layer_model.identifier
-
-    @property
-    def region_layer_map(self) -> dict[str, str | list[str]]:
-        """Layer or layers of each region."""
-        return self._layer_model.region_layer_map
-
-    def visual_degrees(self) -> float:
-        """Return the width of the model's field of view, in degrees."""
-        return self._layer_model.visual_degrees()
-
-    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
-        """See `BrainModel.start_recording`."""
-        bins = _check_bins(time_bins)
-        self._layer_model.start_recording(recording_target)
-        self._time_bins = bins
-
-    def look_at(
-        self, stimuli: StimulusSet, number_of_trials: int = 1, *, require_variance: bool = False
-    ) -> NeuroidAssembly:
-        """See `BrainModel.look_at`."""
-        activity = self._layer_model.look_at(
-            stimuli, number_of_trials=number_of_trials, require_variance=require_variance
-        )
-        bins = self._time_bins
-        if bins is None:
-            raise RuntimeError(f"Model {self.identifier!r} is not recording; call start_recording first.")
-        if "time_bin" not in activity.dims:
-            return activity if len(bins) == 1 else repeat_in_time(activity, bins)
-        aligned = assembly_time_align(activity, bins)
-        return squeeze_time_bin(aligned)
-
-
-def _check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     bins = [tuple(bin_edges) for bin_edges in time_bins]
     wrong = [edges for edges in bins if len(edges) != 2 or not edges[0] < edges[1]]
     if not bins or wrong:
@@ -85,6 +42,24 @@ def _check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, f
             "[(70, 170)]."
         )
     return [(start, end) for start, end in bins]
+
+
+def in_time_bins(activity: Assembly, bins: Sequence[tuple[float, float]]) -> Assembly:
+    """Give activity in the time bins that a recording asks for.
+
+    A static model responds the same in every bin; the activity of a model with its own time bins is averaged over
+    the parts of them that lie in each requested bin. A single requested bin leaves no ``time_bin`` dimension.
+
+    Parameters
+    ----------
+    activity : DataAssembly
+        With or without dimension ``time_bin``.
+    bins : sequence of (start, end)
+        ms.
+    """
+    if "time_bin" in activity.dims:
+        return squeeze_time_bin(assembly_time_align(activity, bins))
+    return activity if len(bins) == 1 else repeat_in_time(activity, bins)
 
 
 def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[float, float]]) -> Assembly:

@@ -42,6 +42,8 @@ def test_a_region_is_its_layers(activations_model, stimuli):
     assert activity["region"].values.tolist() == ["V1"] * 3
     assert activity["layer"].values.tolist() == ["early"] * 3
     assert activity["stimulus_id"].values.tolist() == ["a", "b"]
+    model.start_recording("IT", time_bins=[(70, 120), (120, 170)])
+    assert model.look_at(stimuli)["time_bin_start"].values.tolist() == [70, 120]
     model.start_recording("IT", time_bins=[(70, 170)])
     activity = model.look_at(stimuli)
     assert activity["layer"].values.tolist() == ["middle", "middle", "late"]
@@ -54,6 +56,10 @@ def test_a_region_without_a_layer_is_an_error_that_teaches(activations_model, st
         model.start_recording("V4")
     assert "no layer for region 'V4'; it has V1" in str(caught.value)
     assert "region_layer_map/net.json" in str(caught.value)
+    with pytest.raises(RuntimeError, match="start_recording"):
+        model.look_at(stimuli)
+    with pytest.raises(ValueError, match="time_bins"):
+        model.start_recording("V1", [(170, 70)])
     with pytest.raises(RuntimeError, match="start_recording"):
         model.look_at(stimuli)
     with pytest.raises(ConfigurationError, match="visual_degrees"):

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision.model_helpers.brain_transformation.temporal import (
-    TemporalAligned,
     align_bins,
     assembly_time_align,
+    check_bins,
     fix_timebin_naming,
+    in_time_bins,
     repeat_in_time,
 )
 
@@ -39,30 +40,8 @@ def in_time(values, bins):
     return timed
 
 
-class LayerModel:
-    """Stands for a LayerMappedModel with a given answer."""
-
-    identifier = "net"
-    region_layer_map = {"IT": "layer"}  # noqa: RUF012 - read only
-
-    def __init__(self, answer):
-        self.answer = answer
-        self.region = None
-
-    def visual_degrees(self):
-        return 8
-
-    def start_recording(self, region):
-        self.region = region
-
-    def look_at(self, stimuli, number_of_trials=1, *, require_variance=False):
-        return self.answer
-
-
 def record(answer, bins):
-    model = TemporalAligned(LayerModel(answer))
-    model.start_recording("IT", bins)
-    return model.look_at(None)
+    return in_time_bins(answer, check_bins(bins))
 
 
 def test_static_activity_is_repeated_in_every_bin():
@@ -89,11 +68,8 @@ def test_a_single_bin_leaves_no_dimension():
 
 @pytest.mark.parametrize("bins", [[], [(70,)], [(170, 70)], [(70, 70)]])
 def test_bins_without_meaning_are_refused(bins):
-    model = TemporalAligned(LayerModel(static([[1.0]])))
     with pytest.raises(ValueError, match="time_bins"):
-        model.start_recording("IT", bins)
-    with pytest.raises(RuntimeError, match="start_recording"):
-        model.look_at(None)
+        check_bins(bins)
 
 
 edges = st.lists(st.integers(0, 60), min_size=2, max_size=7, unique=True).map(sorted)
