@@ -79,11 +79,6 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate on every child.
 
-        Parameters
-        ----------
-        candidate : BrainModel
-            Whom to score.
-
         Returns
         -------
         Score

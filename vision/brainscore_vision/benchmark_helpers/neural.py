@@ -92,11 +92,6 @@ class NeuralBenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate.
 
-        Parameters
-        ----------
-        candidate : BrainModel
-            Whom to record from.
-
         Returns
         -------
         Score
@@ -198,11 +193,6 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; see `NeuralBenchmark` for what the score holds.
-
-        Parameters
-        ----------
-        candidate : BrainModel
-            Whom to record from.
 
         Returns
         -------

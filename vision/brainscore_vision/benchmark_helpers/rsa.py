@@ -101,11 +101,6 @@ class RSABenchmark(BenchmarkBase):
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate.
 
-        Parameters
-        ----------
-        candidate : BrainModel
-            Whom to record from.
-
         Returns
         -------
         Score

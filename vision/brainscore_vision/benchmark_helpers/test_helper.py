@@ -1,13 +1,14 @@
 """Offer ready-made tests to benchmark plugins: known ceilings, known scores, trials and visual degrees.
 
 The classes do not start with ``Test``, so that pytest leaves them alone; a plugin's ``test.py`` makes one and calls
-its methods with the identifier of the benchmark and the expected number.
+its methods with the registered identifier of the benchmark and the expected number, a float or `pytest.approx`. What is
+not as expected raises `AssertionError`.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
@@ -20,7 +21,6 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
 )
 from brainscore_vision.benchmark_helpers.precomputed import PrecomputedFeatures
 from brainscore_vision.loading import load_benchmark, load_stimulus_set
-from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
     from brainscore_core.benchmarks import Benchmark
@@ -39,15 +39,7 @@ class StandardizedTests:
     """Check the ceiling of a benchmark, and what its own recordings score on it."""
 
     def ceilings_test(self, benchmark: str, expected: object) -> None:
-        """Compare the ceiling.
-
-        Parameters
-        ----------
-        benchmark : str
-            Registered identifier.
-        expected : float or pytest.approx
-            The known ceiling.
-        """
+        """Compare the ceiling."""
         _require_equal(load_benchmark(benchmark).ceiling, expected, f"ceiling of {benchmark!r}")
 
     def self_regression_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
@@ -55,23 +47,13 @@ class StandardizedTests:
 
         Parameters
         ----------
-        benchmark : str
-            Registered identifier.
         visual_degrees : float
             Field of view of the stand-in; that of the benchmark shows stimuli unchanged.
-        expected : float or pytest.approx
-            The known raw score.
         """
         self._self_test(benchmark, visual_degrees, expected, dims=("neuroid", "split"))
 
     def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
-        """Compare the raw score of the recordings against themselves, where dissimilarities are compared in 10 splits.
-
-        Parameters
-        ----------
-        benchmark, visual_degrees, expected
-            As in `self_regression_test`.
-        """
+        """Compare the raw score of the recordings against themselves, where 10 splits of dissimilarities are compared."""
         self._self_test(benchmark, visual_degrees, expected, dims=("split",))
 
     def _self_test(self, benchmark: str, visual_degrees: float, expected: object, dims: tuple[str, ...]) -> None:
@@ -93,12 +75,8 @@ class PrecomputedTests:
 
         Parameters
         ----------
-        benchmark : str
-            Registered identifier.
         precomputed_features_filepath : path-like
             A netCDF file; its coordinate ``stimulus_path`` ends in the file names of the stimuli.
-        expected : float or pytest.approx
-            The known raw score.
         """
         loaded = cast("NeuralBenchmark", load_benchmark(benchmark))
         stimulus_set = loaded._assembly.stimulus_set  # noqa: SLF001 - contract with plugins
@@ -114,12 +92,8 @@ class PrecomputedTests:
 
         Parameters
         ----------
-        benchmark : str
-            Registered identifier.
         files : mapping of str to path-like
             Stimulus set identifier -> netCDF file that exists on this machine.
-        expected : float or pytest.approx
-            The known raw score.
         """
         features = {}
         for identifier, path in files.items():
@@ -140,13 +114,11 @@ class VisualDegreesTests:
 
         Parameters
         ----------
-        benchmark : str
-            Registered identifier.
         candidate_degrees : float
             Field of view of the model that is shown the image.
         image_id : str
             Which stimulus.
-        expected : float or pytest.approx
+        expected
             Number of gray pixels divided by the number of values of the image (pixels times channels).
         """
         from PIL import Image
@@ -162,13 +134,7 @@ class NumberOfTrialsTests:
     """Check that a benchmark asks for repeated trials."""
 
     def repetitions_test(self, benchmark_identifier: str) -> None:
-        """Require that stimuli are shown more than once.
-
-        Parameters
-        ----------
-        benchmark_identifier : str
-            Registered identifier.
-        """
+        """Require that stimuli are shown more than once."""
         trials = _look_at_call(load_benchmark(benchmark_identifier), candidate_degrees=8)[1]
         if trials <= 1:
             raise AssertionError(
@@ -181,25 +147,10 @@ class _LookedAtError(Exception):
     """Ends a benchmark once the stimuli have been seen."""
 
 
-class _Onlooker(BrainModel):
+class _Onlooker(PrecomputedFeatures):
     """Remembers what it is shown, then stops the benchmark."""
 
-    def __init__(self, degrees: float) -> None:
-        self.degrees = degrees
-        self.seen: tuple[StimulusSet, int] | None = None
-
-    @property
-    def identifier(self) -> str:
-        return "onlooker"
-
-    def visual_degrees(self) -> float:
-        return self.degrees
-
-    def start_task(self, task: str, fitting_stimuli: object = None) -> None:
-        """Accept any task."""
-
-    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
-        """Accept any region."""
+    seen: tuple[StimulusSet, int] | None = None
 
     def look_at(self, stimuli: StimulusSet, number_of_trials: int = 1) -> NoReturn:
         self.seen = stimuli, number_of_trials
@@ -208,7 +159,7 @@ class _Onlooker(BrainModel):
 
 def _look_at_call(benchmark: Benchmark, candidate_degrees: float) -> tuple[StimulusSet, int]:
     """Return the arguments of the first `look_at` of a benchmark."""
-    onlooker = _Onlooker(candidate_degrees)
+    onlooker = _Onlooker({}, candidate_degrees)
     with contextlib.suppress(_LookedAtError):
         benchmark(onlooker)
     if onlooker.seen is None:

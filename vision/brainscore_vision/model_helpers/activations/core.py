@@ -181,16 +181,7 @@ class ActivationsExtractorHelper:
     ) -> NeuroidAssembly:
         """Return the activations for a stimulus set, with its columns as coordinates of ``presentation``.
 
-        Parameters
-        ----------
-        stimulus_set : StimulusSet
-            What is shown.
-        layers : list of str
-            Names of the layers.
-        stimuli_identifier : str, False or None
-            See `__call__`.
-        require_variance : bool
-            See `__call__`.
+        The parameters are those of `__call__`.
         """
         for hook in list(self._stimulus_set_hooks.values()):
             stimulus_set = hook(stimulus_set)
@@ -214,18 +205,7 @@ class ActivationsExtractorHelper:
     ) -> NeuroidAssembly:
         """Return the activations for files, with ``stimulus_path`` as the coordinate of ``presentation``.
 
-        A path that occurs several times is computed once.
-
-        Parameters
-        ----------
-        stimuli_paths : list of path-like
-            The files that are shown.
-        layers : list of str
-            Names of the layers.
-        stimuli_identifier : str, False or None
-            See `__call__`.
-        require_variance : bool or None
-            See `__call__`.
+        A path that occurs several times is computed once. The parameters are those of `__call__`.
         """
         layer_names = _layer_list(layers)
         paths = [str(path) for path in stimuli_paths]
@@ -241,23 +221,11 @@ class ActivationsExtractorHelper:
         return package_layers(activations, paths, str(self.identifier) if self.identifier else "")
 
     def register_batch_activations_hook(self, hook: BatchHook) -> HookHandle[BatchHook]:
-        """Change the activations of every batch; while such a hook is active, nothing is cached.
-
-        Parameters
-        ----------
-        hook : callable
-            Takes and returns a dict of layer name to array (input, ...).
-        """
+        """Change the activations of every batch, (input, ...) by layer; while such a hook is active, nothing is cached."""
         return _register(self._batch_activations_hooks, next(self._hook_ids), hook)
 
     def register_stimulus_set_hook(self, hook: StimulusSetHook) -> HookHandle[StimulusSetHook]:
-        """Change every stimulus set before it is shown.
-
-        Parameters
-        ----------
-        hook : callable
-            Takes and returns a `StimulusSet`.
-        """
+        """Change every stimulus set before it is shown."""
         return _register(self._stimulus_set_hooks, next(self._hook_ids), hook)
 
     def set_visual_degrees(self, visual_degrees: float) -> None:

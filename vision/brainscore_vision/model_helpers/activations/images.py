@@ -28,29 +28,7 @@ def load_preprocess_images(
     image_size: int,
     **kwargs: Any,  # checked by preprocess_images
 ) -> npt.NDArray[np.float32]:
-    """Load images and prepare them for a network.
-
-    Parameters
-    ----------
-    image_filepaths : iterable of path-like
-        The image files.
-    image_size : int
-        Side S of the square that the network takes, in pixels.
-    **kwargs
-        ``normalize_mean``, ``normalize_std`` and ``preprocess_type``, see `preprocess_images`.
-
-    Returns
-    -------
-    array (image, 3, S, S) of float32
-        Normalised.
-
-    Raises
-    ------
-    StimulusError
-        A file is not an image.
-    MissingStimulusError
-        A file does not exist.
-    """
+    """Load images, see `load_image`, and prepare them for a network, see `preprocess_images`."""
     return preprocess_images(load_images(image_filepaths), image_size=image_size, **kwargs)
 
 

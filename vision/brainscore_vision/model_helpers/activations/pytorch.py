@@ -213,22 +213,7 @@ class PytorchWrapper:
     def register_hook(
         self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
     ) -> torch.utils.hooks.RemovableHandle:
-        """Have a layer put its output into a dict; override it for layers with another kind of output.
-
-        Parameters
-        ----------
-        layer : torch.nn.Module
-            The layer.
-        layer_name : str
-            Key in `target_dict`.
-        target_dict : dict of str to array
-            Receives the output.
-
-        Returns
-        -------
-        object
-            With a method ``remove()``.
-        """
+        """Have a layer put its output into a dict by its name; override it for layers with another kind of output."""
 
         def keep_output(_layer: nn.Module, _inputs: object, output: torch.Tensor) -> None:
             try:
