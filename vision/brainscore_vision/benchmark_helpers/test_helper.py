@@ -53,7 +53,7 @@ class StandardizedTests:
         self._self_test(benchmark, visual_degrees, expected, dims=("neuroid", "split"))
 
     def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
-        """Compare the raw score of the recordings against themselves, where 10 splits of dissimilarities are compared."""
+        """Compare the raw score of the recordings against themselves, where dissimilarities have 10 splits."""
         self._self_test(benchmark, visual_degrees, expected, dims=("split",))
 
     def _self_test(self, benchmark: str, visual_degrees: float, expected: object, dims: tuple[str, ...]) -> None:

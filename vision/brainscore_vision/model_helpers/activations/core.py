@@ -221,7 +221,7 @@ class ActivationsExtractorHelper:
         return package_layers(activations, paths, str(self.identifier) if self.identifier else "")
 
     def register_batch_activations_hook(self, hook: BatchHook) -> HookHandle[BatchHook]:
-        """Change the activations of every batch, (input, ...) by layer; while such a hook is active, nothing is cached."""
+        """Change the activations of every batch, arrays by layer; while such a hook is active, nothing is cached."""
         return _register(self._batch_activations_hooks, next(self._hook_ids), hook)
 
     def register_stimulus_set_hook(self, hook: StimulusSetHook) -> HookHandle[StimulusSetHook]:
