@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
@@ -44,19 +43,14 @@ def make_recordings():
     return make
 
 
-@pytest.fixture(scope="session")
-def make_stimuli():
+@pytest.fixture
+def make_stimuli(write_stimuli):
     """Write pictures of 8 x 8 pixels and list them in a stimulus set called ``test-<prefix>``."""
 
     def make(folder, n, prefix="s"):
-        ids = [f"{prefix}{i}" for i in range(n)]
-        paths = {each: folder / f"{each}.png" for each in ids}
-        for number, path in enumerate(paths.values()):
-            Image.new("RGB", (8, 8), (number, 0, 0)).save(path)
-        stimulus_set = StimulusSet({"stimulus_id": ids, "object_name": [["x", "y"][i % 2] for i in range(n)]})
-        stimulus_set.stimulus_paths = paths
-        stimulus_set.identifier = f"test-{prefix}"
-        return stimulus_set
+        pictures = {f"{prefix}{i}": np.full((8, 8, 3), (i, 0, 0)) for i in range(n)}
+        objects = [["x", "y"][i % 2] for i in range(n)]
+        return write_stimuli(pictures, f"test-{prefix}", folder, object_name=objects)
 
     return make
 

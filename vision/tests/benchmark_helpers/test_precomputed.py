@@ -2,23 +2,17 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
 
 
-def features(ids, values=None):
-    n = len(ids)
-    return NeuroidAssembly(
-        np.arange(2.0 * n).reshape(n, 2) if values is None else values,
-        coords={
-            "stimulus_id": ("presentation", ids),
-            "number": ("presentation", range(n)),
-            "neuroid_id": ("neuroid", ["p", "q"]),
-            "region": ("neuroid", ["V1", "V1"]),
-        },
-        dims=["presentation", "neuroid"],
-    )
+@pytest.fixture
+def features(make_recordings):
+    def make(ids, values=None):
+        n = len(ids)
+        return make_recordings(np.arange(2.0 * n).reshape(n, 2) if values is None else values, stimulus_ids=ids)
+
+    return make
 
 
 def shown(ids, identifier="set"):
@@ -28,7 +22,7 @@ def shown(ids, identifier="set"):
     return stimulus_set
 
 
-def test_answers_in_the_order_of_the_stimuli():
+def test_answers_in_the_order_of_the_stimuli(features):
     model = PrecomputedFeatures(features(["a", "b", "c"]), visual_degrees=8)
     model.start_recording("V1", time_bins=[(70, 170)])
     answer = model.look_at(shown(["c", "a"]), number_of_trials=3)
@@ -37,17 +31,17 @@ def test_answers_in_the_order_of_the_stimuli():
     assert model.visual_degrees() == 8
 
 
-def test_first_of_several_presentations_wins():
+def test_first_of_several_presentations_wins(features):
     answer = PrecomputedFeatures(features(["a", "b", "a"]), 8).look_at(shown(["a"]))
     np.testing.assert_array_equal(answer.values, [[0, 1]])
 
 
-def test_missing_stimuli_are_named():
+def test_missing_stimuli_are_named(features):
     with pytest.raises(AssemblyError, match=r"1 of 2 stimuli.*'z'"):
         PrecomputedFeatures(features(["a"]), 8).look_at(shown(["a", "z"]))
 
 
-def test_features_by_stimulus_set_also_after_placing_on_screen():
+def test_features_by_stimulus_set_also_after_placing_on_screen(features):
     model = PrecomputedFeatures({"one": features(["a"]), "two": features(["a"], np.array([[7.0, 8.0]]))}, 8)
     np.testing.assert_array_equal(model.look_at(shown(["a"], "two")).values, [[7, 8]])
     np.testing.assert_array_equal(model.look_at(shown(["a"], "two--target=8.00--source=4.00")).values, [[7, 8]])
@@ -55,7 +49,7 @@ def test_features_by_stimulus_set_also_after_placing_on_screen():
         model.look_at(shown(["a"], "three"))
 
 
-def test_identifier_tells_features_apart():
+def test_identifier_tells_features_apart(features):
     # The published identifier hashed the shortened repr, which is equal for different large arrays.
     many = [str(i) for i in range(2000)]
     values = np.zeros((2000, 2))

@@ -8,7 +8,6 @@ from PIL import Image
 
 from brainscore_core.config import settings as brainscore_settings
 from brainscore_core.errors import MissingStimulusError, StimulusError
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.benchmark_helpers.screen import fit_to_ratio, place_on_screen
 
 
@@ -17,15 +16,9 @@ def picture(height=6, width=8, seed=0):
 
 
 @pytest.fixture
-def stimuli(tmp_path):
-    paths = {}
-    for index, name in enumerate("ab"):
-        paths[name] = tmp_path / f"{name}.png"
-        Image.fromarray(picture(seed=index)).save(paths[name])
-    stimulus_set = StimulusSet({"stimulus_id": list("ab"), "object_name": ["x", "y"]})
-    stimulus_set.stimulus_paths = paths
-    stimulus_set.identifier = "Author2024"
-    return stimulus_set
+def stimuli(write_stimuli):
+    pictures = {name: picture(seed=index) for index, name in enumerate("ab")}
+    return write_stimuli(pictures, "Author2024", object_name=["x", "y"])
 
 
 def pixels_of(stimulus_set, stimulus_id):

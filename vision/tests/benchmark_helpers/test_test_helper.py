@@ -1,11 +1,9 @@
 import numpy as np
 import pytest
-from PIL import Image
 
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.packaging import write_netcdf
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import benchmark_registry
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
 from brainscore_vision.benchmark_helpers.test_helper import (
@@ -31,24 +29,15 @@ def agreement(source, target):
 
 
 @pytest.fixture
-def recordings(tmp_path):
-    paths = {}
-    for each in IDS:
-        paths[each] = tmp_path / f"{each}.png"
-        Image.new("RGB", (10, 10), (255, 0, 0)).save(paths[each])
-    stimuli = StimulusSet({"stimulus_id": IDS, "object_name": ["x", "x", "y", "y"]})
-    stimuli.stimulus_paths = paths
-    stimuli.identifier = "four"
-    return NeuroidAssembly(
+def recordings(write_stimuli, make_recordings):
+    objects = ["x", "x", "y", "y"]
+    return make_recordings(
         np.arange(8.0).reshape(4, 2),
-        coords={
-            "stimulus_id": ("presentation", IDS),
-            "object_name": ("presentation", ["x", "x", "y", "y"]),
-            "neuroid_id": ("neuroid", ["p", "q"]),
-            "region": ("neuroid", ["V1", "V1"]),
-        },
-        dims=["presentation", "neuroid"],
-        attrs={"stimulus_set": stimuli, "stimulus_set_identifier": "four"},
+        stimulus_set=write_stimuli(dict.fromkeys(IDS, np.full((10, 10, 3), (255, 0, 0))), "four", object_name=objects),
+        attrs={"stimulus_set_identifier": "four"},
+        object_name=("presentation", objects),
+        neuroid_id=("neuroid", ["p", "q"]),
+        region=("neuroid", ["V1", "V1"]),
     )
 
 

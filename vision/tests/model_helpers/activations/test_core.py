@@ -8,7 +8,6 @@ from PIL import Image
 
 from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper, without_cache
 
 
@@ -43,15 +42,9 @@ def model():
 
 
 @pytest.fixture
-def stimuli(tmp_path):
-    paths = {}
-    for index, level in enumerate([10, 20, 30, 40, 50]):
-        paths[f"s{index}"] = tmp_path / f"picture{index}.png"
-        Image.fromarray(np.full((4, 4, 3), level, dtype=np.uint8)).save(paths[f"s{index}"])
-    stimulus_set = StimulusSet({"stimulus_id": list(paths), "object_name": list("abcab")})
-    stimulus_set.stimulus_paths = paths
-    stimulus_set.identifier = "levels"
-    return stimulus_set
+def stimuli(write_stimuli):
+    pictures = {f"s{index}": np.full((4, 4, 3), level) for index, level in enumerate([10, 20, 30, 40, 50])}
+    return write_stimuli(pictures, "levels", object_name=list("abcab"))
 
 
 def extractor(model, preprocessing=brightness, batch_size=2, **options):
@@ -147,15 +140,15 @@ def test_activations_of_the_wrong_shape_are_refused(stimuli):
 def test_a_broken_image_is_named_with_its_stimulus(model, stimuli):
     broken = stimuli.get_stimulus("s3")
     broken.write_bytes(broken.read_bytes()[:50])
-    with pytest.raises(StimulusError, match=r"'s3'.*picture3\.png"):
+    with pytest.raises(StimulusError, match=r"'s3'.*s3\.png"):
         extractor(model)(stimuli, layers=["double"])
-    with pytest.raises(StimulusError, match=r"picture3\.png"):
+    with pytest.raises(StimulusError, match=r"s3\.png"):
         extractor(model)(list(stimuli.stimulus_paths.values()), layers=["double"])
 
 
 def test_a_missing_file_is_named_before_anything_is_computed(model, stimuli):
     stimuli.get_stimulus("s4").unlink()
-    with pytest.raises(MissingStimulusError, match=r"'s4'.*picture4\.png"):
+    with pytest.raises(MissingStimulusError, match=r"'s4'.*s4\.png"):
         extractor(model)(stimuli, layers=["double"])
     assert model.seen == []
 

@@ -6,12 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from torch import nn
 
 from brainscore_core.config import settings
 from brainscore_core.errors import LayerNotFoundError
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers import activations as activations_package
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.pytorch import (
@@ -47,15 +45,9 @@ class Tiny(nn.Module):
 
 
 @pytest.fixture
-def stimuli(tmp_path):
-    paths = {}
-    for name, colour in zip("ab", COLOURS, strict=True):
-        paths[name] = tmp_path / f"{name}.png"
-        Image.fromarray(np.broadcast_to(colour.astype(np.uint8), (5, 7, 3)).copy()).save(paths[name])
-    stimulus_set = StimulusSet({"stimulus_id": list("ab")})
-    stimulus_set.stimulus_paths = paths
-    stimulus_set.identifier = "colours"
-    return stimulus_set
+def stimuli(write_stimuli):
+    pictures = {name: np.broadcast_to(colour, (5, 7, 3)) for name, colour in zip("ab", COLOURS, strict=True)}
+    return write_stimuli(pictures, "colours")
 
 
 def by_hand():

@@ -5,27 +5,20 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from torch import nn
 
 from brainscore_core.errors import LayerNotFoundError, UnknownIdentifierError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment, ProbabilitiesMapping, behavior
 from brainscore_vision.model_interface import BrainModel
 
 
 @pytest.fixture
-def stimuli(tmp_path):
+def stimuli(write_stimuli):
     rng = np.random.default_rng(0)
-    paths = {f"s{index}": tmp_path / f"s{index}.png" for index in range(6)}
-    for path in paths.values():
-        Image.fromarray(rng.integers(0, 256, (12, 12, 3), dtype=np.uint8)).save(path)
-    stimulus_set = StimulusSet({"stimulus_id": list(paths), "image_label": list("xyxyxy")})
-    stimulus_set.stimulus_paths = paths
-    stimulus_set.identifier = "noise"
-    return stimulus_set
+    pictures = {f"s{index}": rng.integers(0, 256, (12, 12, 3)) for index in range(6)}
+    return write_stimuli(pictures, "noise", image_label=list("xyxyxy"))
 
 
 def network():

@@ -5,10 +5,8 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.brain_transformation.neural import LayerMappedModel, find_region_layer_map
 
@@ -26,13 +24,8 @@ def activations_model():
 
 
 @pytest.fixture
-def stimuli(tmp_path):
-    paths = {name: tmp_path / f"{name}.png" for name in "ab"}
-    for path in paths.values():
-        Image.new("RGB", (2, 2)).save(path)
-    stimulus_set = StimulusSet({"stimulus_id": list(paths), "degrees": [8, 8]})
-    stimulus_set.stimulus_paths = paths
-    return stimulus_set
+def stimuli(write_stimuli):
+    return write_stimuli(dict.fromkeys("ab", np.zeros((2, 2, 3))), degrees=[8, 8])
 
 
 def test_a_region_is_its_layers(activations_model, stimuli):
