@@ -1,4 +1,4 @@
-"""Offer under its established name what models use of the library's small tools."""
+"""Published plugins import this from here."""
 
 from brainscore_vision.utils import fullname
 

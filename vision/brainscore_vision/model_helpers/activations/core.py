@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -19,6 +17,7 @@ from tqdm import tqdm
 from brainscore_core.caching import cached_file, content_digest
 from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError, did_you_mean
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.model_helpers.activations.cache import CACHE_FORMAT, cache_wanted, read_entry, write_entry
 from brainscore_vision.model_helpers.activations.digests import preprocessing_digest
 from brainscore_vision.model_helpers.activations.images import load_image
 from brainscore_vision.model_helpers.activations.packaging import Array, add_presentation_coords, package_layers
@@ -26,7 +25,7 @@ from brainscore_vision.model_helpers.activations.packaging import Array, add_pre
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 
-__all__ = ["ActivationsExtractorHelper", "HookHandle", "attach_stimulus_set_meta", "without_cache"]
+__all__ = ["ActivationsExtractorHelper", "HookHandle", "attach_stimulus_set_meta"]
 
 _logger = logging.getLogger(__name__)
 
@@ -35,21 +34,6 @@ Preprocessing = Callable[[list[str]], object]  # from paths to what the model ta
 BatchHook = Callable[[Activations], Activations]
 StimulusSetHook = Callable[[StimulusSet], StimulusSet]
 Hook = TypeVar("Hook", bound=Callable[..., object])
-
-CACHE_FORMAT = 1
-"""Counted up whenever the meaning of a cached entry changes."""
-
-_cache_wanted: ContextVar[bool] = ContextVar("brainscore_activation_cache", default=True)
-
-
-@contextmanager
-def without_cache() -> Iterator[None]:
-    """Neither read nor write cached activations inside this block (in this thread or task only)."""
-    token = _cache_wanted.set(False)
-    try:
-        yield
-    finally:
-        _cache_wanted.reset(token)
 
 
 class HookHandle(Generic[Hook]):
@@ -240,7 +224,7 @@ class ActivationsExtractorHelper:
         wrapper.register_stimulus_set_hook = self.register_stimulus_set_hook
 
     def _activations_of(self, paths: list[str], layers: list[str], *, use_cache: bool) -> Activations:
-        key_parts = self._cache_key(paths) if use_cache and _cache_wanted.get() else None
+        key_parts = self._cache_key(paths) if use_cache and cache_wanted() else None
         if key_parts is None:
             return self._compute(paths, layers)
         computed: dict[str, Array] = {}
@@ -256,8 +240,8 @@ class ActivationsExtractorHelper:
                 "activations",
                 content_digest(key_parts, layer),
                 ".npz",
-                write=_write_entry,
-                read=partial(_read_entry, n_stimuli=len(paths)),
+                write=write_entry,
+                read=partial(read_entry, n_stimuli=len(paths)),
                 compute=partial(compute, layer),
             )
             for layer in layers
@@ -371,26 +355,6 @@ def _check_batch(
                 f"Layer {layer!r} of model {identifier!r} gave shape {shape} for {n_inputs} stimuli; expected one "
                 "entry for each stimulus on the first axis."
             )
-
-
-def _write_entry(values: Array, path: Path) -> None:
-    if values.dtype.hasobject:
-        raise AssemblyError(f"Activations have dtype {values.dtype}; expected numbers.")
-    np.savez(path, activations=values)
-
-
-def _read_entry(path: Path, *, n_stimuli: int) -> Array:
-    from zipfile import BadZipFile
-
-    try:
-        # The zip container carries a checksum, so that damage is noticed.
-        with np.load(path, allow_pickle=False) as archive:
-            values: Array = archive["activations"]
-    except (BadZipFile, EOFError, KeyError) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
-    if values.ndim < 1 or values.shape[0] != n_stimuli:
-        raise ValueError(f"{path} holds shape {values.shape}; expected {n_stimuli} stimuli")
-    return values
 
 
 def attach_stimulus_set_meta(assembly: NeuroidAssembly, stimulus_set: StimulusSet) -> NeuroidAssembly:

@@ -14,10 +14,10 @@ from torch import nn
 
 from brainscore_core.caching import content_digest
 from brainscore_core.errors import LayerNotFoundError, did_you_mean
+from brainscore_vision.model_helpers.activations.cache import without_cache
 from brainscore_vision.model_helpers.activations.core import (
     ActivationsExtractorHelper,
     Preprocessing,
-    without_cache,
 )
 from brainscore_vision.model_helpers.activations.digests import describe, describe_module
 from brainscore_vision.model_helpers.activations.images import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy.typing as npt
 from brainscore_core.errors import AssemblyError, StimulusError, UnknownIdentifierError, did_you_mean
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
-    DataAssembly,
     NeuroidAssembly,
 )
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
@@ -20,6 +19,7 @@ from brainscore_vision.model_helpers.brain_transformation.choices import (
     odd_one_out,
     softmax,
 )
+from brainscore_vision.model_helpers.brain_transformation.classifier import ProbabilitiesClassifier
 from brainscore_vision.model_helpers.brain_transformation.imagenet import N_CLASSES, category_indices, synsets
 from brainscore_vision.model_interface import BrainModel
 
@@ -254,7 +254,7 @@ class ProbabilitiesMapping(_TaskModel):
     def __init__(self, identifier: str, activations_model: ActivationsModel, layer: str | Sequence[str]) -> None:
         super().__init__(identifier, activations_model)
         self.readout = [layer] if isinstance(layer, str) else list(layer)
-        self.classifier = ProbabilitiesMapping.ProbabilitiesClassifier()
+        self.classifier = ProbabilitiesClassifier()
 
     def start_task(
         self, task: str, fitting_stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
@@ -267,10 +267,6 @@ class ProbabilitiesMapping(_TaskModel):
             ``'probabilities'``.
         fitting_stimuli : StimulusSet
             With a column ``image_label``.
-        number_of_trials : int
-            How often each stimulus is shown.
-        require_variance : bool
-            Whether the trials shall differ.
         """
         if "image_label" not in fitting_stimuli.columns:
             raise StimulusError(
@@ -284,7 +280,7 @@ class ProbabilitiesMapping(_TaskModel):
                 f"Model {self.identifier!r} returned activations for other stimuli than it was shown, or in another "
                 "order."
             )
-        classifier = ProbabilitiesMapping.ProbabilitiesClassifier()
+        classifier = ProbabilitiesClassifier()
         classifier.fit(features, features["image_label"])
         self._begin(task)
         self.classifier = classifier
@@ -304,70 +300,7 @@ class ProbabilitiesMapping(_TaskModel):
         features = self._features(stimuli, self.readout, number_of_trials, require_variance=require_variance)
         return self.classifier.predict_proba(features)
 
-    class ProbabilitiesClassifier:
-        """Multinomial logistic regression with an L2 penalty on standardised features.
-
-        Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label).
-
-        Parameters
-        ----------
-        classifier_c : float
-            C; smaller is a stronger penalty.
-        """
-
-        def __init__(self, classifier_c: float = 1e-3) -> None:
-            self._classifier_c = classifier_c
-            self._classifier: Any = None  # scikit-learn has no types
-            self._scaler: Any = None  # scikit-learn has no types
-            self._labels: list[Hashable] = []
-
-        def fit(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> ProbabilitiesMapping.ProbabilitiesClassifier:  # noqa: N803 - established
-            """Fit to features.
-
-            Parameters
-            ----------
-            X : assembly or array (presentation, neuroid)
-                Features.
-            Y : assembly or array (presentation,)
-                Label of each presentation.
-            """
-            from sklearn.linear_model import LogisticRegression  # slow to import, and few need it
-            from sklearn.preprocessing import StandardScaler
-
-            labels = np.asarray(Y).tolist()
-            self._labels = list(dict.fromkeys(labels))
-            if len(self._labels) < 2:
-                raise ValueError(f"The stimuli to learn from all have the label {self._labels}; expected at least two.")
-            index_of = {label: index for index, label in enumerate(self._labels)}
-            # With two labels, scikit-learn fits one weight vector w instead of w/2 and -w/2, which costs twice the
-            # penalty; doubling C makes both the same.
-            penalty = self._classifier_c * (2 if len(self._labels) == 2 else 1)
-            self._scaler = StandardScaler().fit(np.asarray(X))
-            self._classifier = LogisticRegression(solver="newton-cg", C=penalty)
-            self._classifier.fit(self._scaler.transform(np.asarray(X)), [index_of[label] for label in labels])
-            return self
-
-        def predict_proba(self, X: DataAssembly) -> BehavioralAssembly:  # noqa: N803 - established
-            """Return the probability of each label.
-
-            Parameters
-            ----------
-            X : DataAssembly (presentation, neuroid)
-                Features.
-
-            Returns
-            -------
-            BehavioralAssembly (presentation, choice)
-                Rows sum to 1.
-            """
-            if X.ndim != 2:
-                raise AssemblyError(f"Features have dimensions {X.dims}; expected two, such as presentation, neuroid.")
-            if self._classifier is None:
-                raise RuntimeError("The classifier was not fitted; call fit first.")
-            probabilities = self._classifier.predict_proba(self._scaler.transform(X.values))
-            rows = str(X.dims[0])
-            coords = {**coords_along(X, rows), "choice": ("choice", self._labels)}
-            return BehavioralAssembly(probabilities, coords=coords, dims=[rows, "choice"])
+    ProbabilitiesClassifier = ProbabilitiesClassifier
 
 
 class OddOneOut(_TaskModel):
@@ -416,10 +349,6 @@ class OddOneOut(_TaskModel):
         ----------
         triplets : StimulusSet
             Three rows are one trial.
-        number_of_trials : int
-            How often each stimulus is shown.
-        require_variance : bool
-            Whether the trials shall differ.
 
         Returns
         -------

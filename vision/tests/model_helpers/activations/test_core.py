@@ -8,7 +8,8 @@ from PIL import Image
 
 from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError
-from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper, without_cache
+from brainscore_vision.model_helpers.activations.cache import without_cache
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
 
 def brightness(paths):
