@@ -85,7 +85,7 @@ def test_a_single_child_has_no_error_and_says_why():
     assert np.isnan(score.attrs["error"])
     assert "single subject" in score.attrs["error_nan_reason"]
     assert np.isnan([score.attrs["sem_subjects"], score.ceiling.attrs["sem"], score.ceiling.attrs["error"]]).all()
-    assert "single subject" in score.ceiling.attrs["error_nan_reason"]
+    assert "fewer than two subjects" in score.ceiling.attrs["error_nan_reason"]
     assert_valid_uncertainty(score)
 
 
