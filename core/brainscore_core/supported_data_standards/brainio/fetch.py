@@ -290,9 +290,7 @@ def resolve_assembly_class(name: str) -> type[DataAssembly]:
     AssemblyError
         A `ValueError`: there is no assembly class of this name.
     """
-    from brainscore_core.supported_data_standards.brainio import (
-        assemblies,
-    )  # imports stimuli, and is not needed to fetch
+    from brainscore_core.supported_data_standards.brainio import assemblies  # xarray: not needed to fetch
 
     names = (
         "BehavioralAssembly",
