@@ -11,7 +11,8 @@ from pathlib import Path
 from brainscore_ci.jobs.collect import collect, summary
 from brainscore_ci.planning import planner as planning
 from brainscore_ci.planning.plan import Plan
-from brainscore_ci.reporting.report import SUMMARY_BYTES, for_log
+from brainscore_ci.reporting.annotations import for_log
+from brainscore_ci.reporting.report import SUMMARY_BYTES
 from brainscore_core.errors import BrainScoreError
 
 

@@ -8,8 +8,8 @@ import json
 import os
 import sys
 
+from brainscore_ci.reporting.annotations import annotation
 from brainscore_ci.reporting.gate import read_needs, verdict
-from brainscore_ci.reporting.report import annotation
 from brainscore_core.errors import ConfigurationError
 
 

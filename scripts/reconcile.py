@@ -11,7 +11,9 @@ from pathlib import Path
 
 from brainscore_ci.github.client import API, HttpGitHub
 from brainscore_ci.planning.policy import read_policy
-from brainscore_ci.reporting.reconcile import Settings, apply, describe, reconcile
+from brainscore_ci.reporting.reconcile.actions import apply, describe
+from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy
+from brainscore_ci.reporting.reconcile.reconciler import reconcile
 from brainscore_core.errors import BrainScoreError
 
 
@@ -33,7 +35,7 @@ def main() -> int:
         )
         outcome = reconcile(
             github,
-            Settings(libraries=read_policy(Path()).libraries),
+            ReconcilePolicy(libraries=read_policy(Path()).libraries),
             missing=missing,
             head=environment.get("GITHUB_SHA", ""),
             do=(lambda *_: None) if options.dry_run else apply,

@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 
 from brainscore_ci.planning.plan import Plan
-from brainscore_ci.reporting.gate import Verdict
-from brainscore_ci.reporting.report import annotate, for_log, judge, render
+from brainscore_ci.reporting.annotations import annotate, for_log
+from brainscore_ci.reporting.reconcile.bundle import write_bundle
+from brainscore_ci.reporting.report import render
 from brainscore_ci.reporting.results import read_folder
-from brainscore_core.caching import atomic_path
+from brainscore_ci.reporting.verdict import Verdict, judge
 from brainscore_core.errors import BrainScoreError
 
 
@@ -36,9 +37,7 @@ def main() -> int:
         with Path(summary).open("a", encoding="utf-8") as stream:
             stream.write(report)
     if options.bundle is not None:
-        for name, text in {"plan.json": plan.to_json(), "results.json": results.to_json()}.items():
-            with atomic_path(options.bundle / name) as temporary:
-                temporary.write_text(text, encoding="utf-8")
+        write_bundle(options.bundle, plan, results)
     return 0
 
 

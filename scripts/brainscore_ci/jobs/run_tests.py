@@ -17,9 +17,10 @@ from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, TestTask
 from brainscore_ci.planning.policy import read_policy
 from brainscore_ci.planning.shards import test_shards
+from brainscore_ci.reporting.annotations import annotate, for_log
 from brainscore_ci.reporting.outcomes import from_outcomes
-from brainscore_ci.reporting.report import annotate, for_log, judge
 from brainscore_ci.reporting.results import MOST_FAILURES, Failure, PluginResult, Results
+from brainscore_ci.reporting.verdict import judge
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import FAILED
 from brainscore_core.errors import BrainScoreError, ConfigurationError, RequirementsError

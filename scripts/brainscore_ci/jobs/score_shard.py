@@ -105,7 +105,7 @@ def _fetch_records(repository: Path) -> None:
 
 
 def _tell(pair: PairTask, ran: Ran) -> None:
-    from brainscore_ci.reporting.report import for_log
+    from brainscore_ci.reporting.annotations import for_log
     from brainscore_core.command_line import say
 
     record = ran.record

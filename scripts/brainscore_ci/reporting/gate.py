@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
+from brainscore_ci.reporting.verdict import Verdict
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["Verdict", "read_needs", "verdict"]
+__all__ = ["read_needs", "verdict"]
 
 _RESULTS = frozenset({"cancelled", "failure", "skipped", "success"})
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether a change may be merged, and why not.
-
-    Attributes
-    ----------
-    passed : bool
-    problems : tuple of str
-        Empty if it passed.
-    """
-
-    passed: bool
-    problems: tuple[str, ...]
 
 
 def read_needs(text: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from brainscore_ci.planning.plan import PairGroup, Plan, Skip, TestTask, fold
 from brainscore_ci.reporting.markdown import plain
-from brainscore_ci.reporting.report import cost
+from brainscore_ci.reporting.wording import cost, count
 
 __all__ = ["describe_pairs", "duration", "format_plan"]
 
@@ -25,14 +25,16 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
     """
     sections: list[tuple[str, Iterable[str]]] = [(_title(plan), [plain(note) for note in plan.notes])]
     if plan.refused:
-        sections.append((f"REFUSED, so that nothing is run: {_count(plan.refused, 'path')}", _refusals(plan)))
+        sections.append((f"REFUSED, so that nothing is run: {count(len(plan.refused), 'path')}", _refusals(plan)))
     if plan.tests:
         sections.append((_tests_title(plan.tests), _tests(plan.tests)))
     if plan.pairs:
         when = "This" if plan.event in {"push", "workflow_dispatch"} else "Merging this"
         sections.append((f"{when} {cost(plan.pairs)}", _groups(fold(plan.pairs))))
     if plan.previews:
-        sections.append((f"A pull request shows {_count(plan.previews, 'score')} before", _groups(fold(plan.previews))))
+        sections.append(
+            (f"A pull request shows {count(len(plan.previews), 'score')} before", _groups(fold(plan.previews)))
+        )
     if plan.skipped:
         sections.append(("Left out", _skips(plan.skipped)))
     lines: list[str] = []
@@ -62,12 +64,8 @@ def _names(names: Sequence[str], kind: str) -> str:
     return f"{len(names)} {kind}" if len(names) > _FEW else ", ".join(plain(name, 80) for name in names)
 
 
-def _count(things: Sequence[object], name: str) -> str:
-    return f"1 {name}" if len(things) == 1 else f"{len(things)} {name}s"
-
-
 def _title(plan: Plan) -> str:
-    return f"{_count(plan.changed, 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
+    return f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
 
 
 def _refusals(plan: Plan) -> Iterator[str]:
@@ -77,7 +75,7 @@ def _refusals(plan: Plan) -> Iterator[str]:
 def _tests_title(tests: Sequence[TestTask]) -> str:
     memory = max(task.memory_gb for task in tests)
     minutes = sum(task.minutes for task in tests)
-    return f"Tests of {_count(tests, 'plugin')}, about {duration(minutes)}, {memory:g} GB of memory"
+    return f"Tests of {count(len(tests), 'plugin')}, about {duration(minutes)}, {memory:g} GB of memory"
 
 
 def _tests(tests: Iterable[TestTask]) -> Iterator[str]:

@@ -21,23 +21,17 @@ from hypothesis import strategies as st
 from brainscore_ci.github.client import Artifact, Comment, PullRequest, Run
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
-from brainscore_ci.reporting.reconcile import (
-    OWN_LABELS,
-    Queue,
-    Settings,
-    View,
-    decide_scoring,
-    describe,
-    read_bundle,
-    reconcile,
-    sticky,
-)
+from brainscore_ci.reporting.reconcile.actions import Queue, describe
+from brainscore_ci.reporting.reconcile.bundle import read_bundle
+from brainscore_ci.reporting.reconcile.comments import OWN_LABELS, View, sticky
+from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, decide_scoring
+from brainscore_ci.reporting.reconcile.reconciler import reconcile
 from brainscore_ci.reporting.results import PluginResult, Results
 from brainscore_core.errors import CorruptFileError, DownloadError
 from brainscore_core.untrusted import MOST_BYTES
 
 ROOT = Path(__file__).parents[3]
-SETTINGS = Settings()
+SETTINGS = ReconcilePolicy()
 MODEL = PluginName("models", "network")
 FILE = "vision/brainscore_vision/models/network/model.py"
 PLAN = Plan(
@@ -332,7 +326,7 @@ def test_other_comments_of_the_same_author_are_left_alone(github, line):
     github.threads[7] = [Comment(id=1, author=SETTINGS.author, body=line)]
     reconcile(github, SETTINGS)
     assert github.threads[7][0].body == line
-    assert sticky(github.threads[7], SETTINGS)[0].id != 1
+    assert sticky(github.threads[7], SETTINGS.author)[0].id != 1
 
 
 def test_the_first_line_is_read_again():

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Pair, Plan, Refusal, Skip, TestTask
-from brainscore_ci.reporting.gate import Verdict
-from brainscore_ci.reporting.report import COMMENT_BYTES, annotate, annotation, cost, for_log, judge, render
+from brainscore_ci.reporting.annotations import annotate, annotation, for_log
+from brainscore_ci.reporting.report import COMMENT_BYTES, render
 from brainscore_ci.reporting.results import Failure, PairResult, PluginResult, Results, SkippedTest
+from brainscore_ci.reporting.verdict import Verdict, judge
+from brainscore_ci.reporting.wording import cost
 
 ROOT = Path(__file__).parents[3]
 MODEL, BENCHMARK = PluginName("models", "network"), PluginName("benchmarks", "experiment")

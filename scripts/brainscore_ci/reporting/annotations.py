@@ -1,0 +1,63 @@
+"""Write lines of a log that GitHub reads as commands, and text that it must not read as one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from brainscore_ci.planning.plan import Plan
+    from brainscore_ci.reporting.results import Results
+    from brainscore_ci.reporting.verdict import Verdict
+
+__all__ = ["annotate", "annotation", "for_log"]
+
+
+def annotation(
+    level: Literal["error", "warning", "notice"],
+    message: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    title: str = "",
+) -> str:
+    """Return the line that makes GitHub show a message, at a line of a file where one is given."""
+    properties = {"file": file, "line": None if line is None else str(line), "title": title[:200] or None}
+    shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value is not None)
+    return f"::{level}{' ' if shown else ''}{shown}::{_data(message[:2000])}"
+
+
+def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) -> list[str]:
+    """Return annotations for what is wrong; GitHub shows ten of each step, so the last one counts the rest."""
+    planned = {task.plugin for task in plan.tests}
+    found = [annotation("error", refusal.reason, file=refusal.path, title="refused") for refusal in plan.refused]
+    for result in results.plugins:
+        for failure in result.failures if result.plugin in planned else ():
+            message = failure.message + (f"\nFix: {failure.fix}" if failure.fix else "")
+            place = {"file": failure.file, "line": failure.line} if _is_inside(failure.file) else {}
+            found.append(annotation("error", message, title=f"{result.plugin}: {failure.test}", **place))  # type: ignore[arg-type] # file and line
+    found += [annotation("error", problem) for problem in verdict.problems]
+    if len(found) > most:
+        more = f"{len(found) - most + 1} more problems; the summary of this run lists them."
+        found = [*found[: most - 1], annotation("error", more)]
+    return found
+
+
+def for_log(text: str) -> str:
+    """Return text for a log of GitHub, where lines such as ``::error::`` and ``##[group]`` would be commands."""
+    text = re.sub(r"^(\s*):(?=:)", "\\1:\u2060", text, flags=re.MULTILINE)
+    return text.replace("##[", "##\u2060[")
+
+
+def _is_inside(file: str | None) -> bool:
+    return file is not None and not file.startswith(("/", "\\")) and ".." not in re.split(r"[/\\]", file)
+
+
+def _data(text: str) -> str:
+    """Escape the message of a workflow command."""
+    text = "".join(character for character in text if character.isprintable() or character in "\r\n")
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

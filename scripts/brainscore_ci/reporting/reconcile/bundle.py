@@ -1,0 +1,53 @@
+"""Write and read the artifact with which a run tells what it planned and found; anybody may have made it."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from pathlib import Path
+
+from brainscore_ci.planning.plan import Plan
+from brainscore_ci.reporting.results import Results
+from brainscore_core.caching import atomic_path
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.untrusted import MOST_BYTES
+
+__all__ = ["MOST_ZIP", "read_bundle", "write_bundle"]
+
+MOST_ZIP = 4 * 2**20  # bytes of an artifact; plans and results pack well
+_PLAN, _RESULTS = "plan.json", "results.json"
+
+
+def write_bundle(folder: Path, plan: Plan, results: Results) -> None:
+    """Write what is packed into the artifact."""
+    for name, content in {_PLAN: plan.to_json(), _RESULTS: results.to_json()}.items():
+        with atomic_path(folder / name) as temporary:
+            temporary.write_text(content, encoding="utf-8")
+
+
+def read_bundle(data: bytes) -> tuple[Plan, Results]:
+    """Read the artifact of a run, a zip file that anybody may have made.
+
+    Raises
+    ------
+    CorruptFileError
+        If it is no such zip file, holds anything but a plan and results, or these are too large or not as expected.
+    """
+    content = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = sorted(info.filename for info in archive.infolist())
+            if names != sorted((_PLAN, _RESULTS)):
+                raise CorruptFileError(f"Expected {_PLAN} and {_RESULTS} in the artifact; found {ascii(names)[:200]}.")
+            for info in archive.infolist():
+                # Other compressions cannot be stopped in time; the stated size need not be the true one.
+                if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED} or info.flag_bits & 1:
+                    raise CorruptFileError(f"{info.filename} is encrypted, or packed in an unusual way.")
+                with archive.open(info) as member:
+                    content[info.filename] = member.read(MOST_BYTES + 1)
+    except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, CorruptFileError):
+            raise
+        raise CorruptFileError(f"The artifact is no zip file: {ascii(str(error))[:200]}.") from error
+    return Plan.from_json(content[_PLAN]), Results.from_json(content[_RESULTS])

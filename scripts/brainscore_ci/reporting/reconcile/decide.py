@@ -1,0 +1,220 @@
+"""Decide what has to be done so that pull requests show what is known, and so that no score is missing.
+
+`decide` and `decide_scoring` compare what is there with what should be there; nothing is remembered elsewhere, so a run
+that was lost, or ran twice, changes nothing. A pull request is found by its head at GitHub. What its own run reports is
+its own word: it is checked, escaped and shown, and decides nothing but what is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from brainscore_ci.planning.areas import area_of
+from brainscore_ci.reporting.markdown import escape
+from brainscore_ci.reporting.reconcile.actions import (
+    Action,
+    AddLabels,
+    CreateComment,
+    Queue,
+    RemoveLabel,
+    UpdateComment,
+)
+from brainscore_ci.reporting.reconcile.bundle import read_bundle
+from brainscore_ci.reporting.reconcile.comments import (
+    CHANGES_CI,
+    FAILED,
+    OWN_LABELS,
+    PASSED,
+    PLUGIN_ONLY,
+    View,
+    body_of,
+    report_in,
+    sticky,
+)
+from brainscore_ci.reporting.report import COMMENT_BYTES, render
+from brainscore_ci.reporting.verdict import Verdict, judge
+from brainscore_core.errors import CorruptFileError
+
+if TYPE_CHECKING:
+    from brainscore_ci.github.client import Comment, PullRequest, Run
+
+__all__ = ["Facts", "ReconcilePolicy", "decide", "decide_scoring", "view_of"]
+
+_OUR_WORDS = 3_000  # bytes of the comment that are not the report
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReconcilePolicy:
+    """What the project has decided about reconciling.
+
+    Attributes
+    ----------
+    workflow, scoring : str
+        Files of the workflows that test pull requests and that score what is merged.
+    branch : str
+        What is scored.
+    artifact : str
+        Name of the artifact with the report.
+    author : str
+        Who writes the comments; names of people cannot hold brackets.
+    libraries : tuple of str
+        Folders of the packages that hold plugins.
+    most_starts : int
+        How often scoring of one commit is started for what is missing; then a person has to look.
+    inputs : mapping of str to str
+        Given to the scoring workflow.
+    """
+
+    workflow: str = "plugins.yml"
+    scoring: str = "score.yml"
+    branch: str = "main"
+    artifact: str = "report"
+    author: str = "github-actions[bot]"
+    libraries: tuple[str, ...] = ("vision/brainscore_vision",)
+    most_starts: int = 3
+    inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is known about a pull request.
+
+    Attributes
+    ----------
+    pull : PullRequest
+    runs : tuple of Run
+        Of the workflow that tests, at the head of the pull request.
+    comments : tuple of Comment
+    paths : tuple of str or None
+        What it changes, as GitHub says; None if that was not asked or is too much to list.
+    bundle : bytes or None
+        The artifact of the run, hostile; None if there is none.
+    problem : str
+        Why there is none.
+    """
+
+    pull: PullRequest
+    runs: tuple[Run, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    paths: tuple[str, ...] | None = None
+    bundle: bytes | None = None
+    problem: str = ""
+
+
+def view_of(
+    pull: PullRequest, runs: Iterable[Run], comments: Sequence[Comment], policy: ReconcilePolicy
+) -> View | None:
+    """Return what the comment has to be about; None if none is needed yet.
+
+    Runs of other commits, branches or repositories are not its runs: anybody can open a pull request with a commit of
+    somebody else.
+    """
+    own = [
+        run
+        for run in runs
+        if (run.event, run.head_sha, run.head_branch, run.head_repository)
+        == ("pull_request", pull.head_sha, pull.head_branch, pull.head_repository)
+    ]
+    run = max(own, key=lambda run: (run.number, run.attempt), default=None)
+    known = sticky(comments, policy.author) is not None
+    if run is None:
+        return View(state="none", head=pull.head_sha) if known else None
+    about = View(state="running", head=pull.head_sha, run=run.id, attempt=run.attempt)
+    if run.conclusion == "action_required" or run.status in {"action_required", "waiting"}:
+        return replace(about, state="approval")
+    if run.status == "completed":
+        return replace(about, state="complete")
+    return about if known else None
+
+
+def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
+    """Return what to do about a pull request; nothing, if it shows what it should."""
+    pull, found = facts.pull, sticky(facts.comments, policy.author)
+    wanted = view_of(pull, facts.runs, facts.comments, policy)
+    if wanted is None:
+        return _label(pull, ())
+    if found is not None and found[1].of_what == wanted.of_what:
+        return _label(pull, found[1].labels)
+    passed, reported, text = False, "", ""
+    run = next((run for run in facts.runs if run.id == wanted.run), None)
+    if run is not None and wanted.state == "complete":
+        passed, text = _report(facts, run)
+        reported = wanted.head
+    elif found is not None:
+        reported, text = found[1].reported, report_in(found[0].body)
+    labels = set(_labels_of_paths(facts.paths, policy))
+    if wanted.state == "complete":
+        labels.add(PASSED if passed else FAILED)
+    view = replace(wanted, reported=reported, labels=tuple(sorted(labels)))
+    body = body_of(view, run.url if run is not None else "", text)
+    if found is None:
+        return (CreateComment(pull.number, body), *_label(pull, view.labels))
+    return (UpdateComment(pull.number, found[0].id, body), *_label(pull, view.labels))
+
+
+def decide_scoring(
+    missing: Sequence[tuple[str, str]], runs: Iterable[Run], head: str, policy: ReconcilePolicy
+) -> tuple[tuple[Action, ...], str]:
+    """Decide whether to start scoring for pairs without a record.
+
+    Parameters
+    ----------
+    missing : sequence of (model, benchmark)
+    runs : iterable of Run
+        Latest runs of the scoring workflow on the branch.
+    head : str
+        Latest commit of the branch.
+    policy : ReconcilePolicy
+
+    Returns
+    -------
+    tuple of Action
+        At most one.
+    str
+        Why, for people.
+    """
+    known = tuple(runs)
+    if not missing:
+        return (), "No score is missing."
+    waiting = [run for run in known if run.status != "completed"]
+    if waiting:
+        return (), f"{len(missing)} scores are missing; run {waiting[0].id} is on its way."
+    started = sum(run.event == "workflow_dispatch" and run.head_sha == head for run in known)
+    if started >= policy.most_starts:
+        return (), f"{len(missing)} scores are missing after {started} starts at {head[:12]}: a person has to look."
+    queue = Queue(workflow=policy.scoring, branch=policy.branch, inputs=policy.inputs)
+    return (queue,), f"{len(missing)} scores are missing: {policy.scoring} is started."
+
+
+def _report(facts: Facts, run: Run) -> tuple[bool, str]:
+    """Return whether a run passed, and its report."""
+    concluded = () if run.conclusion == "success" else (f"The run ended with: {run.conclusion or 'nothing'}.",)
+    try:
+        plan, results = read_bundle(facts.bundle or b"")
+    except CorruptFileError as error:
+        why = facts.problem or str(error)
+        problems = [f"- {escape(problem, 600)}" for problem in (*concluded, why)]
+        return False, "\n".join(["## Checks failed" if concluded else "## No report", "", *problems])
+    found = judge(plan, results)
+    verdict = Verdict(found.passed and not concluded, (*concluded, *found.problems))
+    return verdict.passed, render(plan, results, verdict, most_bytes=COMMENT_BYTES - _OUR_WORDS)
+
+
+def _labels_of_paths(paths: Sequence[str] | None, policy: ReconcilePolicy) -> set[str]:
+    if not paths:
+        return set()
+    kinds = {area_of(path, policy.libraries).kind for path in paths}
+    if kinds == {"plugin"}:
+        return {PLUGIN_ONLY}
+    changes_ci = "tooling" in kinds
+    return {CHANGES_CI} if changes_ci else set()
+
+
+def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
+    """Return what makes our labels those wanted; labels of others are left alone."""
+    wanted, present = set(wanted), pull.labels & OWN_LABELS
+    added: tuple[Action, ...] = (AddLabels(pull.number, tuple(sorted(wanted - present))),) if wanted - present else ()
+    return (*added, *(RemoveLabel(pull.number, label) for label in sorted(present - wanted)))

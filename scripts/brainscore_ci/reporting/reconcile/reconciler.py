@@ -1,0 +1,102 @@
+"""Bring what pull requests show into line with what is known: one comment, some labels, and scores that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from brainscore_ci.github.client import MOST_FILES
+from brainscore_ci.reporting.reconcile.actions import Action, apply
+from brainscore_ci.reporting.reconcile.bundle import MOST_ZIP
+from brainscore_ci.reporting.reconcile.comments import sticky
+from brainscore_ci.reporting.reconcile.decide import Facts, ReconcilePolicy, decide, decide_scoring, view_of
+from brainscore_core.errors import BrainScoreError
+
+if TYPE_CHECKING:
+    from brainscore_ci.github.client import GitHub, PullRequest
+
+__all__ = ["Reconciled", "look", "reconcile"]
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """What a run of the reconciler did.
+
+    Attributes
+    ----------
+    actions : tuple of Action
+    problems : tuple of str
+        What could not be done; the next run tries again.
+    notes : tuple of str
+    """
+
+    actions: tuple[Action, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def look(github: GitHub, pull: PullRequest, policy: ReconcilePolicy) -> Facts:
+    """Collect what is known about a pull request; two requests if its comment is up to date."""
+    comments = tuple(github.comments(pull.number))
+    runs = tuple(github.runs(policy.workflow, head_sha=pull.head_sha, event="pull_request"))
+    facts = Facts(pull=pull, runs=runs, comments=comments)
+    wanted, found = view_of(pull, runs, comments, policy), sticky(comments, policy.author)
+    if wanted is None or (found is not None and found[1].of_what == wanted.of_what):
+        return facts
+    paths = tuple(github.changed_paths(pull.number))
+    facts = replace(facts, paths=paths if len(paths) < MOST_FILES else None)
+    if wanted.state != "complete":
+        return facts
+    artifacts = [each for each in github.artifacts(wanted.run, policy.artifact) if not each.expired]
+    if not artifacts:
+        return replace(facts, problem="The run has left no report, or it was kept too long ago.")
+    latest = max(artifacts, key=lambda artifact: artifact.id)
+    if latest.size_bytes > MOST_ZIP:
+        return replace(facts, problem=f"The report of the run has more than {MOST_ZIP // 2**20} MiB.")
+    return replace(facts, bundle=github.download(latest.id, MOST_ZIP))
+
+
+def reconcile(
+    github: GitHub,
+    policy: ReconcilePolicy,
+    *,
+    missing: Sequence[tuple[str, str]] = (),
+    head: str = "",
+    do: Callable[[GitHub, Action], None] = apply,
+) -> Reconciled:
+    """Look at everything and do what is needed; one pull request that fails does not hold up the others.
+
+    Parameters
+    ----------
+    github : GitHub
+    policy : ReconcilePolicy
+    missing : sequence of (model, benchmark)
+        Pairs that should have a record and have none.
+    head : str
+        Latest commit of the branch that is scored.
+    do : callable
+        Does an action; one that does nothing shows what would be done.
+    """
+    done: list[Action] = []
+    problems: list[str] = []
+    notes: list[str] = []
+
+    def carry_out(what: str, decided: Callable[[], Iterable[Action]]) -> None:
+        try:
+            for action in decided():
+                do(github, action)
+                done.append(action)
+        except BrainScoreError as error:
+            problems.append(f"{what}: {error}")
+
+    def scoring() -> Iterable[Action]:
+        runs = github.runs(policy.scoring, branch=policy.branch) if missing else ()
+        actions, note = decide_scoring(missing, runs, head, policy)
+        notes.append(note)
+        return actions
+
+    for pull in github.pull_requests():
+        carry_out(f"pull request {pull.number}", lambda pull=pull: decide(look(github, pull, policy), policy))  # type: ignore[misc] # the default binds this one
+    carry_out("scoring", scoring)
+    return Reconciled(tuple(done), tuple(problems), tuple(notes))

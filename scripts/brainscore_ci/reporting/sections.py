@@ -1,0 +1,91 @@
+"""Make a text of sections that keeps to a size: the least important are shortened first."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+__all__ = ["Section", "fit", "folded", "line_bytes"]
+
+_FEW = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A part of the report that can be made shorter.
+
+    Attributes
+    ----------
+    name : str
+        For people, of its items.
+    importance : int
+        Sections with a lower number are shortened first.
+    items : iterable of str
+        Lines that may be left out from the end; made only as far as they may be shown.
+    total : int
+        How many there are.
+    head, foot : tuple of str
+        Lines above and below.
+    """
+
+    name: str
+    importance: int
+    items: Iterable[str]
+    total: int
+    head: tuple[str, ...] = ()
+    foot: tuple[str, ...] = ("",)
+
+    def made(self, most_bytes: int) -> Section:
+        """Return the section with as many of its items as can be shown at all."""
+        items, size = [], 0
+        for item in self.items:
+            size += line_bytes(item)
+            items.append(item)
+            if size > most_bytes:
+                break
+        return replace(self, items=tuple(items))
+
+    def lines(self) -> tuple[str, ...]:
+        """Return all lines; none if there are no items."""
+        items = tuple(self.items)
+        return (*self.head, *items, *self.foot) if items else ()
+
+    def size(self) -> int:
+        """Return how many bytes they are."""
+        return sum(map(line_bytes, self.lines()))
+
+
+def folded(name: str, title: str, items: Iterable[str], total: int, importance: int) -> Section:
+    """Make a section that a click unfolds."""
+    head, foot = (f"<details><summary>{title}</summary>", ""), ("", "</details>", "")
+    return Section(name=name, importance=importance, items=items, total=total, head=head, foot=foot)
+
+
+def fit(sections: Sequence[Section], most: int) -> tuple[list[Section], list[str]]:
+    """Shorten sections until all take no more than some bytes, the least important first.
+
+    The first few items of each are kept as long as possible, so that one long section does not hide all others.
+    """
+    kept = list(sections)
+    excess = sum(section.size() for section in kept) - most
+    order = sorted(range(len(kept)), key=lambda index: kept[index].importance)
+    for floor, index in itertools.product((_FEW, 0), order):
+        section = kept[index]
+        items, before, freed = list(section.items), section.size(), 0
+        while len(items) > floor and freed < excess:
+            freed += line_bytes(items.pop())
+        kept[index] = replace(section, items=tuple(items))
+        excess -= before - kept[index].size()
+    shown = [len(tuple(section.items)) for section in kept]
+    cuts = [
+        f"{section.total - number:,} of {section.total:,} {section.name}"
+        for section, number in zip(kept, shown, strict=True)
+        if number < section.total
+    ]
+    return kept, cuts
+
+
+def line_bytes(line: str) -> int:
+    """Return how many bytes a line takes, with its end."""
+    return len(line.encode()) + 1
