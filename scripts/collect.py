@@ -28,7 +28,9 @@ def main() -> int:
         plan = Plan.read(options.plan)
         found = planning.look_at(Path.cwd())
         collected = collect(
-            plan, options.records, found.repository, options.branch, found.revision_of, remote=options.remote
+            *(plan, options.records, found.repository, options.branch, found.revision_of),
+            remote=options.remote,
+            token=os.environ.get("GITHUB_TOKEN", ""),
         )
     except (BrainScoreError, OSError) as error:
         print(f"Error: {error}", file=sys.stderr)

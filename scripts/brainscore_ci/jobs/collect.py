@@ -11,7 +11,7 @@ import random
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from brainscore_ci.reporting.markdown import code, escape, table
 from brainscore_core.errors import BrainScoreError, CorruptFileError, UploadError
 from brainscore_core.git import environment_of_git, run_git, said
-from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
 from brainscore_core.scoring.store import BranchStore, Store, replaces, why_not_again
 from brainscore_core.untrusted import shown
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Collected", "collect", "publish", "read_records", "summary"]
 
-_MOST_BYTES = 2**20  # of one record
 _MOST_ROWS = 2_000
 _TRIES = 12
 # What git says where the branch has changed since it was fetched, or changes right now.
@@ -93,8 +92,8 @@ def read_records(
         if stat.S_ISDIR(status.st_mode):
             continue
         where = shown(file.relative_to(folder).as_posix())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES or file.suffix != ".json":
-            problems.append(f"{where} is no record: not a JSON file of at most {_MOST_BYTES // 2**20} MiB")
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES or file.suffix != ".json":
+            problems.append(f"{where} is no record: not a JSON file of at most {MOST_BYTES // 2**20} MiB")
             continue
         try:
             record = ScoreRecord.from_json(file.read_bytes(), where)
@@ -122,8 +121,9 @@ def collect(
     revision_of: Callable[[str, str], str | None],
     *,
     remote: str = "origin",
+    token: str = "",
 ) -> Collected:
-    """Read the records of a plan, publish them on a branch, and tell what is missing.
+    """Read the records of a plan, publish them on a branch (see `publish`), and tell what is missing.
 
     Raises
     ------
@@ -131,7 +131,8 @@ def collect(
         If the branch cannot be written.
     """
     found, problems = read_records(folder, plan, revision_of) if folder.is_dir() else ({}, [])
-    commit = publish(list(found.values()), repository, branch, message=_message(plan, found.values()), remote=remote)
+    message = _message(plan, len(found))
+    commit = publish(list(found.values()), repository, branch, message=message, remote=remote, token=token)
     with BranchStore(repository, commit or f"{remote}/{branch}") as store:
         missing = [pair for pair in plan.pairs if not _is_there(pair, found, store, revision_of)]
     records = tuple(found[key] for key in sorted(found))
@@ -151,13 +152,18 @@ def _is_there(
     return why_not_again(store.get(pair.model, pair.benchmark), *revisions) is not None
 
 
-def _message(plan: Plan, records: Iterable[ScoreRecord]) -> str:
-    number = sum(1 for _ in records)
+def _message(plan: Plan, number: int) -> str:
     return f"Record {number} {'pair' if number == 1 else 'pairs'} of {(plan.head or 'the working tree')[:12]}\n"
 
 
 def publish(
-    records: Sequence[ScoreRecord], repository: Path, branch: str, *, message: str, remote: str = "origin"
+    records: Sequence[ScoreRecord],
+    repository: Path,
+    branch: str,
+    *,
+    message: str,
+    remote: str = "origin",
+    token: str = "",
 ) -> str | None:
     """Commit records to a branch of the remote, and make the branch if there is none.
 
@@ -171,7 +177,8 @@ def publish(
     message : str
         Of the commit.
     remote : str
-        Reached with the token in ``GITHUB_TOKEN``, if there is one and it is reached by https.
+    token : str
+        Which the remote is reached with, if it is reached by https.
 
     Returns
     -------
@@ -184,7 +191,7 @@ def publish(
     UploadError
         If the remote cannot be reached or refuses, or others are always faster.
     """
-    git = _Git(repository, remote)
+    git = _Git(repository, remote, token)
     for attempt in range(_TRIES):
         if attempt:
             time.sleep(random.uniform(0.2, 1.0) * min(attempt, 5))  # noqa: S311 - so that two do not meet again
@@ -200,7 +207,7 @@ def publish(
 class _Git:
     """Git, without what a person or a checkout has configured beside, and with the token in the environment."""
 
-    def __init__(self, repository: Path, remote: str) -> None:
+    def __init__(self, repository: Path, remote: str, token: str) -> None:
         self.repository = repository
         self.remote = remote
         self.environment: Mapping[str, str] = os.environ
@@ -209,7 +216,7 @@ class _Git:
             os.environ,
             author=("brainscore", "brainscore@users.noreply.github.com"),
             settings={"gc.auto": "0"},
-            token=os.environ.get("GITHUB_TOKEN", "") if address.startswith("https://") else "",
+            token=token if address.startswith("https://") else "",
             address="/".join(address.split("/")[:3]) + "/",
         )
 

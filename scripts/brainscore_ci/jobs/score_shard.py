@@ -25,6 +25,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shard", type=int, default=None, metavar="I", help="number of the job, from 0 (default: all)")
     parser.add_argument("--records", type=Path, required=True, metavar="DIR", help="where to write the records")
     parser.add_argument("--previews", action="store_true", help="score the previews of a pull request")
+    parser.add_argument(
+        "--fetch-records",
+        action="store_true",
+        help="bring the records that an earlier attempt has published, as jobs on GitHub need, whose checkout has none",
+    )
     parser.add_argument("--results", type=Path, metavar="DIR", help="where to write results for the report")
     parser.add_argument(
         "--minutes", type=float, default=_MINUTES, help=f"after which nothing more is started (default: {_MINUTES:g})"
@@ -49,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     plan = Plan.read(options.plan)
     found = planning.look_at(Path.cwd())
     pairs = _chosen(plan.previews if options.previews else plan.pairs, options.shard, found.policy)
-    if not options.previews:
+    if options.fetch_records:
         _fetch_records(found.repository)
     # Previews are shown whole, so each has to be scored by this run.
     with BranchStore(found.repository, planning.RECORDS) as branch:
@@ -88,14 +93,9 @@ def _chosen(pairs: tuple[Pair, ...], shard: int | None, policy: Policy) -> tuple
 
 
 def _fetch_records(repository: Path) -> None:
-    """Bring the records that an earlier attempt has published; without them everything is scored again.
-
-    Only on GitHub, where a job has just the commit that it works on.
-    """
+    """Bring the records that an earlier attempt has published; without them everything is scored again."""
     from brainscore_core.git import run_git
 
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return
     run_git(
         *(repository, "fetch", "--quiet", "--no-tags", "--depth=1", "origin"),
         "+refs/heads/scores:refs/remotes/origin/scores",

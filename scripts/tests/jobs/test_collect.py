@@ -174,10 +174,9 @@ class TestPublish:
         publish([record()], checkout, "scores", message="x")
         assert git(origin, "log", "-1", "--format=%an", "scores") == "brainscore"
 
-    def test_the_token_is_in_no_argument(self, checkout, monkeypatch):
+    def test_the_token_is_in_no_argument(self, checkout):
         git(checkout, "remote", "set-url", "origin", "https://github.example/lab/brain")
-        monkeypatch.setenv("GITHUB_TOKEN", "ghs_secret")
-        environment = module._Git(checkout, "origin").environment
+        environment = module._Git(checkout, "origin", "ghs_secret").environment
         values = [value for key, value in environment.items() if key.startswith("GIT_CONFIG_")]
         assert "http.https://github.example/.extraheader" in values
         assert any(value.startswith("AUTHORIZATION: basic ") for value in values)
