@@ -156,9 +156,8 @@ class ScoreRecord(Untrusted):
         attrs = score.attrs
         interval = attrs.get("interval")
         low, high = (_number(interval[0]), _number(interval[1])) if interval is not None else (None, None)
-        return cls(
-            model=model,
-            benchmark=benchmark,
+        return dataclasses.replace(
+            cls.without_score("scored", model=model, benchmark=benchmark, duration_s=_number(duration_s)),
             benchmark_version=_integer(benchmark_version),
             score=_number(score),
             raw=_number(attrs.get("raw")),
@@ -171,11 +170,6 @@ class ScoreRecord(Untrusted):
             layers={str(region): layer for region, layer in dict(attrs.get("layers") or {}).items()},
             simulated=bool(attrs.get("simulated", False)),
             seed=_integer(attrs.get("seed")),
-            duration_s=duration_s,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            versions=provenance.versions(),
-            machine=provenance.machine(),
-            source_revision=provenance.source_revision(),
         )
 
     @classmethod

@@ -11,7 +11,7 @@ from brainscore_ci.planning.plan import Plan
 from brainscore_ci.reporting.results import Results
 from brainscore_core.caching import atomic_path
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.untrusted import MOST_BYTES
+from brainscore_core.untrusted import MOST_BYTES, shown
 
 __all__ = ["MOST_ZIP", "read_bundle", "write_bundle"]
 
@@ -39,7 +39,7 @@ def read_bundle(data: bytes) -> tuple[Plan, Results]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = sorted(info.filename for info in archive.infolist())
             if names != sorted((_PLAN, _RESULTS)):
-                raise CorruptFileError(f"Expected {_PLAN} and {_RESULTS} in the artifact; found {ascii(names)[:200]}.")
+                raise CorruptFileError(f"Expected {_PLAN} and {_RESULTS} in the artifact; found {shown(str(names))}.")
             for info in archive.infolist():
                 # Other compressions cannot be stopped in time; the stated size need not be the true one.
                 if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED} or info.flag_bits & 1:
@@ -49,5 +49,5 @@ def read_bundle(data: bytes) -> tuple[Plan, Results]:
     except (zipfile.BadZipFile, zlib.error, OSError, ValueError, EOFError, NotImplementedError, RuntimeError) as error:
         if isinstance(error, CorruptFileError):
             raise
-        raise CorruptFileError(f"The artifact is no zip file: {ascii(str(error))[:200]}.") from error
+        raise CorruptFileError(f"The artifact is no zip file: {shown(str(error))}.") from error
     return Plan.from_json(content[_PLAN]), Results.from_json(content[_RESULTS])
