@@ -2,14 +2,13 @@
 
 import copy
 import json
-from dataclasses import fields
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.planning.plan import Pair, PairGroup, Plan, Refusal, Skip, TestTask
+from brainscore_ci.planning.plan import Pair, Plan, Refusal, Skip, TestTask
 from brainscore_ci.reporting.results import (
     Failure,
     PairResult,
@@ -62,13 +61,6 @@ def test_what_is_written_is_read_again():
     assert Results.from_json(RESULTS.to_json()) == RESULTS
     assert Results.from_json(Results().to_json()) == Results()
     assert Plan.from_json(PLAN.to_json()) == PLAN
-
-
-def test_every_field_of_a_plan_can_be_read():
-    """A field that is added to a plan has to be added to what is checked."""
-    content = json.loads(PLAN.to_json())
-    for kind, entry in ((Plan, content), (TestTask, content["tests"][0]), (PairGroup, content["pairs"][0])):
-        assert {field.name for field in fields(kind)} == set(entry)
 
 
 def wrong_contents():
@@ -144,26 +136,6 @@ def test_whatever_stands_anywhere_nothing_else_is_raised(data):
         except CorruptFileError:
             continue
         assert read(again.to_json()) == again
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("tests", [{"plugin": "models/x"}]), ("event", "release"), ("changed", "ab"), ("changed", [1]), ("notes", None),
-        ("base", 1), ("pairs", [{**json.loads(PLAN.to_json())["pairs"][0], "minutes": "1"}]),
-        ("refused", [{"path": "x"}]), ("head", "x" * 999),
-    ],
-)  # fmt: skip
-def test_wrong_plans_are_refused(key, value):
-    with pytest.raises(CorruptFileError, match=f"plan.{key}"):
-        Plan.from_json(json.dumps({**json.loads(PLAN.to_json()), key: value}))
-
-
-def test_few_bytes_that_mean_many_pairs_are_refused():
-    content = json.loads(PLAN.to_json())
-    content["pairs"][0] |= {"models": ["m"] * 1000, "benchmarks": ["b"] * 1000}
-    with pytest.raises(CorruptFileError, match="at most 300000 pairs"):
-        Plan.from_json(json.dumps(content))
 
 
 def test_what_is_too_large_is_written_with_fewer_failures():

@@ -1,0 +1,322 @@
+"""Test what is planned for a change: the golden cases, then random trees and changes."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.changes import Change, ChangeSet
+from brainscore_ci.planning.checkout import survey
+from brainscore_ci.planning.decide import PluginCard, make_plan
+from brainscore_ci.planning.dependencies import Dependencies, Use
+from brainscore_ci.planning.plan import Plan
+from brainscore_ci.planning.policy import Policy
+
+V = "vision/brainscore_vision"
+
+
+def change(path, status="modified", old=None, special=None):
+    return Change(path=path, status=status, old_path=old, special=special)
+
+
+def plan(tree, *changes, event="pull_request", **options):
+    found = survey(tree.path)
+    changeset = ChangeSet(changes=changes, base="b", head="h", note="compared")
+    return make_plan(changeset, found.dependencies, found.cards, found.policy, event=event, **options)
+
+
+def planned(made):
+    return [str(task.plugin) for task in made.tests]
+
+
+def pairs(made):
+    return {(pair.model, pair.benchmark) for pair in made.pairs}
+
+
+def test_model(tree):
+    made = plan(tree, change(f"{V}/models/network/model.py"))
+    assert planned(made) == ["models/network"]
+    assert pairs(made) == {
+        (model, benchmark)
+        for model in ("network", "network_small")
+        for benchmark in ("Experiment-similarity", "Unrelated")
+    }
+    assert {(pair.model, pair.benchmark) for pair in made.previews} == {
+        ("network", "Unrelated"),
+        ("network_small", "Unrelated"),
+    }
+
+
+def test_metric_reaches_its_benchmark_and_all_models_on_it(tree):
+    made = plan(tree, change(f"{V}/metrics/similarity/metric.py"))
+    assert planned(made) == ["benchmarks/experiment", "metrics/similarity"]
+    assert pairs(made) == {(model, "Experiment-similarity") for model in ("network", "network_small", "pixels")}
+    assert made.previews == ()
+    assert made.pairs[0].reasons == (
+        "benchmarks/experiment",
+        "uses metrics/similarity: load_metric('similarity') in benchmark.py:5",
+        "changed: metric.py modified",
+    )
+
+
+def test_model_and_benchmark_at_once_give_the_union(tree):
+    made = plan(tree, change(f"{V}/models/pixels/model.py"), change(f"{V}/benchmarks/unrelated/b.py"))
+    assert pairs(made) == {
+        ("pixels", "Unrelated"),
+        ("pixels", "Experiment-similarity"),
+        ("network", "Unrelated"),
+        ("network_small", "Unrelated"),
+    }
+    assert len(made.pairs) == 4
+
+
+@pytest.mark.parametrize("file", ["test.py", "README.md", "metadata.yml", "data_packaging/make.py"])
+def test_files_that_change_no_score(tree, file):
+    made = plan(tree, change(f"{V}/models/network/{file}"))
+    assert planned(made) == ["models/network"]
+    assert made.pairs == made.previews == ()
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/index.md", "perf/x.py", "core/tests/test_x.py"])
+def test_documentation_only_means_nothing(tree, path):
+    made = plan(tree, change(path))
+    assert made.tests == made.pairs == made.previews == made.refused == ()
+
+
+@pytest.mark.parametrize("path", ["core/brainscore_core/x.py", f"{V}/metric_helpers/x.py", "strange.file"])
+def test_library_and_unknown_files_mean_the_representatives(tree, path):
+    made = plan(tree, change(path))
+    assert planned(made) == ["benchmarks/unrelated", "models/pixels"]
+    assert pairs(made) == {("pixels", "Unrelated")}
+    assert any("ci-full" in note for note in made.notes)
+
+
+def test_workflow_edit_means_the_representatives_but_no_scores(tree):
+    made = plan(tree, change(".github/workflows/plugins.yml"))
+    assert planned(made) == ["benchmarks/unrelated", "models/pixels"]
+    assert made.pairs == ()
+
+
+def test_label_ci_full_and_the_night_test_everything(tree):
+    everything = planned(plan(tree, change("README.md"), labels=["ci-full"]))
+    assert len(everything) == 7
+    assert planned(plan(tree, event="schedule")) == everything
+
+
+def test_label_ci_no_score(tree):
+    made = plan(tree, change(f"{V}/models/network/model.py"), labels=["ci-no-score"])
+    assert made.pairs == made.previews == ()
+    assert [(skip.what, skip.reason) for skip in made.skipped] == [("scores of 4 pairs", "label ci-no-score")]
+
+
+def test_rename_concerns_both_names(tree):
+    tree.plugin("models/renamed", registers=[("model", "renamed")])
+    made = plan(tree, change(f"{V}/models/renamed/model.py", "renamed", f"{V}/metrics/similarity/metric.py"))
+    assert planned(made) == ["benchmarks/experiment", "metrics/similarity", "models/renamed"]
+
+
+def test_delete(tree):
+    made = plan(tree, change(f"{V}/models/gone/__init__.py", "deleted"), change(f"{V}/models/gone/model.py", "deleted"))
+    assert made.tests == made.pairs == made.refused == ()
+    tree.plugin("benchmarks/left", benchmark__py="load_dataset('Gone')\n")
+    assert planned(plan(tree, change(f"{V}/data/gone/__init__.py", "deleted"))) == ["benchmarks/left"]
+
+
+def test_nested_file_and_more_than_300_files(tree):
+    changes = [change(f"{V}/models/network/deep/er/{index}.py", "added") for index in range(400)]
+    made = plan(tree, *changes)
+    assert planned(made) == ["models/network"]
+    assert made.tests[0].reasons == (
+        "changed: deep/er/0.py added, deep/er/1.py added, deep/er/10.py added and 397 more",
+    )
+
+
+def test_other_file_in_the_same_change(tree):
+    made = plan(tree, change(f"{V}/models/network/model.py"), change("README.md"))
+    assert planned(made) == ["models/network"]
+
+
+@pytest.mark.parametrize("name", ["x$(touch pwned)", "line\nbreak", ".hidden", "-rf", "a b", "ä"])
+def test_odd_folder_names_are_refused(tree, name):
+    made = plan(tree, change(f"{V}/models/{name}/__init__.py", "added"))
+    (refusal,) = made.refused
+    assert "names of plugin folders" in refusal.reason
+    assert made.tests == ()
+    assert plan(tree, change(f"{V}/models/{name}/__init__.py", "deleted")).refused == ()
+
+
+def test_odd_folder_names_that_are_there_already_reach_no_job(tree):
+    tree.plugin("models/x$(touch pwned)", registers=[("model", "odd")])
+    assert not [name for name in planned(plan(tree, event="schedule")) if "pwned" in name]
+
+
+def test_renaming_away_from_an_odd_name_is_welcome(tree):
+    made = plan(tree, change(f"{V}/models/network/model.py", "renamed", f"{V}/models/a b/model.py"))
+    assert made.refused == ()
+
+
+@pytest.mark.parametrize("special", ["symlink", "submodule"])
+def test_links_in_plugins_are_refused(tree, special):
+    (refusal,) = plan(tree, change(f"{V}/models/network/link", "added", special=special)).refused
+    assert special in refusal.reason
+
+
+class TestPrivate:
+    @pytest.fixture
+    def private(self, tree):
+        test = "import pytest\n\n@pytest.mark.private_access\ndef test_it():\n    pass\n"
+        tree.plugin("data/recordings", registers=[("data", "Recordings"), ("stimulus_set", "Recordings")], test=test)
+        return tree
+
+    def test_private_tests_are_skipped_before_a_merge_and_reported(self, private):
+        for event in ("pull_request", "merge_group"):
+            made = plan(private, change(f"{V}/data/recordings/x.py"), event=event)
+            (task,) = [task for task in made.tests if task.plugin.folder == "data"]
+            assert (task.private_tests, task.with_private) == (1, False)
+            assert [skip.what for skip in made.skipped] == ["1 private tests of data/recordings"]
+
+    def test_private_tests_run_after_a_merge(self, private):
+        made = plan(private, change(f"{V}/data/recordings/x.py"), event="push")
+        assert [task.with_private for task in made.tests if task.plugin.folder == "data"] == [True]
+        assert made.skipped == ()
+
+    def test_benchmark_on_private_data_is_private(self, private):
+        made = plan(private, change(f"{V}/models/network/model.py"))
+        assert {pair.benchmark: pair.private for pair in made.pairs} == {
+            "Experiment-similarity": True,
+            "Unrelated": False,
+        }
+
+    def test_benchmark_that_says_public_or_is_called_so(self, private):
+        private.write(f"{V}/benchmarks/experiment/metadata.yml", "access: public\n")
+        made = plan(private, change(f"{V}/models/network/model.py"))
+        assert not any(pair.private for pair in made.pairs)
+        private.write(f"{V}/benchmarks/experiment/metadata.yml", "access: private\n")
+        private.plugin("benchmarks/experiment", registers=[("benchmark", "E"), ("benchmark", "Epublic.IT")])
+        made = plan(private, change(f"{V}/models/network/model.py"))
+        assert {pair.benchmark: pair.private for pair in made.pairs} == {
+            "E": True,
+            "Epublic.IT": False,
+            "Unrelated": False,
+        }
+
+
+def test_pairs_that_are_scored_already_are_skipped_with_the_reason(tree):
+    def is_scored(model, benchmark):
+        return "a record of this revision exists" if (model, benchmark) == ("network", "Unrelated") else None
+
+    made = plan(tree, change(f"{V}/models/network/model.py"), is_scored=is_scored)
+    assert ("network", "Unrelated") not in pairs(made)
+    assert len(made.pairs) == 3
+    assert [skip.what for skip in made.skipped] == ["network on Unrelated"]
+
+
+def test_costs_of_the_metadata(tree):
+    tree.write(f"{V}/benchmarks/experiment/metadata.yml", "minutes: 42\nmemory_gb: 9.5\n")
+    made = plan(tree, change(f"{V}/models/network/model.py"))
+    assert {(pair.benchmark, pair.minutes, pair.memory_gb) for pair in made.pairs} == {
+        ("Experiment-similarity", 42.0, 9.5),
+        ("Unrelated", 5.0, 4.0),
+    }
+
+
+def test_as_text_and_back(tree):
+    made = plan(tree, change(f"{V}/metrics/similarity/metric.py"), change(f"{V}/models/a b/x.py"), change("odd"))
+    assert Plan.from_json(made.to_json()) == made
+
+
+def test_plugin_without_tests_is_reported(tree):
+    tree.plugin("models/bare", registers=[("model", "bare")], test=None)
+    made = plan(tree, change(f"{V}/models/bare/model.py"))
+    assert made.tests == ()
+    assert [skip.what for skip in made.skipped] == ["tests of models/bare"]
+
+
+class TestRevision:
+    def test_changes_with_what_the_plugin_uses(self, tree):
+        name = PluginName("benchmarks", "experiment")
+        before = survey(tree.path).revision(name)
+        assert re.fullmatch("[0-9a-f]{16}", before)
+        assert survey(tree.path).revision(name) == before
+        tree.write(f"{V}/metrics/other/metric.py", "x = 1\n")
+        tree.write(f"{V}/metrics/similarity/README.md", "x\n")
+        tree.write(f"{V}/benchmarks/experiment/test.py", "x = 1\n")
+        assert survey(tree.path).revision(name) == before
+        tree.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
+        assert survey(tree.path).revision(name) != before
+
+
+# Random trees and changes ---------------------------------------------------------------------------------------------
+
+NAMES = st.builds(PluginName, st.sampled_from(["data", "metrics", "benchmarks", "models"]), st.sampled_from("abcdef"))
+FILES = st.sampled_from(["__init__.py", "x.py", "test.py", "README.md"])
+ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+PATHS = st.one_of(
+    st.builds(lambda name, file: f"{V}/{name}/{file}", NAMES, FILES),
+    st.sampled_from(["README.md", "core/brainscore_core/x.py", ".github/workflows/x.yml", "odd", "core/tests/x.py"]),
+    ANY_TEXT.filter(lambda path: path.strip("/")),
+)
+CHANGES = st.lists(
+    st.builds(change, PATHS, st.sampled_from(["added", "deleted", "modified"]))
+    | st.builds(lambda new, old: change(new, "renamed", old), PATHS, PATHS),
+    max_size=5,
+)
+
+
+def card(name):
+    key = f"{name.folder}.{name.name}"
+    return PluginCard(
+        name=name,
+        models=(key,) if name.folder == "models" else (),
+        benchmarks=(key,) if name.folder == "benchmarks" else (),
+    )
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    plugins=st.sets(NAMES, max_size=12),
+    edges=st.sets(st.tuples(NAMES, NAMES, st.booleans()), max_size=20),
+    changes=CHANGES,
+    event=st.sampled_from(["pull_request", "merge_group", "push", "schedule", "local", "workflow_dispatch"]),
+    labels=st.sets(st.sampled_from(["ci-full", "other"])),
+)
+def test_nothing_affected_is_left_out_and_nothing_comes_twice(plugins, edges, changes, event, labels):
+    uses = tuple(
+        Use(user, used, "", only) for user, used, only in sorted(edges) if {user, used} <= plugins and user != used
+    )
+    made = make_plan(
+        ChangeSet(changes=tuple(changes), base=None, head=None, note=""),
+        Dependencies(frozenset(plugins), uses),
+        {name: card(name) for name in plugins},
+        Policy(reference_models=("models.a",), reference_benchmarks=("benchmarks.a",)),
+        event=event,
+        labels=labels,
+    )
+    tested = [task.plugin for task in made.tests]
+    scored = [(pair.model, pair.benchmark) for pair in made.pairs]
+    assert len(set(tested)) == len(tested)
+    assert len(set(scored)) == len(scored)
+    assert set(tested) <= plugins
+
+    # An oracle of its own: plugins with a changed file, then whoever uses one of those, again and again.
+    def reached(start, *, tests_count):
+        found = {name for name in start if name in plugins}
+        while True:
+            more = {use.user for use in uses if use.used in found and not use.tests_only} - found
+            if not more:
+                break
+            found |= more
+        return found | ({use.user for use in uses if use.used in found} if tests_count else set())
+
+    paths = [path for each in changes for path in each.paths]
+    touched = {name for name in plugins if any(path.startswith(f"{V}/{name}/") for path in paths)}
+    assert reached(touched, tests_count=True) <= set(tested)
+    code = {name for name in touched if any(path in {f"{V}/{name}/x.py", f"{V}/{name}/__init__.py"} for path in paths)}
+    changing = reached(code, tests_count=False)
+    models = {card(name).models[0] for name in plugins if name.folder == "models"}
+    benchmarks = {card(name).benchmarks[0] for name in plugins if name.folder == "benchmarks"}
+    for name in changing:
+        assert {(model, benchmark) for model in card(name).models for benchmark in benchmarks} <= set(scored)
+        assert {(model, benchmark) for model in models for benchmark in card(name).benchmarks} <= set(scored)
