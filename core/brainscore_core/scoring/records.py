@@ -27,7 +27,7 @@ __all__ = ["MOST_BYTES", "SCHEMA_VERSION", "ScoreRecord", "Status", "record_path
 
 SCHEMA_VERSION = 2
 MOST_BYTES = 2**20  # of one record
-_MOST_MESSAGE, _MOST_LAYERS, _LARGEST = 1_000, 100_000, 10**15
+_MOST_MESSAGE, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 100_000, 10, 10**15
 _STATUS = re.compile(r"scored|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
 Small = TypeVar("Small", bound=Mapping[str, object])
@@ -40,8 +40,13 @@ def _printable(value: str) -> str:
 
 
 def _small(value: Small) -> Small:
-    if len(json.dumps(value)) > _MOST_LAYERS:
-        raise ValueError(f"expected at most {_MOST_LAYERS} characters of JSON")
+    level: list[object] = [value]
+    for _ in range(_MOST_DEPTH):
+        lists = [each for each in level if isinstance(each, list)]
+        dicts = [each for each in level if isinstance(each, dict)]
+        level = [entry for each in (*lists, *(each.values() for each in dicts)) for entry in each]
+    if level or len(json.dumps(value)) > _MOST_LAYERS:
+        raise ValueError(f"expected at most {_MOST_LAYERS} characters of JSON, {_MOST_DEPTH} levels deep")
     return value
 
 

@@ -147,6 +147,12 @@ def test_records_of_wrong_types_are_refused(wrong):
         ScoreRecord.from_json(json.dumps({**content, **wrong}))
 
 
+@pytest.mark.parametrize("depth", [20, 300, 900, 100_000])
+def test_deep_layers_are_refused(depth):
+    with pytest.raises(CorruptFileError):
+        ScoreRecord.from_json(make_record().to_json().replace('"_blocks.15"', "[" * depth + "]" * depth))
+
+
 def test_not_a_number_is_refused():
     with pytest.raises(CorruptFileError):
         ScoreRecord.from_json(make_record().to_json().replace('"score": 0.5', '"score": NaN'))
