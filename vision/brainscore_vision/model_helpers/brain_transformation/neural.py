@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
@@ -130,7 +129,10 @@ def find_region_layer_map(identifier: str) -> dict[str, str | list[str]]:
     ConfigurationError
         The file is not a JSON object of regions and layers.
     """
-    from brainscore_vision.loading import find_plugin_directory  # most models bring their map and need no look-up
+    # Most models bring their map and need no look-up.
+    from pydantic import Field, TypeAdapter, ValidationError
+
+    from brainscore_vision.loading import find_plugin_directory
 
     try:
         directory = find_plugin_directory("model", identifier)
@@ -140,17 +142,11 @@ def find_region_layer_map(identifier: str) -> dict[str, str | list[str]]:
     if not path.is_file():
         return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigurationError(f"{path} is not valid JSON: {error}") from error
-    if not isinstance(content, dict) or not all(_is_layers(layers) for layers in content.values()):
-        raise ConfigurationError(
-            f'{path} is not a map of regions to layers; expected such as {{"V1": "layer1", "IT": ["layer4"]}}.'
+        return TypeAdapter(dict[str, str | Annotated[list[str], Field(min_length=1)]]).validate_json(
+            path.read_bytes(), strict=True
         )
-    return content
-
-
-def _is_layers(value: object) -> bool:
-    return isinstance(value, str) or (
-        isinstance(value, list) and bool(value) and all(isinstance(layer, str) for layer in value)
-    )
+    except ValidationError as error:
+        raise ConfigurationError(
+            f"{path} is not a map of regions to layers: {error.errors()[0]['msg']}. Expected is such as "
+            '{"V1": "layer1", "IT": ["layer4"]}.'
+        ) from error
