@@ -11,25 +11,17 @@ from typing import TYPE_CHECKING, Any
 from brainscore_core._version import __version__
 
 if TYPE_CHECKING:
-    from brainscore_core.benchmarks import Benchmark as Benchmark
-    from brainscore_core.metrics import Ceiling as Ceiling
-    from brainscore_core.metrics import Metric as Metric
-    from brainscore_core.metrics import Score as Score
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.metrics import Ceiling, Metric, Score
 
 __all__ = ["Benchmark", "Ceiling", "Metric", "Score", "__version__"]
 
-_HOME_OF = {
-    "Benchmark": "brainscore_core.benchmarks",
-    "Ceiling": "brainscore_core.metrics",
-    "Metric": "brainscore_core.metrics",
-    "Score": "brainscore_core.metrics",
-}
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME_OF[name]), name)
+def __getattr__(name: str) -> Any:  # a class
+    for home in ("brainscore_core.metrics", "brainscore_core.benchmarks") if name in __all__ else ():
+        if hasattr(module := importlib.import_module(home), name):
+            return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
