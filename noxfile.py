@@ -73,7 +73,8 @@ def new_plugin(session: nox.Session) -> None:
 def validate(session: nox.Session) -> None:
     """Check data against the data standard: `nox -s validate -- PATH_OR_PLUGIN`."""
     python = workspace(session)
-    session.run(python, "-m", "brainscore_core", "validate", *session.posargs, external=True)
+    arguments = ("validate", "--library", "brainscore_vision", *session.posargs)
+    session.run(python, "-m", "brainscore_core", *arguments, external=True)
 
 
 @nox.session(python=False)

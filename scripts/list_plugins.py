@@ -3,7 +3,9 @@
 import argparse
 import json
 import sys
+from pathlib import Path
 
+from brainscore_ci.planning.policy import read_policy
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 
@@ -11,9 +13,11 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 def main() -> int:
     """Print folder -> plugin -> registry -> identifiers; exit code 2 for an unknown library, 1 for broken plugins."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library", nargs="?", default="brainscore_vision")
+    parser.add_argument("library", nargs="?", help="name of its package (default: the first here)")
+    options = parser.parse_args()
     try:
-        roots = library_roots(parser.parse_args().library)
+        default = [Path(folder).name for folder in read_policy(Path(__file__).parents[1]).libraries]
+        roots = library_roots(options.library or default[0])
     except BrainScoreError as error:
         print(error, file=sys.stderr)
         return 2

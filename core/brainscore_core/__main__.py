@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TARGET",
         help="a .csv, .zip or .nc file, a folder with these, a data plugin (name or folder), or an identifier",
     )
-    validate.add_argument("--library", default="brainscore_vision", help="whose plugins (default: %(default)s)")
+    validate.add_argument("--library", help="package whose data plugins are meant, where a target is one")
     validate.add_argument("--json", action="store_true", help="print JSON instead of tables")
     validate.add_argument("--nans-expected", action="store_true", help="missing values are part of the data")
     validate.add_argument("--class", dest="class_name", metavar="NAME", help="class of the assemblies in .nc files")

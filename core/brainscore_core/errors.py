@@ -119,7 +119,7 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
     Examples
     --------
-    >>> nearest('alexnt', ['resnet50', 'alexnet', 'pixels'])
+    >>> nearest('alexnt', ['resnet50', 'alexnet', 'vgg'])
     ['alexnet']
     """
     by_folded: dict[str, str] = {}
@@ -139,7 +139,7 @@ def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
 
     Examples
     --------
-    >>> did_you_mean('alexnt', ['resnet50', 'alexnet', 'pixels'])
+    >>> did_you_mean('alexnt', ['resnet50', 'alexnet', 'vgg'])
     " Did you mean 'alexnet'?"
     """
     close = nearest(str(name), map(str, known), most)

@@ -21,6 +21,8 @@ from brainscore_core.supported_data_standards.brainio.packaging import (
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_core.validation.problem import Problem, format_table, raise_errors
 
+LIBRARY = ["--library", "brainscore_vision"]  # core itself knows none
+
 
 @pytest.fixture
 def packages(tmp_path):
@@ -50,7 +52,7 @@ def make_assembly(ids=("a", "b", "a", "b")):
 
 def found(capsys, *targets):
     """Return (exit code, {(kind, where): (what, fix)}) of the command."""
-    code = main(["validate", "--json", *map(str, targets)])
+    code = main(["validate", "--json", *LIBRARY, *map(str, targets)])
     answer = json.loads(capsys.readouterr().out)
     problems = [problem for target in answer["targets"] for problem in target["problems"]]
     assert answer["errors"] + answer["hints"] == len(problems)
@@ -94,11 +96,17 @@ def test_wrong_usage(arguments, capsys):
     ],
 )
 def test_unknown_names(target, said, capsys):
-    assert main(["validate", target]) == 2
+    assert main(["validate", target, *LIBRARY]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
     assert "Traceback" not in captured.err
     assert captured.out == ""
+
+
+def test_a_plugin_is_of_some_library(plugin, capsys):
+    for target in ("SimulatedCortex2026", str(plugin)):
+        assert main(["validate", target]) == 2
+        assert "--library" in capsys.readouterr().err
 
 
 def test_things_that_cannot_be_checked(tmp_path, packages, capsys):

@@ -62,9 +62,10 @@ def _add_jobs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def _test_plugin(options: argparse.Namespace) -> int:
+    from brainscore_ci.checks import runner
     from brainscore_ci.jobs.run_tests import run_request
 
-    return run_request("brainscore_vision", test_arguments.request_of(options))
+    return run_request(runner.workplace(Path.cwd()).library, test_arguments.request_of(options))
 
 
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -78,7 +79,7 @@ def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     check.add_argument(
         "--base", metavar="BRANCH", help="what to compare with, also the versions of benchmarks (for --changed: main)"
     )
-    check.add_argument("--library", default="brainscore_vision", help="whose plugins (default: %(default)s)")
+    check.add_argument("--library", help="whose plugins (default: the first one of the checkout)")
     output = check.add_mutually_exclusive_group()
     output.add_argument("--github", action="store_true", help="also print annotations for a workflow of GitHub")
     output.add_argument("--json", action="store_true", help="print JSON")
@@ -91,8 +92,8 @@ def _check(options: argparse.Namespace) -> int:
 
     if bool(options.names) == options.changed:
         raise ConfigurationError(
-            "Say which plugins to check: their names, such as nox -s check -- pixels, or --changed for all that differ "
-            "from main."
+            "Say which plugins to check: their names, such as nox -s check -- mymodel2024, or --changed for all that "
+            "differ from main."
         )
     place = runner.workplace(Path.cwd(), options.library)
     if options.changed:
@@ -119,10 +120,10 @@ def _add_new_plugin(commands: argparse._SubParsersAction[argparse.ArgumentParser
     parser.add_argument("name", help="as in a paper, MyExperiment2024, or as a folder, myexperiment2024")
     parser.add_argument("--identifier", help="what it is registered as (default: from the name)")
     parser.add_argument("--from-package", type=Path, metavar="DIR", help="packaged files to register (kind data)")
-    parser.add_argument("--region", help="that a benchmark records from (default: the only one of the data, or IT)")
-    parser.add_argument("--metric", help="of a benchmark (default: pls)")
+    parser.add_argument("--region", help="that a benchmark records from (default: that of the data, or a usual one)")
+    parser.add_argument("--metric", help="of a benchmark (default: one that fits all populations)")
     parser.add_argument("--data", help="of a benchmark (default: those of the same name, or simulated ones)")
-    parser.add_argument("--library", default="brainscore_vision", help="where it belongs (default: %(default)s)")
+    parser.add_argument("--library", help="where it belongs (default: the first one of the checkout)")
     command_line.add_traceback(parser)
     parser.set_defaults(command=_new_plugin)
 
@@ -130,7 +131,7 @@ def _add_new_plugin(commands: argparse._SubParsersAction[argparse.ArgumentParser
 def _new_plugin(options: argparse.Namespace) -> int:
     from brainscore_ci.scaffold import make
 
-    wish = make.Wish(
+    request = make.PluginRequest(
         kinds=tuple(options.kinds),
         name=options.name,
         identifier=options.identifier,
@@ -139,8 +140,7 @@ def _new_plugin(options: argparse.Namespace) -> int:
         metric=options.metric,
         data=options.data,
     )
-    made = make.new_plugin(wish, Path.cwd(), options.library)
-    print(made.as_text())
+    print(make.new_plugin(request, Path.cwd(), options.library).as_text())
     return 0
 
 

@@ -54,6 +54,7 @@ def tree(tmp_path):
         "pyproject.toml",
         """
         [tool.brainscore.ci]
+        libraries = ["vision/brainscore_vision"]
         representatives = ["benchmarks/unrelated", "models/pixels"]
         reference-models = ["pixels"]
         reference-benchmarks = ["Unrelated"]

@@ -26,7 +26,7 @@ class Benchmark:
         Parameters
         ----------
         candidate : model
-            Implements the model interface of the domain, such as ``brainscore_vision.model_interface.BrainModel``.
+            Implements the model interface of the domain.
 
         Returns
         -------

@@ -190,8 +190,8 @@ def _advice(score: str, ceiling: str) -> str:
     if score == ceiling:
         return "Both are the same quantity, and nothing is to be squared: use ceil_score(score, ceiling)."
     fitting = {
-        "correlation": "a ceiling that is a reliability (internal_consistency, noise_ceiling) with explained_variance, "
-        "or one that is a correlation (rsa_ceiling, leave_one_subject_out) with ceil_score",
+        "correlation": "a ceiling that is a reliability (such as that of split halves) with explained_variance, or one "
+        "that is a correlation (such as that of each subject with the others) with ceil_score",
         "reliability": "a ceiling that is a reliability with ceil_score",
         "share": "a ceiling that is a share, such as the same metric applied to people or to halves of the data, with "
         "ceil_score",

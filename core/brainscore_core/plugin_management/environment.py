@@ -89,7 +89,7 @@ def run_in_environment(
     python : Path
         As `environment_for` returns it.
     arguments : sequence of str or Path
-        What follows ``python``, such as ``['-m', 'brainscore_vision', 'score', ...]``.
+        What follows ``python``, such as ``['-m', 'mylibrary', 'score', ...]``.
     environment : mapping of str to str, optional
         Variables to set besides those of this process.
     """

@@ -39,7 +39,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     Parameters
     ----------
     library : str
-        Name of the package that has the registries, such as ``'brainscore_vision'``.
+        Name of the package that has the registries, such as ``'mylibrary'``.
     kind : str
         ``'data'``, ``'stimulus_set'``, ``'metric'``, ``'benchmark'`` or ``'model'``, or the name of a folder.
     identifier : str

@@ -44,7 +44,7 @@ class PluginRoot:
     path : Path
         Where it is.
     package : str
-        Name under which its plugins are imported, such as ``'brainscore_vision.models'``.
+        Name under which its plugins are imported, such as ``'mylibrary.models'``.
     """
 
     folder: str
@@ -114,7 +114,7 @@ def library_roots(library: str) -> list[PluginRoot]:
     Parameters
     ----------
     library : str
-        Name of a package, such as ``'brainscore_vision'``.
+        Name of a package, such as ``'mylibrary'``.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def isolated_score(
     Parameters
     ----------
     library : str
-        Package with the command line, such as ``'brainscore_vision'``.
+        Package with the command line, such as ``'mylibrary'``.
     model_identifier, benchmark_identifier : str
         What to score.
     plugin_folders : sequence of Path

@@ -23,7 +23,7 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
         Where to look.
     name : str
         The name of a plugin folder, of any kind (data and benchmark of one name: both); folder and name, such as
-        ``'models/pixels'``; or an identifier.
+        ``'models/mymodel2024'``; or an identifier.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def plugin_at(folder: Path, library: str) -> Plugin:
     folder : Path
         Stands in a folder that is named like the kind, such as ``/anywhere/benchmarks/mine``.
     library : str
-        Whose plugins these are, such as ``'brainscore_vision'``.
+        Whose plugins these are, such as ``'mylibrary'``.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def _registers(plugin: Plugin, identifier: str) -> bool:
 
 
 def label_of(plugin: Plugin) -> str:
-    """Return folder and name of a plugin, such as ``'models/pixels'``."""
+    """Return folder and name of a plugin, such as ``'models/mymodel2024'``."""
     return f"{plugin.root.folder}/{plugin.name}"
 
 

@@ -85,7 +85,7 @@ def unknown_identifier(
     identifier : str
         What was asked for.
     library : str
-        Name of the package whose plugins were searched, such as ``'brainscore_vision'``.
+        Name of the package whose plugins were searched, such as ``'mylibrary'``.
     known : iterable of str
         The identifiers that exist.
     elsewhere : sequence of Kind

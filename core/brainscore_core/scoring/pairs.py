@@ -23,7 +23,7 @@ from brainscore_core.scoring import provenance
 from brainscore_core.scoring._secrets import environment_of, secrets_of
 from brainscore_core.scoring.records import ScoreRecord, record_path
 
-__all__ = ["Left", "Limits", "PairTask", "Ran", "Runner", "has_private_data", "run_pair", "run_pairs"]
+__all__ = ["Limits", "PairOutcome", "PairTask", "Runner", "UnscoredPair", "has_private_data", "run_pair", "run_pairs"]
 
 _MOST_MESSAGE, _MOST_LINES, _MOST_BYTES = 1_000, 12, 2**20
 _LEAST_S = 5.0  # a pair is not started with less time than that
@@ -83,7 +83,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Ran:
+class PairOutcome:
     """A record, and what was said on the way to it, without secrets.
 
     Attributes
@@ -99,7 +99,7 @@ class Ran:
 class Runner(Protocol):
     """What scores one pair: `run_pair`, or something else of that form."""
 
-    def __call__(self, pair: PairTask, library: str, limits: Limits) -> Ran:
+    def __call__(self, pair: PairTask, library: str, limits: Limits) -> PairOutcome:
         """Return the record of a pair, be it that it failed."""
 
 
@@ -116,7 +116,7 @@ def run_pair(
     *,
     environment: Mapping[str, str] | None = None,
     python: str = sys.executable,
-) -> Ran:
+) -> PairOutcome:
     """Score a pair with the scoring command of a library, in a process of its own.
 
     The process gets no credentials, but for those that read private data if the pair is private; it is ended with
@@ -126,7 +126,7 @@ def run_pair(
     ----------
     pair : PairTask
     library : str
-        Package with the command line, such as ``'brainscore_vision'``.
+        Package with the command line, such as ``'mylibrary'``.
     limits : Limits
     environment : mapping of str to str, optional
         To choose the environment variables from; None: those of this process.
@@ -135,7 +135,7 @@ def run_pair(
 
     Returns
     -------
-    Ran
+    PairOutcome
         Its record says 'scored', or 'failed:<class>' with the class of the error; 'failed:Timeout',
         'failed:MemoryLimit', 'failed:<signal>' or 'failed:Exit<status>' if the process ended otherwise;
         'failed:NoRecord' if it ended well without the record of this pair.
@@ -160,9 +160,9 @@ def run_pair(
                 secrets=secrets,
             )
         except (OSError, ValueError) as error:  # ValueError: an identifier holds what no argument can
-            return Ran(_failed(pair, "NotStarted", str(error)))
+            return PairOutcome(_failed(pair, "NotStarted", str(error)))
         record = _record(pair, ended, files, limits)
-    return Ran(dataclasses.replace(record, message=scrub(record.message, secrets)), ended.output)
+    return PairOutcome(dataclasses.replace(record, message=scrub(record.message, secrets)), ended.output)
 
 
 def _record(pair: PairTask, ended: Ended, files: Mapping[str, Path], limits: Limits) -> ScoreRecord:
@@ -210,7 +210,7 @@ def _last_lines(ended: Ended) -> str:
 
 
 @dataclass(frozen=True)
-class Left:
+class UnscoredPair:
     """A pair that has no new record, and why."""
 
     pair: PairTask
@@ -229,8 +229,8 @@ def run_pairs(
     minutes: float = float("inf"),
     limits: Limits = Limits(),
     run: Runner = run_pair,
-    tell: Callable[[PairTask, Ran], object] = lambda pair, ran: None,  # noqa: ARG005 - a default that says nothing
-) -> tuple[list[ScoreRecord], list[Left]]:
+    tell: Callable[[PairTask, PairOutcome], object] = lambda pair, ran: None,  # noqa: ARG005 - a default that says nothing
+) -> tuple[list[ScoreRecord], list[UnscoredPair]]:
     """Score pairs and write each record as soon as it is there; nothing that happens to one keeps another back.
 
     Parameters
@@ -260,7 +260,7 @@ def run_pairs(
     -------
     list of ScoreRecord
         The new ones.
-    list of Left
+    list of UnscoredPair
         The pairs without a new record.
     """
     todo = list(pairs)
@@ -273,18 +273,18 @@ def run_pairs(
     private = has_private_data() if with_private is None else with_private
     deadline = time.monotonic() + 60 * minutes
     made: list[ScoreRecord] = []
-    left: list[Left] = []
+    left: list[UnscoredPair] = []
     for pair in todo:
         reason = is_scored(pair.model, pair.benchmark)
         seconds = deadline - time.monotonic()
         if reason is not None:
-            left.append(Left(pair, reason, is_fine=True))
+            left.append(UnscoredPair(pair, reason, is_fine=True))
             continue
         if seconds < _LEAST_S:
-            left.append(Left(pair, "no time was left for it", is_fine=False))
+            left.append(UnscoredPair(pair, "no time was left for it", is_fine=False))
             continue
         if pair.private and not private:
-            ran = Ran(
+            ran = PairOutcome(
                 ScoreRecord.without_score(
                     "skipped:private data are not available", model=pair.model, benchmark=pair.benchmark
                 )
@@ -298,21 +298,21 @@ def run_pairs(
             benchmark_revision=revisions["benchmark", pair.benchmark],
             version_class=provenance.version_class(),
         )
-        ran = Ran(record, ran.output)
+        ran = PairOutcome(record, ran.output)
         try:
             record.write(record_path(records, pair.model, pair.benchmark))
         except (OSError, ValueError) as error:
-            left.append(Left(pair, f"its record cannot be written: {error}", is_fine=False))
+            left.append(UnscoredPair(pair, f"its record cannot be written: {error}", is_fine=False))
             continue
         made.append(record)
         tell(pair, ran)
     return made, left
 
 
-def _run_safely(run: Runner, pair: PairTask, library_of: Callable[[PairTask], str], limits: Limits) -> Ran:
+def _run_safely(run: Runner, pair: PairTask, library_of: Callable[[PairTask], str], limits: Limits) -> PairOutcome:
     try:
         return run(pair, library_of(pair), limits)
     except BrainScoreError as error:
-        return Ran(_failed(pair, type(error).__name__, str(error)))
+        return PairOutcome(_failed(pair, type(error).__name__, str(error)))
     except Exception as error:  # noqa: BLE001 - whatever it is, the other pairs have to be scored
-        return Ran(_failed(pair, type(error).__name__, f"{type(error).__name__}: {error}"))
+        return PairOutcome(_failed(pair, type(error).__name__, f"{type(error).__name__}: {error}"))

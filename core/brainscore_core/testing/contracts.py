@@ -54,7 +54,7 @@ class Contract:
     --------
     In the ``test.py`` of a benchmark::
 
-        from brainscore_vision.testing import BenchmarkContract
+        from mylibrary.testing import BenchmarkContract
 
         class TestMine(BenchmarkContract):
             identifier = "Mine2026.IT-pls"

@@ -118,7 +118,7 @@ def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
     Parameters
     ----------
     results : mapping of str to sequence of TestOutcome
-        By plugin, such as ``'models/pixels'``.
+        By plugin, such as ``'models/network'``.
 
     Returns
     -------

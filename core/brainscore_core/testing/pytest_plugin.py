@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options that ``test_plugin`` passes."""
     group = parser.getgroup("brainscore", "tests of Brain-Score plugins (nox -s test_plugin)")
     group.addoption(
-        "--brainscore-plugin", metavar="PACKAGE=FOLDER", help="the plugin, such as brainscore_vision.models=/x/pixels"
+        "--brainscore-plugin", metavar="PACKAGE=FOLDER", help="the plugin, such as mylibrary.models=/x/mymodel2024"
     )
     group.addoption("--brainscore-no-private", action="store_true", help="skip tests marked private_access")
     group.addoption("--brainscore-slow", action="store_true", help="run tests marked slow")

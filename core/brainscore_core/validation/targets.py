@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_core.errors import BrainScoreError, DownloadError, UnknownIdentifierError, did_you_mean
+from brainscore_core.errors import (
+    BrainScoreError,
+    ConfigurationError,
+    DownloadError,
+    UnknownIdentifierError,
+    did_you_mean,
+)
 from brainscore_core.plugin_management.import_plugin import import_plugin, known_identifiers_of
 from brainscore_core.plugin_management.index import PluginIndex, PluginRoot, library_roots
 from brainscore_core.plugin_management.registry import KINDS
@@ -27,7 +33,7 @@ _FETCH_FIX = "check connection, credentials, bucket and version_id in __init__.p
 
 
 def check_target(
-    target: str, library: str, *, nans_expected: bool = False, class_name: str | None = None
+    target: str, library: str | None = None, *, nans_expected: bool = False, class_name: str | None = None
 ) -> list[Problem]:
     """Check what a person names and return all problems.
 
@@ -35,8 +41,8 @@ def check_target(
     ----------
     target : str
         A file, a folder with packaged files, a plugin folder (by path or name), or an identifier of a data plugin.
-    library : str
-        Package whose data plugins are meant.
+    library : str, optional
+        Package whose data plugins are meant; files need none.
     nans_expected, class_name
         See `check_path`; ``class_name`` is for files only.
 
@@ -48,10 +54,16 @@ def check_target(
         It is nothing that can be checked.
     """
     path = Path(target).expanduser()
-    if path.is_dir() and (path / "__init__.py").is_file():
-        return _check_plugin(_plugin_at(path.resolve(), library), library, nans_expected=nans_expected)
-    if path.exists() or path.suffix in DATA_SUFFIXES:
+    is_plugin = path.is_dir() and (path / "__init__.py").is_file()
+    if not is_plugin and (path.exists() or path.suffix in DATA_SUFFIXES):
         return check_path(path, nans_expected=nans_expected, class_name=class_name)
+    if library is None:
+        raise ConfigurationError(
+            f"{target!r} is no file or folder of packaged data. If it is a plugin or an identifier, say of which "
+            "library: --library PACKAGE."
+        )
+    if is_plugin:
+        return _check_plugin(_plugin_at(path.resolve(), library), library, nans_expected=nans_expected)
     index = PluginIndex(library_roots(library))
     named = [plugin for plugin in index.plugins("data") if plugin.name == target]
     if named:

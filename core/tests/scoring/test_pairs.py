@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from brainscore_core.processes import scrub
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring._secrets import environment_of, secrets_of
-from brainscore_core.scoring.pairs import Limits, Ran, has_private_data, run_pair, run_pairs
+from brainscore_core.scoring.pairs import Limits, PairOutcome, has_private_data, run_pair, run_pairs
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.store import FolderStore, reuse
 
@@ -291,7 +291,7 @@ def test_a_second_run_scores_only_what_is_missing_or_failed(tmp_path):
 
     def run(pair, library, limits):
         calls.append(pair.model)
-        return Ran(of(pair, "failed:X" if (pair.model, len(calls)) == ("b", 2) else "scored"))
+        return PairOutcome(of(pair, "failed:X" if (pair.model, len(calls)) == ("b", 2) else "scored"))
 
     def again(records):
         calls.clear()
@@ -316,7 +316,7 @@ def test_a_runner_that_fails_keeps_nothing_back(tmp_path, error):
     def run(pair, library, limits):
         if pair.model == "a":
             raise error
-        return Ran(of(pair))
+        return PairOutcome(of(pair))
 
     made, _ = run_pairs([Task("a"), Task("b")], tmp_path, library_of=lambda pair: "x", run=run)
     assert [record.status for record in made] == [f"failed:{type(error).__name__}", "scored"]
@@ -326,7 +326,7 @@ def test_interrupting_keeps_the_records_there_are(tmp_path):
     def run(pair, library, limits):
         if pair.model == "b":
             raise KeyboardInterrupt
-        return Ran(of(pair))
+        return PairOutcome(of(pair))
 
     with pytest.raises(KeyboardInterrupt):
         run_pairs([Task("a"), Task("b"), Task("c")], tmp_path, library_of=lambda pair: "x", run=run)
@@ -336,14 +336,16 @@ def test_interrupting_keeps_the_records_there_are(tmp_path):
 def test_a_record_that_cannot_be_written_keeps_nothing_back(tmp_path):
     (tmp_path / "b").write_text("a file where a folder should be")
     tasks = [Task("a"), Task("a", benchmark="c")]
-    made, left = run_pairs(tasks, tmp_path, library_of=lambda pair: "x", run=lambda *_: Ran(of(_[0])))
+    made, left = run_pairs(tasks, tmp_path, library_of=lambda pair: "x", run=lambda *_: PairOutcome(of(_[0])))
     assert [record.benchmark for record in made] == ["c"]
     assert [(each.pair.benchmark, each.is_fine) for each in left] == [("b", False)]
 
 
 def test_private_pairs_without_private_data_say_so(tmp_path):
     tasks = [Task("a", private=True), Task("b")]
-    made, _ = run_pairs(tasks, tmp_path, library_of=lambda pair: "x", run=lambda *_: Ran(of(_[0])), with_private=False)
+    made, _ = run_pairs(
+        tasks, tmp_path, library_of=lambda pair: "x", run=lambda *_: PairOutcome(of(_[0])), with_private=False
+    )
     assert [record.status for record in made] == ["skipped:private data are not available", "scored"]
 
 
@@ -353,7 +355,7 @@ def test_nothing_is_started_when_time_is_over_and_what_runs_gets_only_what_is_le
     def run(pair, library, limits):
         given_minutes.append(limits.seconds(pair) / 60)
         time.sleep(0.3)
-        return Ran(of(pair))
+        return PairOutcome(of(pair))
 
     tasks = [Task(model) for model in "abc"]
     made, left = run_pairs(tasks, tmp_path, library_of=lambda pair: "x", run=run, minutes=5.2 / 60)
@@ -368,7 +370,7 @@ def test_revisions_are_those_from_before(tmp_path):
 
     def run(pair, library, limits):
         state["revision"] = "after"
-        return Ran(of(pair))
+        return PairOutcome(of(pair))
 
     made, _ = run_pairs(
         [Task("a"), Task("b")],

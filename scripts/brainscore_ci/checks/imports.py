@@ -190,7 +190,7 @@ def check_plugin_imports(source: CheckedPlugin, surroundings: Surroundings) -> I
                 other = "/".join(module.removeprefix(f"{library}.").split(".")[:2])
                 if other == own or f"{module}.".startswith(f"{source.plugin.module}."):
                     continue
-                if other not in surroundings.plugins:  # from brainscore_vision.metrics import Score
+                if other not in surroundings.plugins:  # from mylibrary.metrics import Score
                     continue
                 may_be = other.startswith("metrics/") or is_test_file(path)
                 yield Finding(

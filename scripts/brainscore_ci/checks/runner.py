@@ -68,13 +68,18 @@ class Workplace:
     repository : Path or None
         Top of the checkout; None: the installed library alone.
     libraries : tuple of str
-        Folders of the packages that hold plugins, relative to the repository.
+        Folders of the packages that hold plugins, relative to the repository; the name of the one that is installed.
     index : PluginIndex
     """
 
     repository: Path | None
     libraries: tuple[str, ...]
     index: PluginIndex
+
+    @property
+    def library(self) -> str:
+        """Name of the first package."""
+        return Path(self.libraries[0]).name
 
     def location(self, directory: Path) -> str:
         """Return a folder as people see it."""
@@ -97,14 +102,25 @@ def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Find
     return in_order(findings)
 
 
-def workplace(start: Path, library: str = "brainscore_vision") -> Workplace:
-    """Return where plugins are looked for from a folder: in the checkout around it, else in the installed library."""
+def workplace(start: Path, library: str | None = None) -> Workplace:
+    """Return where plugins are looked for from a folder: in the checkout around it, else in an installed library.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is neither a checkout nor a library.
+    """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "pyproject.toml").is_file():
             found = surveying.survey(folder)
             if any(root.path.is_dir() for root in found.index.roots):
                 return Workplace(folder, found.policy.libraries, found.index)
-    return Workplace(None, (), PluginIndex(library_roots(library)))
+    if library is None:
+        raise ConfigurationError(
+            f"{start} is in no checkout with plugins. Run this in one whose pyproject.toml lists its libraries under "
+            "[tool.brainscore.ci], or name the library that is meant with --library."
+        )
+    return Workplace(None, (library,), PluginIndex(library_roots(library)))
 
 
 def look_around(place: Workplace) -> Surroundings:

@@ -207,7 +207,7 @@ def run_plugin_tests(library: str, names: Sequence[str], options: TestOptions | 
     Parameters
     ----------
     library : str
-        Package whose plugins are meant, such as ``'brainscore_vision'``.
+        Package whose plugins are meant, such as ``'mylibrary'``.
     names : sequence of str
         See `plugins_named`; a path stands for the plugin folder there, which may be outside of the library.
     options : TestOptions, optional

@@ -45,7 +45,7 @@ def run_request(library: str, request: TestRequest) -> int:
     Parameters
     ----------
     library : str
-        Package whose plugins are meant, such as ``'brainscore_vision'``.
+        Package whose plugins are meant, such as ``'mylibrary'``.
     request : TestRequest
     """
     if request.shard is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Pair
     from brainscore_ci.planning.policy import Policy
-    from brainscore_core.scoring.pairs import PairTask, Ran
+    from brainscore_core.scoring.pairs import PairOutcome, PairTask
     from brainscore_core.scoring.store import FolderStore, Store
 
 __all__ = ["add_options", "run"]
@@ -104,7 +104,7 @@ def _fetch_records(repository: Path) -> None:
     )
 
 
-def _tell(pair: PairTask, ran: Ran) -> None:
+def _tell(pair: PairTask, ran: PairOutcome) -> None:
     from brainscore_ci.reporting.annotations import for_log
     from brainscore_core.command_line import say
 

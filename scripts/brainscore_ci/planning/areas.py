@@ -93,7 +93,7 @@ def is_test_file(path: str) -> bool:
     return re.match(r"test.*\.py$|conftest\.py$", pure.name) is not None or pure.parts[0] in {"test", "tests"}
 
 
-def area_of(path: str, libraries: Sequence[str] = ("vision/brainscore_vision",)) -> Area:
+def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
     """Return what a path belongs to.
 
     Parameters

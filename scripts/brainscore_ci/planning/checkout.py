@@ -102,7 +102,7 @@ class Survey:
         return None if name is None else self.revision(name)
 
     def library_of(self, kind: str, identifier: str) -> str:
-        """Return the package that holds the plugin of a 'model' or 'benchmark', such as 'brainscore_vision'.
+        """Return the package that holds the plugin of a 'model' or 'benchmark', such as 'mylibrary'.
 
         Raises
         ------

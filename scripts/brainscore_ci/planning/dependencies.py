@@ -153,7 +153,7 @@ def resolve(
     helpers : mapping of str to SourceFacts
         Modules of the library beside the plugins.
     packages : sequence of str
-        Names of the libraries, such as ``'brainscore_vision'``.
+        Names of the libraries, such as ``'mylibrary'``.
     """
     resolver = _Resolver(plugins, helpers, packages)
     uses: dict[tuple[PluginName, PluginName, bool], Use] = {}

@@ -42,7 +42,7 @@ class Policy:
         Pairs that a pull request scores at the most.
     """
 
-    libraries: tuple[str, ...] = ("vision/brainscore_vision",)
+    libraries: tuple[str, ...] = ()
     representatives: tuple[PluginName, ...] = ()
     reference_models: tuple[str, ...] = ()
     reference_benchmarks: tuple[str, ...] = ()

@@ -88,7 +88,7 @@ class Tree:
         Dotted name of a module of the library -> what it says, of those that load something themselves or through
         others.
     packages : tuple of str
-        Names of the libraries, such as ``'brainscore_vision'``.
+        Names of the libraries, such as ``'mylibrary'``.
     """
 
     plugins: Mapping[PluginName, Reading]
@@ -138,9 +138,9 @@ class _PluginReader:
     Parameters
     ----------
     library : str
-        Such as ``'brainscore_vision'``.
+        Such as ``'mylibrary'``.
     package : str
-        Such as ``'brainscore_vision.models'``.
+        Such as ``'mylibrary.models'``.
     helpers : tuple of str
         Modules of the library that load something.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
 import json
 import re
 from collections.abc import Mapping
@@ -10,13 +9,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.registrations import CATEGORIES
 from brainscore_ci.checks.runner import Workplace, workplace
 from brainscore_ci.scaffold.names import camel_case, folder_name, free_name, identifier_of, kind_names
 from brainscore_ci.scaffold.packages import Package, place_in_data_home, read_package, registrations
+from brainscore_ci.scaffold.templates import Recordings, fill, read_defaults
 from brainscore_core.caching import atomic_directory
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.git import run_git
@@ -25,12 +24,8 @@ from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import PluginRoot
 
-__all__ = ["Made", "Wish", "new_plugin"]
+__all__ = ["NewPlugin", "PluginRequest", "new_plugin"]
 
-SIMULATED = "SimulatedCortex2026"
-"""Recordings that a benchmark without data of its own starts with: made by code, with the regions V1 and IT."""
-
-_SIMULATED_REGIONS, _SIMULATED_TRIALS, _SYNTHETIC_TRIALS = ("V1", "IT"), 20, 6
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 _LICENCES = {"data": "CC-BY-4.0"}
 _BIBTEX = """@article{{{key},
@@ -43,7 +38,7 @@ _CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class PluginRequest:
     """What somebody asks for; None is inferred.
 
     Attributes
@@ -70,7 +65,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Made:
+class NewPlugin:
     """What was written.
 
     Attributes
@@ -102,27 +97,17 @@ class Made:
         )
 
 
-@dataclass(frozen=True)
-class _Recordings:
-    """What a benchmark is written for."""
-
-    identifier: str
-    regions: tuple[str, ...]
-    trials: int
-    is_here: bool  # made by code, so that tests need no network
-
-
-def new_plugin(wish: Wish, start: Path, library: str = "brainscore_vision") -> Made:
+def new_plugin(request: PluginRequest, start: Path, library: str | None = None) -> NewPlugin:
     """Write the folders of a new plugin.
 
     Parameters
     ----------
-    wish : Wish
+    request : PluginRequest
         What is asked for.
     start : Path
         A folder of the checkout.
-    library : str
-        Package that the plugin belongs to.
+    library : str, optional
+        Package that the plugin belongs to; None: the first of the checkout.
 
     Raises
     ------
@@ -132,12 +117,12 @@ def new_plugin(wish: Wish, start: Path, library: str = "brainscore_vision") -> M
         If a metric or data are not registered.
     """
     place = workplace(start, library)
-    kinds = kind_names(wish.kinds)
-    name = folder_name(wish.name)
-    if wish.package is not None and "data" not in kinds:
+    kinds = kind_names(request.kinds)
+    name = folder_name(request.name)
+    if request.package is not None and "data" not in kinds:
         raise ConfigurationError("--from-package registers packaged data: name the kind data too.")
-    package = read_package(wish.package) if wish.package is not None else None
-    plan = _Plan(wish, place, kinds, name, package, library)
+    package = read_package(request.package) if request.package is not None else None
+    plan = _Plan(request, place, kinds, name, package, library or place.library)
     for kind in kinds:
         plan.refuse_taken(kind)
     folders = {kind: plan.folder(kind) for kind in kinds}
@@ -154,21 +139,29 @@ def new_plugin(wish: Wish, start: Path, library: str = "brainscore_vision") -> M
         place_in_data_home(package)
     top = place.repository
     shown = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
-    return Made(tuple(shown), name, plan.identifiers(), remarks)
+    return NewPlugin(tuple(shown), name, plan.identifiers(), remarks)
 
 
 class _Plan:
-    """Everything that is inferred from a wish and a library."""
+    """Everything that is inferred from a request and a library."""
 
     def __init__(
-        self, wish: Wish, place: Workplace, kinds: tuple[str, ...], name: str, package: Package | None, library: str
+        self,
+        request: PluginRequest,
+        place: Workplace,
+        kinds: tuple[str, ...],
+        name: str,
+        package: Package | None,
+        library: str,
     ) -> None:
-        self.wish = wish
+        self.request = request
         self.place = place
         self.kinds = kinds
         self.name = name
         self.package = package
         self.library = library
+        self._home = self._root(kinds[0]).path.parent
+        self.defaults = read_defaults(self._home)
 
     def folder(self, kind: str) -> Path:
         """Return where the plugin goes."""
@@ -202,15 +195,15 @@ class _Plan:
 
     def stem(self, kind: str) -> str:
         """Return the identifier, without region and metric of benchmarks."""
-        if self.wish.identifier is not None:
-            return _plain(self.wish.identifier, "--identifier")
-        if kind == "benchmark" and self.wish.name == self.name:
+        if self.request.identifier is not None:
+            return _plain(self.request.identifier, "--identifier")
+        if kind == "benchmark" and self.request.name == self.name:
             # Data of this name know how it is written.
             for plugin in self.place.index.plugins("data"):
                 for identifier in plugin.identifiers(KINDS["data"]) if plugin.name == self.name else ():
                     if identifier.lower() == self.name:
                         return identifier
-        return identifier_of(kind, self.wish.name)
+        return identifier_of(kind, self.request.name)
 
     def _identifiers(self, kind: str) -> tuple[str, ...]:
         if kind == "data" and self.package is not None:
@@ -228,15 +221,16 @@ class _Plan:
     @cached_property
     def region(self) -> str:
         """Where a benchmark records, and what synthetic recordings are said to be from."""
-        if self.wish.region is not None:
-            return _plain(self.wish.region, "--region")
+        if self.request.region is not None:
+            return _plain(self.request.region, "--region")
         known = self.recordings.regions if "benchmark" in self.kinds else ()
-        return _plain(known[0], "The region of the data") if known and "IT" not in known else "IT"
+        usual = self.defaults.region
+        return _plain(known[0], "The region of the data") if known and usual not in known else usual
 
     @cached_property
     def metric(self) -> str:
-        """What a benchmark compares with: pls can compare any two populations."""
-        return _plain(self._known("metric", self.wish.metric or "pls"), "--metric")
+        """What a benchmark compares with."""
+        return _plain(self._known("metric", self.request.metric or self.defaults.metric), "--metric")
 
     def _known(self, kind: str, identifier: str) -> str:
         known = self.place.index.identifiers(KINDS[kind])
@@ -245,30 +239,31 @@ class _Plan:
         raise unknown_identifier(KINDS[kind], identifier, library=self.library, known=known)
 
     @cached_property
-    def recordings(self) -> _Recordings:
+    def recordings(self) -> Recordings:
         """What a benchmark is written for: the data asked for, those of its name, or simulated ones."""
-        asked = self.wish.data
+        asked = self.request.data
         packaged = {one.identifier: one for one in self.package.assemblies} if self.package is not None else {}
         if asked is None and packaged:
             asked = next(iter(packaged))
         if asked in packaged:
             one = packaged[asked]
-            return _Recordings(one.identifier, one.regions, max(one.repetitions, 1), is_here=False)
+            return Recordings(one.identifier, one.regions, max(one.repetitions, 1), is_here=False)
         if "data" in self.kinds and asked in (None, self.stem("data")):
-            region = (self.wish.region or "IT",)
-            return _Recordings(self.stem("data"), region, _SYNTHETIC_TRIALS, is_here=True)
+            region = (self.request.region or self.defaults.region,)
+            return Recordings(self.stem("data"), region, self.defaults.trials, is_here=True)
+        simulated = self.defaults.simulated
         known = self.place.index.identifiers(KINDS["data"])
         if asked is None:
-            asked = self.stem("benchmark") if self.stem("benchmark") in known else SIMULATED
-        if asked == SIMULATED and SIMULATED not in known:
+            asked = self.stem("benchmark") if self.stem("benchmark") in known else simulated.identifier
+        if asked == simulated.identifier and asked not in known:
             raise UnknownIdentifierError(
                 "A benchmark needs recordings: name them with --data, or start data too: nox -s new_plugin -- data "
-                f"benchmark {self.wish.name}."
+                f"benchmark {self.request.name}."
             )
-        if asked == SIMULATED:
-            return _Recordings(SIMULATED, _SIMULATED_REGIONS, _SIMULATED_TRIALS, is_here=True)
+        if asked == simulated.identifier:
+            return simulated
         known_data = _plain(self._known("data", asked), "--data")
-        return _Recordings(known_data, (), _SIMULATED_TRIALS, is_here=self._is_synthetic(asked))
+        return Recordings(known_data, (), simulated.trials, is_here=self._is_synthetic(asked))
 
     def _is_synthetic(self, data: str) -> bool:
         """Tell whether data are those that this command makes, which need no network."""
@@ -280,13 +275,7 @@ class _Plan:
     def content(self, kind: str) -> Mapping[str, str]:
         """Return the files of a kind: name -> text."""
         folder = "packaged_data" if kind == "data" and self.package is not None else kind
-        values = self._values(kind)
-        files = {}
-        for group in (folder, "common"):
-            for template in sorted(_templates().joinpath(group).iterdir(), key=lambda one: one.name):
-                text = template.read_text(encoding="utf-8")
-                files[template.name.removesuffix(".txt")] = Template(text).substitute(values)
-        return files
+        return fill(self._home, folder, self._values(kind))
 
     def _values(self, kind: str) -> dict[str, str]:
         year = re.search(r"\d{4}", self.name)
@@ -311,7 +300,7 @@ class _Plan:
                 "region": region,
                 "metric": metric,
                 "trials": str(recordings.trials),
-                "parent": region if region in CATEGORIES else "neural",
+                "parent": region if region in CATEGORIES else self.defaults.parent,
                 "factory": f"{camel_case(self.stem(kind))}{camel_case(region)}{camel_case(metric)}",
                 "mark": "" if recordings.is_here else "@pytest.mark.network\n",
             }
@@ -320,8 +309,9 @@ class _Plan:
     def remarks(self) -> tuple[str, ...]:
         """Return what a person should know beside the files."""
         remarks = []
-        if "benchmark" in self.kinds and self.recordings.identifier == SIMULATED:
-            remarks.append(f"The benchmark compares with {SIMULATED}, simulated recordings, until you name your own.")
+        if "benchmark" in self.kinds and self.recordings == self.defaults.simulated:
+            name = self.recordings.identifier
+            remarks.append(f"The benchmark compares with {name}, simulated recordings, until you name your own.")
         if "data" in self.kinds and self.package is None:
             remarks.append("The data are synthetic, until yours are packaged; dataset.py says how.")
         if self.package is not None:
@@ -376,7 +366,3 @@ def _contact(repository: Path | None) -> str:
     except ConfigurationError:
         return "name@example.org"
     return address if _CONTACT.fullmatch(address) else "name@example.org"
-
-
-def _templates() -> importlib.resources.abc.Traversable:
-    return importlib.resources.files("brainscore_ci.scaffold").joinpath("templates")

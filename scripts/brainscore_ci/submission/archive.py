@@ -29,7 +29,7 @@ from brainscore_ci.submission.rules import (
 )
 from brainscore_core.plugin_management.registry import FOLDERS
 
-__all__ = ["Archive", "ArchivePolicy", "Problem", "Refusal", "inspect_archive"]
+__all__ = ["Archive", "ArchivePolicy", "Fault", "Rejection", "inspect_archive"]
 
 _CENTRAL_ENTRY, _LOCAL_ENTRY = b"PK\x01\x02", b"PK\x03\x04"
 _UNREADABLE = (zipfile.BadZipFile, RuntimeError, ValueError, EOFError, OSError, zlib.error, struct.error)
@@ -57,7 +57,7 @@ class ArchivePolicy:
         Characters of a path in the repository; more do not fit everywhere.
     """
 
-    libraries: tuple[str, ...] = ("vision/brainscore_vision",)
+    libraries: tuple[str, ...]
     most_archive_bytes: int = 25 * 2**20  # GitHub attaches no larger ones
     most_total_bytes: int = 20 * 2**20
     most_file_bytes: int = 2**20
@@ -67,7 +67,7 @@ class ArchivePolicy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class Fault:
     """One thing that is wrong, and the files it is wrong with.
 
     Attributes
@@ -101,10 +101,10 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class Rejection:
     """Why something is not accepted: all problems at once."""
 
-    problems: tuple[Problem, ...]
+    problems: tuple[Fault, ...]
 
     def __str__(self) -> str:
         return "\n".join(f"- {problem}" for problem in self.problems)
@@ -117,7 +117,7 @@ class Archive:
     Attributes
     ----------
     library : str
-        Folder of the package it belongs to, such as 'vision/brainscore_vision'.
+        Folder of the package it belongs to, such as 'domain/mylibrary'.
     plugin : PluginName
     files : mapping of str to bytes
         Path inside the folder of the plugin -> content; sorted by path.
@@ -145,7 +145,7 @@ class Archive:
         return digest.hexdigest()
 
 
-def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy | None = None) -> Archive | Refusal:
+def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive | Rejection:
     """Take the plugin out of a zip file, in the memory.
 
     Parameters
@@ -153,28 +153,26 @@ def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy | None = None
     source : bytes or Path
         The zip file, with ``<folder>/<name>/...`` in it, where folder is data, metrics, benchmarks or models. In front
         of it may stand the path of the library, or the end of that, and one folder of any name.
-    policy : ArchivePolicy, optional
-        None means the defaults.
+    policy : ArchivePolicy
 
     Returns
     -------
-    Archive or Refusal
+    Archive or Rejection
     """
-    policy = policy or ArchivePolicy()
     try:
         content = _content(source, policy.most_archive_bytes)
     except OSError as error:
-        return Refusal((Problem(what=f"the zip file cannot be read ({error.strerror})"),))
+        return Rejection((Fault(what=f"the zip file cannot be read ({error.strerror})"),))
     if problem := _as_a_whole(content, policy):
-        return Refusal((problem,))
+        return Rejection((problem,))
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _Inspection(archive, len(content), policy).run()
     except _UNREADABLE:
-        return Refusal((_DAMAGED,))
+        return Rejection((_DAMAGED,))
 
 
-_DAMAGED = Problem(
+_DAMAGED = Fault(
     what="the zip file is damaged or is none",
     fix="Pack the folder again with the usual program of your computer and attach it again",
 )
@@ -187,10 +185,10 @@ def _content(source: bytes | Path, most_bytes: int) -> bytes:
         return stream.read(most_bytes + 1)
 
 
-def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Problem | None:
+def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Fault | None:
     """Return what is wrong before anything is parsed."""
     if len(content) > policy.most_archive_bytes:
-        return Problem(
+        return Fault(
             what=f"the zip file has more than {_size(policy.most_archive_bytes)}",
             fix="Leave out data and weights; they are uploaded on their own",
         )
@@ -198,7 +196,7 @@ def _as_a_whole(content: bytes, policy: ArchivePolicy) -> Problem | None:
         return _DAMAGED
     members = content.count(_CENTRAL_ENTRY)  # each member has one, so that none is parsed if there are too many
     if members > policy.most_members:
-        return Problem(
+        return Fault(
             what=f"the zip file has more than {policy.most_members} files and folders",
             fix="Leave out what is not needed to run the plugin",
         )
@@ -213,16 +211,16 @@ class _Inspection:
         self._archive_bytes = archive_bytes
         self._policy = policy
         self._found: dict[tuple[str, str], list[str]] = {}  # (what, fix) -> names
-        self._whole: list[Problem] = []
+        self._whole: list[Fault] = []
 
-    def run(self) -> Archive | Refusal:
+    def run(self) -> Archive | Rejection:
         members, left_over = self._members()
         self._clashes([info.orig_filename for info in members])
         files = [info for info in members if not info.is_dir()]
         place = self._place([info.orig_filename for info in files])
         contents = self._contents(files)
         if self._found or self._whole or place is None:
-            return Refusal((*self._whole, *(_problem(*rule, names) for rule, names in self._found.items())))
+            return Rejection((*self._whole, *(_problem(*rule, names) for rule, names in self._found.items())))
         library, plugin, start = place
         notes = (f"{len(left_over)} files that the system left in the folder are left out",) if left_over else ()
         return Archive(
@@ -295,7 +293,7 @@ class _Inspection:
                 )
             )
         if not found and not self._found:
-            self._whole.append(Problem(what="the zip file is empty", fix="Pack the folder of the plugin again"))
+            self._whole.append(Fault(what="the zip file is empty", fix="Pack the folder of the plugin again"))
         if len(found) != 1:
             return None
         ((library, folder, plugin, start), members) = next(iter(found.items()))
@@ -314,7 +312,7 @@ class _Inspection:
         inside = {name[start:] for name in members}
         if "__init__.py" not in inside:
             self._whole.append(
-                Problem(
+                Fault(
                     what=f"{folder}/{plugin} has no __init__.py",
                     fix="That file registers the plugin; without it nothing can be found",
                 )
@@ -382,7 +380,7 @@ class _Inspection:
             what = f"the zip file unpacks to more than {self._policy.most_ratio:g} times its size"
         else:
             return
-        self._whole.append(Problem(what=what, fix="A plugin is source code; leave everything else out"))
+        self._whole.append(Fault(what=what, fix="A plugin is source code; leave everything else out"))
 
 
 def _locate(parts: Sequence[str], libraries: Sequence[str]) -> tuple[str, str, str, int] | None:
@@ -407,9 +405,9 @@ def _folders(path: str) -> Iterator[str]:
         yield path
 
 
-def _problem(what: str, fix: str, names: Sequence[str]) -> Problem:
+def _problem(what: str, fix: str, names: Sequence[str]) -> Fault:
     distinct = list(dict.fromkeys(names))
-    return Problem(what=what, fix=fix, names=tuple(distinct[:_EXAMPLES]), count=len(distinct))
+    return Fault(what=what, fix=fix, names=tuple(distinct[:_EXAMPLES]), count=len(distinct))
 
 
 def _size(size_bytes: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from brainscore_ci.submission.archive import Archive, Problem
+from brainscore_ci.submission.archive import Archive, Fault
 from brainscore_core.caching import atomic_directory
 from brainscore_core.errors import ConfigurationError
 
@@ -26,7 +26,7 @@ class Placement:
         Whether there is a plugin of that name.
     added, changed, removed : tuple of str
         Paths inside the folder of the plugin.
-    problems : tuple of Problem
+    problems : tuple of Fault
         Why it cannot be put there.
     """
 
@@ -34,7 +34,7 @@ class Placement:
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Fault, ...] = ()
 
     @property
     def changes_nothing(self) -> bool:
@@ -56,14 +56,14 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
     target = repository / archive.path
     shown = str(archive.plugin)
     if link := _link_on_the_way(repository, archive.path):
-        return Placement(exists=True, problems=(Problem(what=f"{link} is a link in the repository", names=(shown,)),))
+        return Placement(exists=True, problems=(Fault(what=f"{link} is a link in the repository", names=(shown,)),))
     if not target.parent.is_dir():
-        problem = Problem(what=f"the repository has no folder {archive.path.rpartition('/')[0]}", names=(shown,))
+        problem = Fault(what=f"the repository has no folder {archive.path.rpartition('/')[0]}", names=(shown,))
         return Placement(exists=False, problems=(problem,))
     name = archive.plugin.name
     same = [other for other in os.listdir(target.parent) if other.casefold() == name.casefold()]  # noqa: PTH208 - names alone
     if same and same != [name]:
-        problem = Problem(
+        problem = Fault(
             what=f"the repository has a plugin {same[0]}, a name that differs only in capital letters",
             fix="Use that name to update it, or another name",
             names=(shown,),
@@ -73,7 +73,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
     problems = []
     if old and not update:
         problems.append(
-            Problem(
+            Fault(
                 what="the repository has a plugin of this name already",
                 fix='Choose "Update" in the form if you mean to replace it, or use another name',
                 names=(shown,),
@@ -81,7 +81,7 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
         )
     if update and not old:
         problems.append(
-            Problem(
+            Fault(
                 what="this should update a plugin, but the repository has none of this name",
                 fix='Correct the name, or choose "New" in the form',
                 names=(shown,),

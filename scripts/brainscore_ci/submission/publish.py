@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from brainscore_ci.submission.archive import Archive, ArchivePolicy, Problem, Refusal, inspect_archive
+from brainscore_ci.submission.archive import Archive, ArchivePolicy, Fault, Rejection, inspect_archive
 from brainscore_ci.submission.place import compare, extract
 from brainscore_ci.submission.request import DIGEST_KEY, Draft, Request, answer, branch_of, draft, read_request
 from brainscore_core.errors import BrainScoreError, ConfigurationError, DownloadError, UploadError
@@ -61,7 +61,7 @@ class Outcome:
     state : str
         'opened' (a new pull request), 'updated' (another commit on its branch), 'unchanged' (all of it was there
         already) or 'refused'.
-    problems : tuple of Problem
+    problems : tuple of Fault
         Set where it was refused.
     pull : int or None
         Number of the pull request.
@@ -69,7 +69,7 @@ class Outcome:
     """
 
     state: Literal["opened", "updated", "unchanged", "refused"]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Fault, ...] = ()
     pull: int | None = None
     branch: str = ""
 
@@ -86,9 +86,9 @@ def submit(
     issue: int,
     *,
     check: Check,
+    policy: ArchivePolicy,
     url: str = "",
     file: Path | None = None,
-    policy: ArchivePolicy | None = None,
     reply: bool = False,
 ) -> Outcome:
     """Carry out what an issue asks for.
@@ -100,12 +100,12 @@ def submit(
     issue : int
     check : callable
         See `Check`.
+    policy : ArchivePolicy
+        What an archive may hold.
     url : str
         The attachment that is meant; empty: the newest.
     file : Path, optional
         The zip file, if it is here already.
-    policy : ArchivePolicy, optional
-        What an archive may hold.
     reply : bool
         Whether the outcome is written into the issue.
 
@@ -114,7 +114,6 @@ def submit(
     DownloadError, UploadError
         If GitHub or git fail; the same call may be repeated.
     """
-    policy = policy or ArchivePolicy()
     said = forge.issue(issue)
     comments = [] if said.is_pull_request else list(forge.comments(issue))
     later = [comment.body for comment in comments if comment.author == said.author]
@@ -128,13 +127,19 @@ def submit(
 
 
 def _carried_out(
-    forge: Forge, remote: Remote, request: Request | Refusal, *, check: Check, file: Path | None, policy: ArchivePolicy
+    forge: Forge,
+    remote: Remote,
+    request: Request | Rejection,
+    *,
+    check: Check,
+    file: Path | None,
+    policy: ArchivePolicy,
 ) -> Outcome:
-    if isinstance(request, Refusal):
+    if isinstance(request, Rejection):
         return Outcome(state="refused", problems=request.problems)
     source = file if file is not None else forge.attachment(request.url, policy.most_archive_bytes)
     archive = inspect_archive(source, policy=policy)
-    if isinstance(archive, Refusal):
+    if isinstance(archive, Rejection):
         return Outcome(state="refused", problems=archive.problems)
     return publish(archive, request, forge, remote, check=check)
 
@@ -177,9 +182,9 @@ def publish(archive: Archive, request: Request, forge: Forge, remote: Remote, *,
     return Outcome(state="opened", pull=pull, branch=branch)
 
 
-def _as_problems(findings: Iterable[Finding]) -> tuple[Problem, ...]:
+def _as_problems(findings: Iterable[Finding]) -> tuple[Fault, ...]:
     return tuple(
-        Problem(what=each.message, fix=each.fix, names=(f"{each.path}:{each.line}",), count=1)
+        Fault(what=each.message, fix=each.fix, names=(f"{each.path}:{each.line}",), count=1)
         for each in findings
         if each.is_error
     )

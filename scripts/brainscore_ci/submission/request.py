@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brainscore_ci.reporting.markdown import block, code, escape, plain
-from brainscore_ci.submission.archive import Archive, Problem, Refusal
+from brainscore_ci.submission.archive import Archive, Fault, Rejection
 
 if TYPE_CHECKING:
     from brainscore_ci.submission.place import Placement
@@ -165,7 +165,7 @@ def is_attachment(url: str) -> bool:
 
 def read_request(
     issue: Issue, later: Sequence[str] = (), *, url: str = "", is_local: bool = False
-) -> Request | Refusal:
+) -> Request | Rejection:
     """Read from an issue what is submitted.
 
     Parameters
@@ -183,13 +183,13 @@ def read_request(
     email = form.get(FIELDS["email"], "")
     problems = [*_person_problems(issue, name, email), *_agreement_problems(form.get(FIELDS["agreements"], ""))]
     if issue.is_pull_request:
-        problems.append(Problem(what=f"#{issue.number} is a pull request", fix="Give the number of an issue"))
+        problems.append(Fault(what=f"#{issue.number} is a pull request", fix="Give the number of an issue"))
     if not is_local:
         found = _attachments(issue, later)
         problems += _url_problems(url, found)
         url = url or (found[0][0] if found else "")
     if problems:
-        return Refusal(tuple(problems))
+        return Rejection(tuple(problems))
     return Request(
         issue=issue.number,
         submitter=Submitter(login=issue.author, account=issue.author_id, name=name, email=email),
@@ -205,26 +205,26 @@ def _attachments(issue: Issue, later: Sequence[str]) -> list[list[str]]:
     return [list(dict.fromkeys(urls)) for urls in reversed(texts) if urls]
 
 
-def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Problem]:
+def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Fault]:
     if url and not any(url in urls for urls in found):
         what = "this is no zip file that the author of the issue has attached to it"
-        return [Problem(what=what, fix="Copy the address of the attachment from the issue", names=(url,), count=1)]
+        return [Fault(what=what, fix="Copy the address of the attachment from the issue", names=(url,), count=1)]
     if not found:
-        return [Problem(what="the issue has no zip file", fix="Drag it into the text of a new comment")]
+        return [Fault(what="the issue has no zip file", fix="Drag it into the text of a new comment")]
     if not url and len(found[0]) > 1:
         what = "these are several zip files"
         fix = "Attach one alone in a new comment"
-        return [Problem(what=what, fix=fix, names=tuple(found[0][:5]), count=len(found[0]))]
+        return [Fault(what=what, fix=fix, names=tuple(found[0][:5]), count=len(found[0]))]
     return []
 
 
-def _person_problems(issue: Issue, name: str, email: str) -> list[Problem]:
+def _person_problems(issue: Issue, name: str, email: str) -> list[Fault]:
     problems = []
     if _LOGIN.fullmatch(issue.author) is None or issue.author_id <= 0:
-        problems.append(Problem(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself"))
+        problems.append(Fault(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself"))
     if name and (len(name) > _MOST_NAME or plain(name, _MOST_NAME) != name or re.search(r'[<>"\\@]', name)):
         problems.append(
-            Problem(
+            Fault(
                 what="the name for the credit cannot be written into a commit",
                 fix=f"Use one line of at most {_MOST_NAME} characters without < > @ \\ or quotation marks",
                 names=(name,),
@@ -233,7 +233,7 @@ def _person_problems(issue: Issue, name: str, email: str) -> list[Problem]:
         )
     if email and not _is_own_email(email, issue):
         problems.append(
-            Problem(
+            Fault(
                 what="the e-mail for the credit is no address that can be used",
                 fix="Correct it, or leave it empty: then your GitHub account is credited without an address",
                 names=(email,),
@@ -253,10 +253,10 @@ def _is_own_email(email: str, issue: Issue) -> bool:
     return local in {login, f"{issue.author_id}+{login}"}
 
 
-def _agreement_problems(text: str) -> list[Problem]:
+def _agreement_problems(text: str) -> list[Fault]:
     ticked = {line.strip()[6:].strip() for line in text.splitlines() if line.strip()[:6].lower() == "- [x] "}
     return [
-        Problem(what=f'"{agreement}" is not ticked', fix="Tick it in the issue, or do not submit the files")
+        Fault(what=f'"{agreement}" is not ticked', fix="Tick it in the issue, or do not submit the files")
         for agreement in AGREEMENTS
         if agreement not in ticked
     ]
@@ -325,7 +325,7 @@ def _file_list(what: str, names: Sequence[str], archive: Archive) -> list[str]:
     return lines
 
 
-def answer(problems: Sequence[Problem], *, pull: int | None = None, changed: bool = True) -> str:
+def answer(problems: Sequence[Fault], *, pull: int | None = None, changed: bool = True) -> str:
     """Phrase in Markdown what is said to the submitter in the issue."""
     if problems:
         lines = [

@@ -46,11 +46,11 @@ V = "vision/brainscore_vision"
     ],
 )
 def test_area(path, kind):
-    assert area_of(path).kind == kind
+    assert area_of(path, [V]).kind == kind
 
 
 def test_plugin_and_path_inside():
-    area = area_of(f"{V}/models/alexnet/deep/file.py")
+    area = area_of(f"{V}/models/alexnet/deep/file.py", [V])
     assert area.plugin == PluginName("models", "alexnet")
     assert area.within == "deep/file.py"
 
@@ -73,7 +73,7 @@ def test_plugin_and_path_inside():
     ],
 )
 def test_which_files_of_a_plugin_change_scores(within, changes):
-    assert area_of(f"{V}/models/alexnet/{within}").changes_scores is changes
+    assert area_of(f"{V}/models/alexnet/{within}", [V]).changes_scores is changes
 
 
 def test_name_round_trip():

@@ -31,7 +31,7 @@ from brainscore_core.errors import CorruptFileError, DownloadError
 from brainscore_core.untrusted import MOST_BYTES
 
 ROOT = Path(__file__).parents[3]
-SETTINGS = ReconcilePolicy()
+SETTINGS = ReconcilePolicy(libraries=("vision/brainscore_vision",))
 MODEL = PluginName("models", "network")
 FILE = "vision/brainscore_vision/models/network/model.py"
 PLAN = Plan(

@@ -10,7 +10,7 @@ import pytest
 import brainscore_core
 from brainscore_ci.__main__ import main
 from brainscore_ci.checks.runner import check_named, workplace
-from brainscore_ci.scaffold.make import Wish, new_plugin
+from brainscore_ci.scaffold.make import PluginRequest, new_plugin
 from brainscore_core.errors import ConfigurationError, StimulusError, UnknownIdentifierError
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
@@ -35,7 +35,8 @@ def library(tmp_path, monkeypatch):
         for plugin in entry.iterdir():
             if plugin.name != "__pycache__":
                 (copy / entry.name / plugin.name).symlink_to(plugin)
-    (tmp_path / "checkout/pyproject.toml").write_text("")
+    policy = '[tool.brainscore.ci]\nlibraries = ["vision/brainscore_vision"]\n'
+    (tmp_path / "checkout/pyproject.toml").write_text(policy)
     monkeypatch.chdir(tmp_path / "checkout")
     return copy
 
@@ -93,7 +94,7 @@ def test_passes_checks_and_its_own_tests(library, capsys, words, plugins):
 
 @pytest.mark.parametrize("kind", ["data", "metric", "benchmark", "model"])
 def test_each_kind_alone_passes_the_checks(library, kind):
-    made = new_plugin(Wish(kinds=(kind,), name="alone2024"), library)
+    made = new_plugin(PluginRequest(kinds=(kind,), name="alone2024"), library)
     assert all(str(file).startswith("vision/brainscore_vision/") for file in made.files)
     checked = check_named(workplace(library), ["alone2024"])
     assert len(checked.plugins) == 1
@@ -101,7 +102,7 @@ def test_each_kind_alone_passes_the_checks(library, kind):
 
 
 def test_tests_of_a_scaffold_can_fail(library):
-    new_plugin(Wish(kinds=("metric",), name="mine"), library)
+    new_plugin(PluginRequest(kinds=("metric",), name="mine"), library)
     metric = library / "metrics/mine/metric.py"
     metric.write_text(metric.read_text().replace("axis=1)", "axis=1) ** 2"))
     passed, output = run_tests(library, "metrics/mine")
@@ -121,7 +122,7 @@ def packages(tmp_path):
 
 
 def test_from_packaged_files(library, packages):
-    made = new_plugin(Wish(kinds=("data", "benchmark"), name="Packed2024", package=packages), library)
+    made = new_plugin(PluginRequest(kinds=("data", "benchmark"), name="Packed2024", package=packages), library)
     assert made.identifiers == ("Packed2024.images", "Packed2024.V2", "Packed2024.V2-pls")
     assert_sound(library, "packed2024", "benchmarks/packed2024", "data/packed2024")
     code = (library / "data/packed2024/__init__.py").read_text()
@@ -133,42 +134,42 @@ def test_from_packaged_files(library, packages):
 def test_broken_packages_are_refused(library, packages, tmp_path):
     (packages / "stimulus_Packed2024_images.zip").unlink()
     with pytest.raises(StimulusError, match="have problems"):
-        new_plugin(Wish(kinds=("data",), name="packed2024", package=packages), library)
+        new_plugin(PluginRequest(kinds=("data",), name="packed2024", package=packages), library)
     with pytest.raises(ConfigurationError, match="There is no folder"):
-        new_plugin(Wish(kinds=("data",), name="packed2024", package=tmp_path / "absent"), library)
+        new_plugin(PluginRequest(kinds=("data",), name="packed2024", package=tmp_path / "absent"), library)
     with pytest.raises(ConfigurationError, match="holds neither"):
-        new_plugin(Wish(kinds=("data",), name="packed2024", package=tmp_path / "checkout"), library)
+        new_plugin(PluginRequest(kinds=("data",), name="packed2024", package=tmp_path / "checkout"), library)
     with pytest.raises(ConfigurationError, match="name the kind data too"):
-        new_plugin(Wish(kinds=("model",), name="packed2024", package=packages), library)
+        new_plugin(PluginRequest(kinds=("model",), name="packed2024", package=packages), library)
     assert not (library / "data/packed2024").exists()
 
 
 def test_taken_folders_and_identifiers(library):
     before = sorted(path.name for path in library.rglob("*"))
     with pytest.raises(ConfigurationError, match="'pixels_2' is free"):
-        new_plugin(Wish(kinds=("model",), name="pixels"), library)
+        new_plugin(PluginRequest(kinds=("model",), name="pixels"), library)
     with pytest.raises(ConfigurationError, match="'pixels_2' is free"):
-        new_plugin(Wish(kinds=("model",), name="mine", identifier="pixels"), library)
+        new_plugin(PluginRequest(kinds=("model",), name="mine", identifier="pixels"), library)
     with pytest.raises(ConfigurationError, match="'simulatedcortex2026b' is free"):
-        new_plugin(Wish(kinds=("model", "data"), name="SimulatedCortex2026"), library)
+        new_plugin(PluginRequest(kinds=("model", "data"), name="SimulatedCortex2026"), library)
     assert sorted(path.name for path in library.rglob("*")) == before
 
 
 def test_unknown_parts(library):
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'pls'"):
-        new_plugin(Wish(kinds=("benchmark",), name="a2024", metric="plss"), library)
+        new_plugin(PluginRequest(kinds=("benchmark",), name="a2024", metric="plss"), library)
     with pytest.raises(UnknownIdentifierError, match="Did you mean 'SimulatedCortex2026'"):
-        new_plugin(Wish(kinds=("benchmark",), name="a2024", data="SimulatedCortx2026"), library)
+        new_plugin(PluginRequest(kinds=("benchmark",), name="a2024", data="SimulatedCortx2026"), library)
     with pytest.raises(ConfigurationError, match="--region is"):
-        new_plugin(Wish(kinds=("benchmark",), name="a2024", region='IT"]; import os'), library)
+        new_plugin(PluginRequest(kinds=("benchmark",), name="a2024", region='IT"]; import os'), library)
     with pytest.raises(ConfigurationError, match="no library 'brainscore_language'"):
-        new_plugin(Wish(kinds=("model",), name="a"), library, "brainscore_language")
+        new_plugin(PluginRequest(kinds=("model",), name="a"), library, "brainscore_language")
     assert not (library / "benchmarks/a2024").exists()
 
 
 def test_a_benchmark_takes_the_data_of_its_name(library):
-    new_plugin(Wish(kinds=("data",), name="MajajHong2031"), library)
-    made = new_plugin(Wish(kinds=("benchmark",), name="majajhong2031", metric="rdm"), library)
+    new_plugin(PluginRequest(kinds=("data",), name="MajajHong2031"), library)
+    made = new_plugin(PluginRequest(kinds=("benchmark",), name="majajhong2031", metric="rdm"), library)
     assert made.identifiers == ("MajajHong2031.IT-rdm",)
     assert 'load_dataset("MajajHong2031")' in (library / "benchmarks/majajhong2031/benchmark.py").read_text()
     assert "network" not in (library / "benchmarks/majajhong2031/test.py").read_text()
@@ -177,7 +178,7 @@ def test_a_benchmark_takes_the_data_of_its_name(library):
 @pytest.mark.parametrize("identifier", ['a"]; import os', "a\nb", "a b", "../a", ""])
 def test_identifiers_cannot_break_out_of_the_code(library, identifier):
     with pytest.raises(ConfigurationError, match="--identifier"):
-        new_plugin(Wish(kinds=("model",), name="mine", identifier=identifier), library)
+        new_plugin(PluginRequest(kinds=("model",), name="mine", identifier=identifier), library)
     assert not (library / "models/mine").exists()
 
 
@@ -190,7 +191,7 @@ def test_nothing_is_half_written(library, monkeypatch):
     original = Path.write_text
     monkeypatch.setattr(Path, "write_text", fail)
     with pytest.raises(OSError, match="disk full"):
-        new_plugin(Wish(kinds=("data", "benchmark"), name="mine2024"), library)
+        new_plugin(PluginRequest(kinds=("data", "benchmark"), name="mine2024"), library)
     monkeypatch.undo()
     assert [path.name for folder in FOLDERS for path in (library / folder).iterdir() if "mine" in path.name] == []
 
@@ -205,7 +206,7 @@ def test_templates_follow_the_style_of_the_library(library):
     ruff = Path(sys.executable).with_name("ruff")
     if not ruff.exists():
         pytest.skip("ruff is not installed here")
-    new_plugin(Wish(kinds=("data", "metric", "benchmark", "model"), name="Mine2024"), library)
+    new_plugin(PluginRequest(kinds=("data", "metric", "benchmark", "model"), name="Mine2024"), library)
     folders = [str(library / folder / "mine2024") for folder in FOLDERS]
     for command in (["check"], ["format", "--check"]):
         done = subprocess.run(

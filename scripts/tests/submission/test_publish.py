@@ -7,11 +7,13 @@ import pytest
 
 from brainscore_ci.checks.findings import Finding
 from brainscore_ci.github.client import Comment
+from brainscore_ci.submission.archive import ArchivePolicy
 from brainscore_ci.submission.publish import Remote, submit
 from brainscore_ci.submission.request import AGREEMENTS, FIELDS, UPDATE, Issue
 from brainscore_core.errors import DownloadError, UploadError
 
 URL = "https://github.com/user-attachments/files/1/mine.zip"
+POLICY = ArchivePolicy(libraries=("vision/brainscore_vision",))
 HERE = "vision/brainscore_vision/benchmarks/myexperiment2024"
 BRANCH = "submission/12-benchmarks-myexperiment2024"
 
@@ -125,7 +127,7 @@ def run(project, forge):
             assert (folder / "__init__.py").is_file()
             return findings
 
-        return submit(forge, Remote(url=str(project.origin)), 12, check=check, reply=True, **options)
+        return submit(forge, Remote(url=str(project.origin)), 12, check=check, policy=POLICY, reply=True, **options)
 
     return call
 
@@ -270,7 +272,7 @@ def test_the_token_is_in_no_argument_and_no_message(forge, monkeypatch, tmp_path
     monkeypatch.setenv("GITHUB_TOKEN", "t0ken")
     remote = Remote(url=str(tmp_path / "absent"), token="t0ken")  # noqa: S106 - none that opens anything
     with pytest.raises(DownloadError) as failure:
-        submit(forge, remote, 12, check=lambda *_: [])
+        submit(forge, remote, 12, check=lambda *_: [], policy=POLICY)
     assert "t0ken" not in f"{seen}{failure.value}{environments}"
     header = f"AUTHORIZATION: basic {base64.b64encode(b'x-access-token:t0ken').decode()}"
     assert header in environments[0].values()

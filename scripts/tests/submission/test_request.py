@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.submission import request
-from brainscore_ci.submission.archive import Archive, Problem, Refusal
+from brainscore_ci.submission.archive import Archive, Fault, Rejection
 from brainscore_ci.submission.place import Placement
 from brainscore_ci.submission.request import (
     AGREEMENTS,
@@ -46,7 +46,7 @@ def issue(author="ada", text=None, **values):
 
 
 def problems(result):
-    assert isinstance(result, Refusal)
+    assert isinstance(result, Rejection)
     return str(result)
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_is_here_needs_no_attachment():
 def test_only_attachments_are_fetched(url):
     assert is_attachment(URL)
     assert not is_attachment(url)
-    assert isinstance(read_request(issue(zip=url), url=url), Refusal)
+    assert isinstance(read_request(issue(zip=url), url=url), Rejection)
 
 
 # -- who
@@ -229,7 +229,7 @@ def test_long_texts_fit_into_what_github_takes():
     asked = Request(issue=12, submitter=ASKED.submitter, description="x\n" * 50_000)
     everything = Placement(exists=True, added=names, changed=names, removed=names)
     assert len(draft(archive(), everything, asked, ["@<[" * 200] * 500).body.encode()) < 65_536
-    bad = Problem(what="@<[" * 200, fix="#1 " * 200, names=("n" * 120,) * 5, count=9)
+    bad = Fault(what="@<[" * 200, fix="#1 " * 200, names=("n" * 120,) * 5, count=9)
     assert "more" in answer([bad] * 500)
     assert len(answer([bad] * 500).encode()) < 65_536
 
@@ -241,15 +241,15 @@ def test_branches_are_valid_for_git(name):
 
 
 def test_answers():
-    assert "- `a.py`: is bad. Mend it" in answer([Problem(what="is bad", fix="Mend it", names=("a.py",), count=1)])
-    assert "`@everyone`" in answer([Problem(what="is bad", names=("@everyone",), count=1)])
+    assert "- `a.py`: is bad. Mend it" in answer([Fault(what="is bad", fix="Mend it", names=("a.py",), count=1)])
+    assert "`@everyone`" in answer([Fault(what="is bad", names=("@everyone",), count=1)])
     assert "Pull request #7 is made of it" in answer([], pull=7)
     assert "#7 holds exactly these files already" in answer([], pull=7, changed=False)
     assert "nothing to do" in answer([])
 
 
 def test_what_checks_quote_stays_text():
-    bad = Problem(what="registers '@everyone <img src=x> [a](b)\n::error::x'", fix="use `a`", names=("a.py",), count=1)
+    bad = Fault(what="registers '@everyone <img src=x> [a](b)\n::error::x'", fix="use `a`", names=("a.py",), count=1)
     assert "@everyone" not in answer([bad])
     assert not {"<img", "[a]"} & set(answer([bad]).split())
     assert "\n" not in str(bad)

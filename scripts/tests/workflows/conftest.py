@@ -209,6 +209,7 @@ def write_project(path):
         "pyproject.toml",
         """
         [tool.brainscore.ci]
+        libraries = ["vision/brainscore_vision"]
         representatives = ["benchmarks/unrelated", "models/pixels"]
         reference-models = ["pixels"]
         reference-benchmarks = ["Unrelated"]

@@ -106,7 +106,7 @@ class PluginSource:
     Attributes
     ----------
     module : str
-        What the plugin is imported as, such as ``'brainscore_vision.models.pixels'``.
+        What the plugin is imported as, such as ``'mylibrary.models.mymodel2024'``.
     files : mapping of str to SourceFile
         Path inside the folder -> file, sorted.
     """

@@ -73,7 +73,7 @@ class ReconcilePolicy:
     branch: str = "main"
     artifact: str = "report"
     author: str = "github-actions[bot]"
-    libraries: tuple[str, ...] = ("vision/brainscore_vision",)
+    libraries: tuple[str, ...] = ()
     most_starts: int = 3
     inputs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 

@@ -1,0 +1,286 @@
+"""Walk the tree: no room reaches into another, the core names no domain, and no two modules need each other.
+
+Each rule is also tried on a small tree that breaks it.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
+
+ROOT = Path(__file__).parents[2]
+DOMAIN = "brainscore_vision"
+PACKAGES = {"brainscore_core": "core", "brainscore_ci": "scripts", DOMAIN: "vision"}
+PLUGIN_FOLDERS = ("data", "metrics", "benchmarks", "models")
+
+ORDINARY_WORDS = frozenset({"accuracy"})
+"""Words that core uses in their own sense, and that some plugin is called by."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file of Python: its dotted name, whether it is a package, and its tree."""
+
+    name: str
+    is_package: bool
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        """The package that holds it; of a package, itself."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+
+def modules_of(folders: Mapping[str, Path], *, plugins: bool = False) -> dict[str, Module]:
+    """Read all modules of packages (package -> folder that holds it), with or without plugins."""
+    found = {}
+    for package, folder in folders.items():
+        for file in sorted((folder / package).rglob("*.py")):
+            parts = file.relative_to(folder).with_suffix("").parts
+            if not plugins and package == DOMAIN and parts[1] in PLUGIN_FOLDERS and len(parts) > 3:
+                continue
+            is_package = parts[-1] == "__init__"
+            name = ".".join(parts[:-1] if is_package else parts)
+            found[name] = Module(name, is_package, ast.parse(file.read_bytes()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return modules_of({package: ROOT / folder for package, folder in PACKAGES.items()})
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Write a package `house` of {path: code} and read its modules."""
+
+    def make(files):
+        for path, code in files.items():
+            file = tmp_path / "house" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(code)
+        return modules_of({"house": tmp_path})
+
+    return make
+
+
+# -- imports -----------------------------------------------------------------------------------------------------------
+
+
+def imports_of(module: Module, tree: Mapping[str, Module]) -> Iterator[tuple[str, str]]:
+    """Yield (module, name taken from it or '') of all imports: local ones, and those by string, too.
+
+    A string counts where all of it is the dotted name of a module of the tree: `import_module` gets it, or a table of
+    names that are looked up late. That of a whole library is data: it says where plugins live.
+    """
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = module.room.split(".")
+            base = ".".join([*above[: len(above) + 1 - node.level], node.module or ""]).strip(".")
+            source = base if node.level else (node.module or "")
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                yield (inner, "") if inner in tree else (source, alias.name)
+        elif isinstance(node, ast.Constant) and node.value in tree and "." in node.value:
+            yield node.value, ""
+
+
+def type_only(module: Module) -> set[str]:
+    """Return what is imported for types alone, which makes no circle when a program runs."""
+    blocks = [
+        node
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).removeprefix("typing.") == "TYPE_CHECKING"
+    ]
+    inside = Module(module.name, module.is_package, ast.Module([line for node in blocks for line in node.body], []))
+    return {source for source, _ in imports_of(inside, {})} | {
+        f"{source}.{name}" for source, name in imports_of(inside, {})
+    }
+
+
+def is_hidden(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def reaching_in(tree: Mapping[str, Module]) -> list[str]:
+    """Return the imports of a hidden module from outside of the package that holds it, or of a hidden name."""
+    found = []
+    for module in tree.values():
+        for source, name in imports_of(module, tree):
+            if source.partition(".")[0] not in {each.partition(".")[0] for each in tree}:
+                continue
+            parts = source.split(".")
+            holders = [".".join(parts[:depth]) for depth, part in enumerate(parts) if is_hidden(part)]
+            outside = [holder for holder in holders if not f"{module.name}.".startswith(f"{holder}.")]
+            if outside or is_hidden(name):
+                found.append(f"{module.name} -> {source}{f' {name}' if name else ''}")
+    return sorted(set(found))
+
+
+def test_no_room_reaches_into_another(tree):
+    with_plugins = modules_of({package: ROOT / folder for package, folder in PACKAGES.items()}, plugins=True)
+    assert len(with_plugins) > len(tree) > 200
+    assert reaching_in(with_plugins) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from house.kitchen import _stove\n",
+        "import house.kitchen._stove\n",
+        "def cook():\n    from house.kitchen._stove import heat\n",
+        "import importlib\nimportlib.import_module('house.kitchen._stove')\n",
+        "from house.kitchen.table import _leg\n",
+        "from .kitchen import _stove\n",
+    ],
+)
+def test_a_room_that_reaches_into_another_is_found(made, code):
+    files = {"kitchen/__init__.py": "from . import _stove\n", "kitchen/_stove.py": "", "kitchen/table.py": "_leg = 1\n"}
+    assert reaching_in(made(files)) == []
+    assert len(reaching_in(made({**files, "hall.py": code}))) == 1
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def plugin_names() -> frozenset[str]:
+    """Return the names of a domain: its package, its plugin folders and all that they register."""
+    index = PluginIndex(library_roots(DOMAIN))
+    names = {DOMAIN}
+    for folder in PLUGIN_FOLDERS:
+        for plugin in index.plugins(folder):
+            names |= {plugin.name, *(registration.identifier for registration in plugin.registrations)}
+    return frozenset(names)
+
+
+def names_in(module: Module, names: frozenset[str]) -> set[str]:
+    """Return which names stand in the strings and imports of a module, as whole words."""
+    texts = [node.value for node in ast.walk(module.tree) if isinstance(node, ast.Constant)]
+    texts += [part for node in ast.walk(module.tree) if isinstance(node, ast.Import) for part in _parts(node)]
+    texts += [node.module for node in ast.walk(module.tree) if isinstance(node, ast.ImportFrom) and node.module]
+    words = {word for text in texts if isinstance(text, str) for word in re.findall(r"[\w-]+(?:\.[\w-]+)*", text)}
+    return {name for name in names if any(word == name or word.startswith(f"{name}.") for word in words)}
+
+
+def _parts(node: ast.Import) -> list[str]:
+    return [alias.name for alias in node.names]
+
+
+def test_core_names_no_domain_and_no_plugin(tree):
+    names = plugin_names() - ORDINARY_WORDS
+    assert {"SimulatedCortex2026", "simulatedcortex2026", "efficientnet_lite0", DOMAIN} <= names
+    core = [module for module in tree.values() if module.name.partition(".")[0] == "brainscore_core"]
+    assert {module.name: found for module in core if (found := names_in(module, names))} == {}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "DEFAULT = 'network2024'\n",
+        '"""Load it: ``load(\'network2024\')``."""\n',
+        "import brainscore_vision.utils\n",
+        "def f():\n    from brainscore_vision import load_model\n",
+        "x = f'see network2024.IT-pls in {place}'\n",
+    ],
+)
+def test_a_name_in_core_is_found(made, code):
+    names = frozenset({"network2024", "brainscore_vision"})
+    assert names_in(made({"a.py": code})["house.a"], names)
+    others = "x = 'network2024b, my-network2024, a brainscore_visionary'\n"
+    assert not names_in(made({"b.py": others})["house.b"], names)
+
+
+# -- circles -----------------------------------------------------------------------------------------------------------
+
+
+def graph_of(tree: Mapping[str, Module]) -> dict[str, set[str]]:
+    """Return module -> the modules that it imports when a program runs, be it late."""
+    graph: dict[str, set[str]] = {}
+    for module in tree.values():
+        for_types = type_only(module)
+        graph[module.name] = {
+            source
+            for source, name in imports_of(module, tree)
+            if source in tree and source != module.name and not {source, f"{source}.{name}"} & for_types
+        }
+    return graph
+
+
+def circles_in(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the groups of nodes that can all be reached from each other (Tarjan's algorithm, without recursion)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    circles = []
+    for start in graph:
+        walk = [(start, iter(sorted(graph[start])))] if start not in order else []
+        while walk:
+            node, others = walk[-1]
+            if node not in order:
+                order[node] = lowest[node] = len(order)
+                stack.append(node)
+            for other in others:
+                if other not in order:
+                    walk.append((other, iter(sorted(graph[other]))))
+                    break
+                if other in stack:
+                    lowest[node] = min(lowest[node], order[other])
+            else:
+                walk.pop()
+                if walk:
+                    lowest[walk[-1][0]] = min(lowest[walk[-1][0]], lowest[node])
+                if lowest[node] == order[node]:
+                    group = stack[stack.index(node) :]
+                    del stack[stack.index(node) :]
+                    if len(group) > 1:
+                        circles.append(sorted(group))
+    return circles
+
+
+def test_no_two_modules_need_each_other(tree):
+    assert circles_in(graph_of(tree)) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import house.hall\n",
+        "def late():\n    from house import hall\n",
+        "from .. import hall\n",
+        "import importlib\ndef __getattr__(name):\n    return getattr(importlib.import_module('house.hall'), name)\n",
+        "HOMES = {'door': 'house.hall'}\n",
+    ],
+)
+def test_a_circle_is_found(made, code):
+    hall = {"__init__.py": "", "hall.py": "from house.kitchen import stove\n", "kitchen/__init__.py": ""}
+    for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house import hall\n"
+    assert circles_in(graph_of(made({**hall, "kitchen/stove.py": for_types}))) == []
+    assert circles_in(graph_of(made({**hall, "kitchen/stove.py": code}))) == [["house.hall", "house.kitchen.stove"]]
+
+
+# -- weight ------------------------------------------------------------------------------------------------------------
+
+LIGHT = (
+    *("errors", "config", "caching", "command_line", "processes", "git", "plugin_management.index"),
+    *("scoring.records", "scoring.store", "scoring.pairs", "scoring.provenance", "testing.outcomes"),
+)
+"""What planning, checking, gate, reporting and reconciling import from core."""
+
+
+def test_planning_checking_and_reporting_need_no_numpy(tree):
+    rooms = ("planning", "checks", "reporting", "github", "jobs", "submission")
+    ci = [name for name in tree if name.startswith(tuple(f"brainscore_ci.{room}" for room in rooms))]
+    assert len(ci) > 30
+    names = [*ci, *(f"brainscore_core.{name}" for name in LIGHT)]
+    code = f"import sys, importlib; sys.modules['numpy'] = None; [importlib.import_module(each) for each in {names!r}]"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
