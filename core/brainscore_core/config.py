@@ -1,5 +1,6 @@
-"""Hold the settings of the library; the only reader of environment variables.
+"""Hold the settings of the library; the only reader of its environment variables.
 
+What others set is read where it is used: credentials, proxies and what GitHub tells a job about itself.
 Settings are read when they are needed (`settings()`), never at import, so that a changed environment takes effect at
 once and a test can set its own.
 """

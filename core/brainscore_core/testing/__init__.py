@@ -1,1 +1,11 @@
-"""Help to test plugins: synthetic data, shipped with the library for everybody who writes one."""
+"""Help to test plugins, for everybody who writes one and for the command that runs their tests.
+
+=============== ============================================================
+`contracts`     tests that a plugin inherits
+`synthetic`     stimuli and recordings made by code
+`pytest_plugin` markers, options, and what is loaded with every run of tests
+`machine`       which tests cannot run here or shall not run now, and why
+`credentials`   keep them away from what plugins run or install
+`outcomes`      what tests gave, as a file and as a table
+=============== ============================================================
+"""

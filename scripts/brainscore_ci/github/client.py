@@ -7,8 +7,11 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
+
+from pydantic import AliasPath, BeforeValidator, Field, Strict, TypeAdapter, ValidationError
 
 from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
 
@@ -25,6 +28,17 @@ _TRIES, _LONGEST_WAIT_S = 4, 60.0
 _SAFE_TO_REPEAT = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 T = TypeVar("T")
+Whole = Annotated[int, Strict()]
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]  # null where there is none
+
+
+def _at(*path: str) -> Any:  # as `Field` does
+    """Say where in an entry of GitHub a value is."""
+    return Field(validation_alias=AliasPath(*path))
+
+
+def _names(labels: object) -> object:
+    return [label["name"] for label in labels] if isinstance(labels, list) else labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +55,11 @@ class PullRequest:
     labels : frozenset of str
     """
 
-    number: int
-    head_sha: str
-    head_branch: str
-    head_repository: int | None
-    labels: frozenset[str] = frozenset()
+    number: Whole
+    head_sha: Annotated[str, _at("head", "sha")]
+    head_branch: Annotated[str, _at("head", "ref")]
+    head_repository: Annotated[Whole | None, _at("head", "repo", "id")] = None
+    labels: Annotated[frozenset[str], BeforeValidator(_names)] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,25 +83,25 @@ class Run:
         Its page.
     """
 
-    id: int
-    number: int
-    attempt: int
+    id: Whole
+    number: Annotated[Whole, _at("run_number")]
+    attempt: Annotated[Whole, BeforeValidator(lambda value: value or 1), _at("run_attempt")] = 1
     head_sha: str
-    head_branch: str
-    head_repository: int | None
+    head_branch: Text = ""
+    head_repository: Annotated[Whole | None, _at("head_repository", "id")] = None
     event: str
     status: str
-    conclusion: str | None
-    url: str
+    conclusion: str | None = None
+    url: Annotated[str, _at("html_url")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
     """A file that a run has left."""
 
-    id: int
+    id: Whole
     name: str
-    size_bytes: int
+    size_bytes: Annotated[Whole, _at("size_in_bytes")]
     expired: bool = False
 
 
@@ -95,9 +109,15 @@ class Artifact:
 class Comment:
     """A comment of a pull request."""
 
-    id: int
-    author: str
-    body: str
+    id: Whole
+    author: Annotated[Text, _at("user", "login")] = ""
+    body: Text = ""
+
+
+@dataclass(frozen=True)
+class _ChangedFile:
+    filename: str
+    previous_filename: str | None = None
 
 
 class GitHub(Protocol):
@@ -221,16 +241,7 @@ class HttpGitHub:
 
     def pull_requests(self) -> list[PullRequest]:
         """Return all open pull requests."""
-        return [
-            PullRequest(
-                number=_get(entry, int, "number"),
-                head_sha=_get(entry, str, "head", "sha"),
-                head_branch=_get(entry, str, "head", "ref"),
-                head_repository=_optional(entry, int, "head", "repo", "id"),
-                labels=frozenset(_get(label, str, "name") for label in _get(entry, list, "labels")),
-            )
-            for entry in self._pages("/pulls", {"state": "open"})
-        ]
+        return [_read(PullRequest, entry) for entry in self._pages("/pulls", {"state": "open"})]
 
     def runs(self, workflow: str, *, head_sha: str = "", branch: str = "", event: str = "") -> list[Run]:
         """Return the runs of a workflow file; of a branch only the latest hundred."""
@@ -239,34 +250,12 @@ class HttpGitHub:
         pages = self._pages(
             f"/actions/workflows/{quote(workflow)}/runs", parameters, "workflow_runs", 1 if branch else _MOST_PAGES
         )
-        return [
-            Run(
-                id=_get(entry, int, "id"),
-                number=_get(entry, int, "run_number"),
-                attempt=_optional(entry, int, "run_attempt") or 1,
-                head_sha=_get(entry, str, "head_sha"),
-                head_branch=_optional(entry, str, "head_branch") or "",
-                head_repository=_optional(entry, int, "head_repository", "id"),
-                event=_get(entry, str, "event"),
-                status=_get(entry, str, "status"),
-                conclusion=_optional(entry, str, "conclusion"),
-                url=_get(entry, str, "html_url"),
-            )
-            for entry in pages
-        ]
+        return [_read(Run, entry) for entry in pages]
 
     def artifacts(self, run: int, name: str) -> list[Artifact]:
         """Return the artifacts of a run that have a name."""
-        return [
-            Artifact(
-                id=_get(entry, int, "id"),
-                name=_get(entry, str, "name"),
-                size_bytes=_get(entry, int, "size_in_bytes"),
-                expired=_get(entry, bool, "expired"),
-            )
-            for entry in self._pages(f"/actions/runs/{run}/artifacts", {"name": name}, "artifacts")
-            if _get(entry, str, "name") == name
-        ]
+        entries = self._pages(f"/actions/runs/{run}/artifacts", {"name": name}, "artifacts")
+        return [artifact for entry in entries if (artifact := _read(Artifact, entry)).name == name]
 
     def download(self, artifact: int, most_bytes: int) -> bytes:
         """Return the zip file of an artifact, at most some bytes.
@@ -285,20 +274,12 @@ class HttpGitHub:
 
     def changed_paths(self, number: int) -> list[str]:
         """Return the paths that a pull request changes, old names included."""
-        entries = list(self._pages(f"/pulls/{number}/files", {}))
-        names = [_get(entry, str, "filename") for entry in entries]
-        return names + [name for entry in entries if (name := _optional(entry, str, "previous_filename")) is not None]
+        files = [_read(_ChangedFile, entry) for entry in self._pages(f"/pulls/{number}/files", {})]
+        return [file.filename for file in files] + [name for file in files if (name := file.previous_filename)]
 
     def comments(self, number: int) -> list[Comment]:
         """Return the comments of a pull request, oldest first."""
-        return [
-            Comment(
-                id=_get(entry, int, "id"),
-                author=_optional(entry, str, "user", "login") or "",
-                body=_optional(entry, str, "body") or "",
-            )
-            for entry in self._pages(f"/issues/{number}/comments", {})
-        ]
+        return [_read(Comment, entry) for entry in self._pages(f"/issues/{number}/comments", {})]
 
     # -- writing
 
@@ -453,22 +434,16 @@ def _is_this_machine(host: str | None) -> bool:
         return False
 
 
-def _optional(entry: object, kind: type[T], *keys: str) -> T | None:
-    """Return a value of an answer; None where it, or what holds it, is null or missing."""
-    value = entry
-    for key in keys:
-        if not isinstance(value, dict):
-            raise DownloadError(f"GitHub's answer has no {'.'.join(keys)} of type {kind.__name__}.")
-        value = value.get(key)
-        if value is None:
-            return None
-    if not isinstance(value, kind):
-        raise DownloadError(f"GitHub's answer has no {'.'.join(keys)} of type {kind.__name__}.")
-    return value
+_adapter = cache(TypeAdapter)  # making one takes longer than reading with it
 
 
-def _get(entry: object, kind: type[T], *keys: str) -> T:
-    value = _optional(entry, kind, *keys)
-    if value is None:
-        raise DownloadError(f"GitHub's answer has no {'.'.join(keys)}.")
-    return value
+def _read(kind: type[T], entry: object) -> T:
+    """Return an entry of GitHub as what it is expected to be."""
+    try:
+        found: T = _adapter(kind).validate_python(entry)
+    except (ValidationError, TypeError, KeyError) as error:
+        first = error.errors(include_input=False)[0] if isinstance(error, ValidationError) else {}
+        where = ".".join(map(str, first.get("loc", ())))
+        what = f"{where}: {first.get('msg', type(error).__name__)}"  # without what it held: that may be from anybody
+        raise DownloadError(f"GitHub's answer is no {kind.__name__.strip('_')} as expected: {what}.") from None
+    return found
