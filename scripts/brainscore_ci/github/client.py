@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -434,16 +433,18 @@ def _is_this_machine(host: str | None) -> bool:
         return False
 
 
-_adapter = cache(TypeAdapter)  # making one takes longer than reading with it
+_ADAPTERS: Mapping[type, TypeAdapter[Any]] = {  # Any: what each of them makes
+    kind: TypeAdapter(kind) for kind in (PullRequest, Run, Artifact, Comment, _ChangedFile)
+}
 
 
 def _read(kind: type[T], entry: object) -> T:
     """Return an entry of GitHub as what it is expected to be."""
     try:
-        found: T = _adapter(kind).validate_python(entry)
+        found: T = _ADAPTERS[kind].validate_python(entry)
     except (ValidationError, TypeError, KeyError) as error:
-        first = error.errors(include_input=False)[0] if isinstance(error, ValidationError) else {}
-        where = ".".join(map(str, first.get("loc", ())))
-        what = f"{where}: {first.get('msg', type(error).__name__)}"  # without what it held: that may be from anybody
+        what = type(error).__name__
+        if isinstance(error, ValidationError):  # without what it held: that may be from anybody
+            what = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:2])
         raise DownloadError(f"GitHub's answer is no {kind.__name__.strip('_')} as expected: {what}.") from None
     return found
