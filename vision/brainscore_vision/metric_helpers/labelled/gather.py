@@ -21,14 +21,20 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 )
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
-__all__ = ["as_score", "labelled", "same_labels", "stack"]
+__all__ = ["as_score", "labelled", "one_each", "same_labels", "stack"]
 
 
 def as_score(result: Score | xr.DataArray | float) -> Score:
     """Make a score of a number or an assembly; leave a score as it is."""
     return result if isinstance(result, Score) else Score(result)
+
+
+def one_each(values: ArrayLike, dim: str, names: ArrayLike | None = None) -> Score:
+    """Make a score with one value for each member of a dimension; members without names are numbered from 0."""
+    labels = np.arange(len(np.asarray(values))) if names is None else names
+    return Score(values, coords={dim: (dim, labels)}, dims=[dim])
 
 
 def labelled(

@@ -20,6 +20,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import DataAsse
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances, rdm_similarity
 from brainscore_vision.metric_helpers.labelled.alignment import (
+    Neuroids,
     coordinate,
     coords_along,
     has_coordinate,
@@ -29,9 +30,20 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 )
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
-__all__ = ["OTHER", "RDM", "RDMSimilarity", "Responses", "SquareRDM", "is_square", "read_responses", "read_square"]
+__all__ = [
+    "OTHER",
+    "RDM",
+    "RDMSimilarity",
+    "Responses",
+    "SquareRDM",
+    "is_square",
+    "paired_rdms",
+    "read_responses",
+    "read_square",
+    "undefined_stimuli",
+]
 
 OTHER = "_other"
 """Suffix of the second dimension of a square assembly, and of the coordinates along it."""
@@ -55,7 +67,7 @@ class Responses:
 
     values: Floats
     stimuli: NDArray[Any]
-    notes: dict[str, Any]
+    notes: dict[str, Any]  # attributes hold anything
 
 
 @dataclass(frozen=True)
@@ -74,16 +86,16 @@ class SquareRDM:
 
     values: Floats
     stimuli: NDArray[Any]
-    notes: dict[str, Any]
+    notes: dict[str, Any]  # attributes hold anything
 
 
-def is_square(assembly: Any, neuroid_dim: str = Defaults.neuroid_dim) -> bool:
+def is_square(assembly: DataAssembly, neuroid_dim: str = Defaults.neuroid_dim) -> bool:
     """Tell whether an assembly holds dissimilarities: two dimensions of equal size, none of neuroids."""
     return assembly.ndim == 2 and neuroid_dim not in assembly.dims and assembly.shape[0] == assembly.shape[1]
 
 
 def read_responses(
-    assembly: Any,
+    assembly: DataAssembly,
     *,
     role: str = "given",
     neuroid_dim: str = Defaults.neuroid_dim,
@@ -107,15 +119,11 @@ def read_responses(
     """
     assembly = squeeze_time_bin(assembly)
     dim = _stimulus_dim(assembly, neuroid_dim)
-    values = matrix(assembly, [dim, neuroid_dim], role=role)
-    notes: dict[str, Any] = {"n_neuroids": values.shape[1]}
-    # A sum is not finite if any value is not, and needs no copy.
-    if values.shape[1] == 0 or not np.isfinite(values.sum()):
-        values, notes = _recorded(assembly, values, role, neuroid_dim)
+    values, notes = _patterns(assembly, dim, neuroid_dim, role=role)
     return Responses(values=values, stimuli=coordinate(assembly, stimulus_coord), notes=notes)
 
 
-def read_square(assembly: Any, *, stimulus_coord: str = Defaults.stimulus_coord) -> SquareRDM:
+def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimulus_coord) -> SquareRDM:
     """Read ready-made dissimilarities.
 
     Parameters
@@ -145,7 +153,7 @@ def read_square(assembly: Any, *, stimulus_coord: str = Defaults.stimulus_coord)
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     _check_diagonal(values, largest)
     np.fill_diagonal(values, 0.0)
-    notes: dict[str, Any] = {}
+    notes = {}
     difference = float(np.nanmax(np.abs(values - values.T), initial=0.0))
     if difference > _SYMMETRY * largest:
         notes["asymmetry"] = difference
@@ -168,7 +176,7 @@ class RDM:
     def __init__(self, neuroid_dim: str = Defaults.neuroid_dim) -> None:
         self._neuroid_dim = neuroid_dim
 
-    def __call__(self, assembly: Any) -> DataAssembly:
+    def __call__(self, assembly: DataAssembly) -> DataAssembly:
         """Compute ``1 - corr`` of the patterns of all pairs of stimuli.
 
         Parameters
@@ -188,9 +196,7 @@ class RDM:
         """
         assembly = squeeze_time_bin(assembly)
         dim = _stimulus_dim(assembly, self._neuroid_dim)
-        values = matrix(assembly, [dim, self._neuroid_dim], role="given")
-        if values.shape[1] == 0 or not np.isfinite(values.sum()):
-            values, _ = _recorded(assembly, values, "given", self._neuroid_dim)
+        values, _ = _patterns(assembly, dim, self._neuroid_dim, role="given")
         coords = coords_along(assembly, dim)
         other = {f"{name}{OTHER}": (f"{dim}{OTHER}", labels) for name, (_, labels) in coords.items()}
         return DataAssembly(correlation_distances(values), coords={**coords, **other}, dims=[dim, f"{dim}{OTHER}"])
@@ -208,7 +214,7 @@ class RDMSimilarity:
     def __init__(self, comparison_coord: str = Defaults.stimulus_coord) -> None:
         self._comparison_coord = comparison_coord
 
-    def __call__(self, rdm_assembly1: Any, rdm_assembly2: Any) -> Score:
+    def __call__(self, rdm_assembly1: DataAssembly, rdm_assembly2: DataAssembly) -> Score:
         """Compute the Spearman correlation above the diagonal.
 
         Parameters
@@ -227,21 +233,66 @@ class RDMSimilarity:
         AssemblyError
             If a matrix is not one of dissimilarities, or stimuli differ.
         """
-        first, second = (
-            read_square(rdm, stimulus_coord=self._comparison_coord) for rdm in (rdm_assembly1, rdm_assembly2)
-        )
-        order = matching_order(second.stimuli, first.stimuli, what=self._comparison_coord)
-        values = first.values if np.array_equal(order, np.arange(len(order))) else first.values[np.ix_(order, order)]
-        score = Score(rdm_similarity(values, second.values))
-        score.attrs.update(n_stimuli=len(order), quantity="correlation")
-        score.attrs.update({**first.notes, **second.notes})
-        undefined = _undefined(values) | _undefined(second.values)
-        if undefined.any():
-            score.attrs["undefined_stimuli"] = [str(name) for name in second.stimuli[undefined]]
+        rdms = [read_square(rdm, stimulus_coord=self._comparison_coord) for rdm in (rdm_assembly1, rdm_assembly2)]
+        first, second, notes = paired_rdms(rdms[0], rdms[1], stimulus_coord=self._comparison_coord)
+        score = Score(rdm_similarity(first, second))
+        score.attrs.update(notes, quantity="correlation")
         return score
 
 
-def _stimulus_dim(assembly: Any, neuroid_dim: str) -> str:
+def paired_rdms(
+    first: Responses | SquareRDM, second: Responses | SquareRDM, *, stimulus_coord: str = Defaults.stimulus_coord
+) -> tuple[Floats, Floats, dict[str, Any]]:  # attributes hold anything
+    """Bring the dissimilarities of two sides to the order of the second.
+
+    Parameters
+    ----------
+    first, second : Responses or SquareRDM
+        Of the same stimuli. Of responses, `correlation_distances` are computed.
+    stimulus_coord : str
+        Coordinate that names stimuli, for a message.
+
+    Returns
+    -------
+    first, second : ndarray, shape (n_stimuli, n_stimuli)
+    notes : dict
+        For ``Score.attrs``: ``n_stimuli``, the notes of `second`, the greater ``asymmetry`` if there is any, and
+        ``undefined_stimuli`` if a side has stimuli without any defined dissimilarity.
+
+    Raises
+    ------
+    AssemblyError
+        If stimuli differ.
+    """
+    order = matching_order(second.stimuli, first.stimuli, what=stimulus_coord)
+    values = _square_values(first, order), _square_values(second, np.arange(len(order)))
+    notes = {"n_stimuli": len(order), **second.notes}
+    asymmetries = [side.notes["asymmetry"] for side in (first, second) if "asymmetry" in side.notes]
+    if asymmetries:
+        notes["asymmetry"] = max(asymmetries)
+    undefined = undefined_stimuli(*values)
+    if undefined.any():
+        notes["undefined_stimuli"] = [str(name) for name in second.stimuli[undefined]]
+    return *values, notes
+
+
+def undefined_stimuli(*rdms: Floats) -> NDArray[np.bool_]:
+    """Tell which stimuli have no dissimilarity from any other in one of several matrices, because of a flat pattern."""
+    missing = np.isnan(np.stack(rdms))
+    off_diagonal = missing.sum(axis=2) - np.diagonal(missing, axis1=1, axis2=2)
+    # Where a stimulus is undefined, so are all its pairs; the others of these pairs are not.
+    undefined: NDArray[np.bool_] = (off_diagonal >= max(1, missing.shape[1] - 1)).any(axis=0)
+    return undefined
+
+
+def _square_values(side: Responses | SquareRDM, order: Indices) -> Floats:
+    moved = not np.array_equal(order, np.arange(len(order)))
+    if isinstance(side, SquareRDM):
+        return side.values[np.ix_(order, order)] if moved else side.values
+    return correlation_distances(side.values[order] if moved else side.values)
+
+
+def _stimulus_dim(assembly: DataAssembly, neuroid_dim: str) -> str:
     dims = [str(dim) for dim in assembly.dims if dim != neuroid_dim]
     if len(dims) != 1 or neuroid_dim not in assembly.dims:
         raise AssemblyError(
@@ -251,8 +302,14 @@ def _stimulus_dim(assembly: Any, neuroid_dim: str) -> str:
     return dims[0]
 
 
-def _recorded(assembly: Any, values: Floats, role: str, neuroid_dim: str) -> tuple[Floats, dict[str, Any]]:
+def _patterns(
+    assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str
+) -> tuple[Floats, dict[str, Any]]:  # attributes hold anything
     """Leave out neuroids that are NaN throughout, refuse other gaps."""
+    values = matrix(assembly, [dim, neuroid_dim], role=role)
+    # A sum is not finite if any value is not, and needs no copy.
+    if values.shape[1] and np.isfinite(values.sum()):
+        return values, {"n_neuroids": values.shape[1]}
     empty = np.isnan(values).all(axis=0)
     kept = values[:, ~empty]
     broken = ~np.isfinite(kept).all(axis=0)
@@ -261,16 +318,12 @@ def _recorded(assembly: Any, values: Floats, role: str, neuroid_dim: str) -> tup
             f"Patterns must be finite, but in the {role} assembly {int(broken.sum())} of {values.shape[1]} neuroids "
             f"have NaN or infinite values for some stimuli and {int(empty.sum())} for all. Drop them before scoring."
         )
-    notes: dict[str, Any] = {"n_neuroids": kept.shape[1]}
-    if empty.any():
-        along = coords_along(assembly, neuroid_dim)
-        names = along[Defaults.neuroid_coord][1] if Defaults.neuroid_coord in along else np.arange(values.shape[1])
-        notes["n_neuroids_left_out"] = int(empty.sum())
-        notes["neuroids_left_out"] = [str(name) for name in names[empty]]
-    return kept, notes
+    along = coords_along(assembly, neuroid_dim)
+    names = along[Defaults.neuroid_coord][1] if Defaults.neuroid_coord in along else np.arange(values.shape[1])
+    return kept, Neuroids(used=~empty, names=names).attrs
 
 
-def _labels(assembly: Any, name: str) -> NDArray[Any]:
+def _labels(assembly: DataAssembly, name: str) -> NDArray[Any]:
     """Return the names of stimuli, also where both dimensions have one name."""
     if assembly.dims[0] != assembly.dims[1]:
         return coordinate(assembly, name)
@@ -292,12 +345,8 @@ def _check_diagonal(values: Floats, largest: float) -> None:
 
 def _undefined(values: Floats) -> NDArray[np.bool_]:
     """Tell which stimuli have no dissimilarity from any other; a few stimuli without any pair are defined."""
-    missing = np.isnan(values)
-    off_diagonal = missing.sum(axis=1) - np.diagonal(missing)
-    undefined: NDArray[np.bool_] = np.equal(off_diagonal, max(1, len(values) - 1))
-    if undefined.all():
-        return undefined
-    rest = missing[np.ix_(~undefined, ~undefined)]
+    undefined = undefined_stimuli(values)
+    rest = np.isnan(values[np.ix_(~undefined, ~undefined)])
     if rest.any():
         raise AssemblyError(
             f"{int(rest.sum())} dissimilarities are NaN although other pairs of the same stimuli are defined. Drop "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,36 +15,89 @@ from brainscore_vision.metric_helpers.arrays.behavior.agreement import (
     pairwise_accuracies,
     pairwise_error_consistency,
 )
+from brainscore_vision.metric_helpers.arrays.summaries import mean_known
 from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import Judgements, read_judgements, read_model_judgements
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
-__all__ = ["AccuracyDistance", "ErrorConsistency"]
+__all__ = ["NO_ANSWER", "AccuracyDistance", "ErrorConsistency"]
+
+NO_ANSWER = ("", "NaN")
+"""What stands for none in experiments where people, or models, answer a part of the stimuli."""
 
 
-class ErrorConsistency(Metric):
+class _Agreement(Metric):
+    """What the two metrics share: the answers that count, and how values for subjects or pairs of them are summarised.
+
+    Parameters
+    ----------
+    omitted_answers : collection of str or None
+        Answers that stand for none: a stimulus without an answer on either side is not compared. None: those of the
+        class. Without any, every answer that is not the right one counts as wrong.
+    compat : bool
+        Give in ``error`` the standard deviation over all values, as published scores do.
+    """
+
+    quantity: ClassVar[Quantity | None] = "share"
+    omitted_by_default: ClassVar[Collection[str]] = ()
+
+    def __init__(self, *, omitted_answers: Collection[str] | None = None, compat: bool = False) -> None:
+        self._omitted = tuple(self.omitted_by_default if omitted_answers is None else omitted_answers)
+        self._compat = compat
+
+    def _mean(self, values: Floats) -> float:
+        return float(mean_known(mean_known(values, axis=-1)))
+
+    def _score(self, values: Floats, people: Judgements, *, pairs: bool = False) -> Score:
+        """Summarise values of shape (n_subjects or n_pairs,), or (n_conditions, n_subjects or n_pairs)."""
+        by_subject = mean_known(np.atleast_2d(values), axis=0)
+        if pairs:
+            left, right = _pairs(people)
+            named = {"subject_left": people.subjects[left], "subject_right": people.subjects[right]}
+            table = np.full((len(people.subjects), len(people.subjects)), np.nan)
+            table[left, right] = by_subject
+            error = pair_standard_error(table)
+        else:
+            named = {"subject": people.subjects}
+            error = standard_error(by_subject)
+        coords = {name: ("subject", labels) for name, labels in named.items()}
+        if values.ndim > 1:
+            coords["condition"] = ("condition", np.array([label[0] if label else "all" for label in people.conditions]))
+        if self._compat:
+            error = float(np.nanstd(values)) if not np.isnan(values).all() else float("nan")
+        score = Score(self._mean(values))
+        score.attrs.update(
+            raw=Score(values, coords=coords, dims=["condition", "subject"][-values.ndim :]),
+            n_stimuli=len(people.stimuli),
+            n_trials=int(people.judged.sum()),
+            n_subjects=len(people.subjects),
+            n_conditions=len(people.conditions),
+            quantity=self.quantity,
+        )
+        note_error(score, error, over="subject", n=len(people.subjects))
+        if np.isnan(values).any():
+            score.attrs["n_undefined"] = int(np.isnan(values).sum())
+        return score
+
+
+class ErrorConsistency(_Agreement):
     """Mean Cohen's kappa between a model and single people, on which stimuli are answered rightly.
 
     Parameters
     ----------
-    omitted_answers : collection of str
-        Answers that stand for none: a stimulus without an answer on either side is not compared. Without any, every
-        answer that is not the right one counts as wrong.
+    omitted_answers : collection of str or None
+        Answers that stand for none: a stimulus without an answer on either side is not compared. None: those of the
+        class. Without any, every answer that is not the right one counts as wrong.
     compat : bool
         Aggregate as the published scores do: the absolute value of the mean over conditions, then subjects, and as
         ``error`` the standard deviation over all of them.
     """
 
-    quantity: ClassVar[Quantity | None] = "share"
-
-    def __init__(self, *, omitted_answers: Collection[str] = (), compat: bool = False) -> None:
-        self._omitted = tuple(omitted_answers)
-        self._compat = compat
-
-    def __call__(self, source: Any, target: Any) -> Score:
+    def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -72,14 +125,9 @@ class ErrorConsistency(Metric):
         share, answered = read_model_judgements(source, people, omitted=self._omitted, single=True)
         counted = (people.judged > 0) & answered[:, None]
         kappas = error_consistency(share[:, None] > 0, people.right > 0, counted)
-        raw = Score(
-            kappas,
-            coords={"condition": ("condition", _condition_names(people)), "subject": ("subject", people.subjects)},
-            dims=["condition", "subject"],
-        )
-        return self._aggregate(raw, people, standard_error(_mean_known(kappas, axis=0)))
+        return self._score(kappas, people)
 
-    def ceiling(self, assembly: Any) -> Score:
+    def ceiling(self, assembly: DataAssembly) -> Score:
         """Compute how consistent people are with each other: the mean kappa over all pairs of subjects.
 
         Parameters
@@ -100,53 +148,25 @@ class ErrorConsistency(Metric):
             If there are fewer than two subjects, a coordinate is missing, or somebody judged a stimulus twice.
         """
         people = self._people(assembly)
-        left, right = _pairs(people)
-        kappas = np.stack(
-            [
-                pairwise_error_consistency(hits > 0, seen > 0)
-                for hits, seen in zip(people.right, people.judged, strict=True)
-            ]
-        )
-        raw = Score(
-            kappas,
-            coords={
-                "condition": ("condition", _condition_names(people)),
-                "subject_left": ("subject", people.subjects[left]),
-                "subject_right": ("subject", people.subjects[right]),
-            },
-            dims=["condition", "subject"],
-        )
-        return self._aggregate(raw, people, _error_over_pairs(_mean_known(kappas, axis=0), people))
+        _pairs(people)
+        both = zip(people.right, people.judged, strict=True)
+        kappas = np.stack([pairwise_error_consistency(hits > 0, seen > 0) for hits, seen in both])
+        return self._score(kappas, people, pairs=True)
 
-    def _people(self, assembly: Any) -> Judgements:
+    def _people(self, assembly: DataAssembly) -> Judgements:
         coords = ("condition",) if has_coordinate(assembly, "condition") else ()
         return read_judgements(assembly, coords, omitted=self._omitted, single=True)
 
-    def _aggregate(self, raw: Score, people: Judgements, error: float) -> Score:
-        kappas = raw.values
-        score = Score(_mean_known(_mean_known(kappas, axis=1)))
-        if self._compat:
-            score = Score(abs(_mean_known(_mean_known(kappas, axis=0))))
-            error = float(np.nanstd(kappas)) if not np.isnan(kappas).all() else float("nan")
-        score.attrs.update(
-            raw=raw,
-            n_stimuli=len(people.stimuli),
-            n_trials=int(people.judged.sum()),
-            n_subjects=len(people.subjects),
-            quantity=self.quantity,
-        )
-        note_error(score, error, over="subject", n=len(people.subjects))
-        if np.isnan(kappas).any():
-            score.attrs["n_undefined"] = int(np.isnan(kappas).sum())
-        return score
+    def _mean(self, values: Floats) -> float:
+        return abs(float(mean_known(mean_known(values, axis=0)))) if self._compat else super()._mean(values)
 
 
-class AccuracyDistance(Metric):
+class AccuracyDistance(_Agreement):
     """How close the accuracy of a model comes to that of single people, as a part of how far off it could be.
 
     Parameters
     ----------
-    omitted_answers : collection of str
+    omitted_answers : collection of str or None
         As for `ErrorConsistency`.
     symmetric : bool
         For `ceiling`: let both subjects of a pair stand for the model in turn, so that the ceiling does not depend on
@@ -155,14 +175,13 @@ class AccuracyDistance(Metric):
         Give in ``error`` the standard deviation over subjects, as published scores do.
     """
 
-    quantity: ClassVar[Quantity | None] = "share"
-
-    def __init__(self, *, omitted_answers: Collection[str] = (), symmetric: bool = False, compat: bool = False) -> None:
-        self._omitted = tuple(omitted_answers)
+    def __init__(
+        self, *, omitted_answers: Collection[str] | None = None, symmetric: bool = False, compat: bool = False
+    ) -> None:
+        super().__init__(omitted_answers=omitted_answers, compat=compat)
         self._symmetric = symmetric
-        self._compat = compat
 
-    def __call__(self, source: Any, target: Any, variables: Sequence[str] = ()) -> Score:
+    def __call__(self, source: DataAssembly, target: DataAssembly, variables: Sequence[str] = ()) -> Score:
         """Compare.
 
         Parameters
@@ -198,11 +217,9 @@ class AccuracyDistance(Metric):
         with np.errstate(invalid="ignore"):  # 0 / 0 where a subject has no trials
             accuracy = (people.right * answered[:, None]).sum(axis=-1) / number
             model = (share[:, None] * judged).sum(axis=-1) / number
-        by_subject = _mean_known(accuracy_closeness(model, accuracy), axis=0)
-        raw = Score(by_subject, coords={"subject": ("subject", people.subjects)}, dims=["subject"])
-        return self._aggregate(raw, people, standard_error(by_subject))
+        return self._score(mean_known(accuracy_closeness(model, accuracy), axis=0), people)
 
-    def ceiling(self, assembly: Any) -> Score:
+    def ceiling(self, assembly: DataAssembly) -> Score:
         """Compute how close people come to each other: the mean over all pairs of subjects.
 
         Parameters
@@ -229,37 +246,7 @@ class AccuracyDistance(Metric):
         pairs = closeness[left, right]
         if self._symmetric:
             pairs = (pairs + closeness[right, left]) / 2
-        raw = Score(
-            pairs,
-            coords={
-                "subject_left": ("subject", people.subjects[left]),
-                "subject_right": ("subject", people.subjects[right]),
-            },
-            dims=["subject"],
-        )
-        return self._aggregate(raw, people, _error_over_pairs(pairs, people))
-
-    def _aggregate(self, raw: Score, people: Judgements, error: float) -> Score:
-        values = raw.values
-        score = Score(_mean_known(values))
-        if self._compat:
-            error = float(np.nanstd(values)) if not np.isnan(values).all() else float("nan")
-        score.attrs.update(
-            raw=raw,
-            n_stimuli=len(people.stimuli),
-            n_trials=int(people.judged.sum()),
-            n_subjects=len(people.subjects),
-            n_conditions=len(people.conditions),
-            quantity=self.quantity,
-        )
-        note_error(score, error, over="subject", n=len(people.subjects))
-        if np.isnan(values).any():
-            score.attrs["n_undefined"] = int(np.isnan(values).sum())
-        return score
-
-
-def _condition_names(people: Judgements) -> NDArray[Any]:
-    return np.array([label[0] if label else "all" for label in people.conditions])
+        return self._score(pairs, people, pairs=True)
 
 
 def _pairs(people: Judgements) -> tuple[Indices, Indices]:
@@ -270,17 +257,3 @@ def _pairs(people: Judgements) -> tuple[Indices, Indices]:
         )
     left, right = np.triu_indices(len(people.subjects), k=1)
     return left, right
-
-
-def _error_over_pairs(values: Floats, people: Judgements) -> float:
-    table = np.full((len(people.subjects), len(people.subjects)), np.nan)
-    table[np.triu_indices(len(people.subjects), k=1)] = values
-    return pair_standard_error(table)
-
-
-def _mean_known(values: Any, axis: int | None = None) -> Any:
-    """Average what is not NaN; NaN where nothing is known."""
-    known = ~np.isnan(values)
-    number = known.sum(axis=axis)
-    total = np.where(known, values, 0.0).sum(axis=axis)
-    return np.divide(total, number, out=np.full(np.shape(total), np.nan), where=number > 0)

@@ -5,8 +5,8 @@ Subjects are told apart by a coordinate of neuroids, or by a dimension of a stac
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -15,12 +15,13 @@ from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, upper_triangle
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, squeeze_time_bin
-from brainscore_vision.metric_helpers.labelled.rdms import RDM, read_square
+from brainscore_vision.metric_helpers.labelled.rdms import RDM, SquareRDM, read_square, undefined_stimuli
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
 
 __all__ = ["RSACeiling", "split_subjects"]
 
@@ -28,7 +29,7 @@ _LEVEL = 0.95
 _DRAWS = 1000
 
 
-def split_subjects(assembly: Any, subject_coord: str = "subject") -> dict[Any, Any]:
+def split_subjects(assembly: DataAssembly, subject_coord: str = "subject") -> dict[Hashable, DataAssembly]:
     """Divide an assembly into one for each subject.
 
     Parameters
@@ -85,8 +86,8 @@ class RSACeiling(Ceiling):
 
     def __init__(
         self,
-        rdm: Callable[[Any], Any] | None = None,
-        similarity_func: Callable[[Floats, Floats], Any] | None = None,
+        rdm: Callable[[DataAssembly], DataAssembly] | None = None,
+        similarity_func: Callable[[Floats, Floats], float | tuple[float, ...]] | None = None,
         *,
         bound: Literal["upper", "lower"] = "upper",
         compat: bool = False,
@@ -98,7 +99,7 @@ class RSACeiling(Ceiling):
         self._bound = bound
         self._compat = compat
 
-    def __call__(self, assembly: Any) -> Score:
+    def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate.
 
         Parameters
@@ -129,10 +130,7 @@ class RSACeiling(Ceiling):
         squares = [self._square(part) for part in parts.values()]
         stimuli = squares[0].stimuli
         values = np.stack([_in_order(square, stimuli) for square in squares])
-        # Where a stimulus is undefined, so are all its pairs; the others of these pairs are not.
-        undefined = np.array([np.isnan(square).sum(axis=1) >= max(1, len(stimuli) - 1) for square in values]).any(
-            axis=0
-        )
+        undefined = undefined_stimuli(*values)
         kept = ~undefined
         if kept.sum() < 3:
             raise AssemblyError(
@@ -146,7 +144,7 @@ class RSACeiling(Ceiling):
             score.attrs["undefined_stimuli"] = [str(name) for name in stimuli[undefined]]
         return score
 
-    def _square(self, part: Any) -> Any:
+    def _square(self, part: DataAssembly) -> SquareRDM:
         return read_square(self._rdm(part) if Defaults.neuroid_dim in part.dims else part)
 
     def _bounds(self, triangles: Floats) -> tuple[Floats, Floats]:
@@ -158,7 +156,7 @@ class RSACeiling(Ceiling):
         lower = [_first(self._similarity_func(triangles[i], triangles[subjects != i].mean(axis=0))) for i in subjects]
         return np.array(upper), np.array(lower)
 
-    def _score(self, upper: Floats, lower: Floats, subjects: list[Any]) -> Score:
+    def _score(self, upper: Floats, lower: Floats, subjects: list[Hashable]) -> Score:
         chosen = upper if self._bound == "upper" else lower
         score = attach_standard_error(Score(float(chosen.mean())), chosen, over="subject")
         names = np.asarray(subjects)
@@ -182,11 +180,11 @@ class RSACeiling(Ceiling):
         return score
 
 
-def _first(result: Any) -> float:
+def _first(result: float | tuple[float, ...]) -> float:
     return float(result[0] if isinstance(result, tuple) else result)
 
 
-def _in_order(square: Any, stimuli: NDArray[Any]) -> Floats:
+def _in_order(square: SquareRDM, stimuli: Labels) -> Floats:
     order = matching_order(stimuli, square.stimuli)
     values: Floats = square.values[np.ix_(order, order)]
     return values

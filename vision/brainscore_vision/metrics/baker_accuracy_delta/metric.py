@@ -31,6 +31,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
@@ -98,11 +99,10 @@ class BakerAccuracyDelta(Metric):
         # The published score divides by the signed cost, which exceeds 1 where people gain by the disturbance.
         published = np.maximum(1 - np.abs(people - model) / people, 0)
         closeness = published if self._compat else relative_closeness(model, people)
-        raw = Score(closeness, coords={"split": ("split", np.arange(len(people)))}, dims=["split"])
-        score = Score(raw.values.mean())
+        score = Score(closeness.mean())
         score.attrs.update(
-            raw=raw,
-            error=float(raw.values.std()),
+            raw=one_each(closeness, "split"),
+            error=float(closeness.std()),
             model_delta=float(model),
             human_delta=float(deltas.mean()),
             n_subjects=len(subjects),

@@ -27,8 +27,8 @@ https://arxiv.org/abs/2405.01012.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -37,9 +37,12 @@ from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka_jackknife, cka_parts, linear_hsic
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
-from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
+from brainscore_vision.metric_helpers.shared_metrics.on_parts import OnParts
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 _COMPAT_EPSILON = 1e-12
 
@@ -66,7 +69,7 @@ class CKA(Metric):
         self._unbiased = unbiased
         self._compat = compat
 
-    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
+    def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -96,7 +99,9 @@ class CKA(Metric):
         score.attrs.update(notes)
         return score
 
-    def responses(self, assembly1: Any, assembly2: Any) -> tuple[Any, Any, dict[str, Any]]:
+    def responses(
+        self, assembly1: DataAssembly, assembly2: DataAssembly
+    ) -> tuple[Floats, Floats, dict[str, Any]]:  # attributes hold anything
         """Return the values of both, in the order of `assembly2`, and entries for attrs."""
         first = read_responses(assembly1, role="source", stimulus_coord=self._comparison_coord)
         second = read_responses(assembly2, role="target", stimulus_coord=self._comparison_coord)
@@ -125,18 +130,15 @@ class CKA(Metric):
             )
 
 
-class CKACrossValidated(Metric):
-    """Centered kernel alignment on parts of the stimuli, by default ten times 90 % of them.
-
-    Nothing is fitted; the parts show how much the score depends on which stimuli there are. They share most stimuli, so
-    the standard error over splits understates that; that of `cka` does not.
+class CKACrossValidated(OnParts):
+    """Centered kernel alignment on parts of the stimuli; the error of `cka` says how much that depends on stimuli.
 
     Parameters
     ----------
     comparison_coord, unbiased, compat
         As for `CKA`.
     crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`; the test parts are compared. By default ``test_size=0.9``.
+        As for `OnParts`.
     """
 
     quantity: ClassVar = "share"
@@ -144,39 +146,24 @@ class CKACrossValidated(Metric):
     def __init__(
         self,
         comparison_coord: str = Defaults.stimulus_coord,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
         unbiased: bool = True,
         *,
         compat: bool = False,
     ) -> None:
+        super().__init__(crossvalidation_kwargs)
         self._metric = CKA(comparison_coord=comparison_coord, unbiased=unbiased, compat=compat)
         self._unbiased = unbiased
-        kwargs = dict(crossvalidation_kwargs or {})
-        if kwargs.get("train_size") is None and not kwargs.get("kfold"):
-            kwargs = {"test_size": 0.9, **kwargs}
-        self._cross_validation = CrossValidation(**kwargs)
 
-    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
-        """Compare; parameters as for `CKA`.
-
-        Returns
-        -------
-        Score
-            0-d, the mean over splits. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error of the mean over
-            splits), ``seed``, ``stratified_by``, ``n_stimuli``, ``n_neuroids``, ``quantity``.
-        """
+    def _compared(
+        self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
+    ) -> tuple[Floats, dict[str, Any]]:  # attributes hold anything
         first, second, notes = self._metric.responses(assembly1, assembly2)
-        plan = self._cross_validation.plan(assembly2)
-        parts = [test for _, test in plan.presentations(assembly2)]
         self._metric.require_stimuli(min(len(part) for part in parts))
         sums = cka_parts(first, second, parts, unbiased=self._unbiased)
-        values = np.array([self._metric.ratio(*triple) for triple in sums])
-        raw = Score(values, coords={"split": ("split", np.arange(len(values)))}, dims=["split"])
-        score = attach_standard_error(Score(values.mean()), values, over="split")
-        score.attrs.update(raw=raw, **plan.notes, **notes)
-        return score
+        return np.array([self._metric.ratio(*triple) for triple in sums]), notes
 
 
-def biased_cka(*args: Any, **kwargs: Any) -> CKA:
+def biased_cka(comparison_coord: str = Defaults.stimulus_coord, *, compat: bool = False) -> CKA:
     """Make the metric `cka_biased`; arguments as for `CKA`."""
-    return CKA(*args, unbiased=False, **kwargs)
+    return CKA(comparison_coord, unbiased=False, compat=compat)

@@ -28,6 +28,7 @@ import numpy as np
 from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers.arrays.geometry.dimensionality import factor_dimensions, factor_scores
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
@@ -83,7 +84,7 @@ class Dimensionality(Metric):
         names = [str(name) for name in factors]
         self._require_factor(names)
         scores = factor_scores(first.values, second.values, factors[:, None] == first.stimuli)
-        raw = Score(scores, coords={"factor": ("factor", names)}, dims=["factor"])
+        raw = one_each(scores, "factor", names)
         n_neuroids = first.values.shape[1]
         notes = {"raw": raw, "n_pairs": len(first.stimuli), "n_neuroids": n_neuroids, "quantity": self.quantity}
         if np.isnan(scores).any():

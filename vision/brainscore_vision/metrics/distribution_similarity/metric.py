@@ -36,6 +36,7 @@ from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import Ceiling, Metric, Score
 from brainscore_vision.metric_helpers.arrays.properties.distributions import bin_shares, drawn_histograms, ks_similarity
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 NSAMPLES = 1000
@@ -146,13 +147,11 @@ class BootstrapDistributionSimilarity(Metric):
         known = similarities[~np.isnan(similarities)]
         if len(similarities) - len(known) > _TOLERATED * len(similarities):
             score = Score(0.0)
-            score.attrs["n_undefined_draws"] = len(similarities) - len(known)
-            score.attrs["error"] = 0.0
+            score.attrs.update(n_undefined_draws=len(similarities) - len(known), error=0.0)
         else:
             score = Score(known.mean())
             score.attrs["error"] = float(known.std())
-        score.attrs["raw"] = Score(similarities, coords={"draw": ("draw", np.arange(len(similarities)))}, dims=["draw"])
-        score.attrs.update(seed=self._seed, quantity=self.quantity)
+        score.attrs.update(raw=one_each(similarities, "draw"), seed=self._seed, quantity=self.quantity)
         return score
 
 

@@ -53,7 +53,9 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
     object_dprimes,
     two_way_rates,
 )
+from brainscore_vision.metric_helpers.arrays.summaries import mean_known
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 
 if TYPE_CHECKING:
@@ -187,12 +189,8 @@ class BehavioralPatterns(Metric):
             0-d. Attrs: ``raw`` (the score given), ``ceiling``, ``error`` (standard deviation over repetitions).
         """
         order = matching_order(score.raw["split"].values, ceiling.raw["split"].values, what="split")
-        ceiled = Score(
-            score.raw.values / np.sqrt(ceiling.raw.values[order]),
-            coords={"split": ("split", score.raw["split"].values)},
-            dims=["split"],
-        )
-        result = self.aggregate(ceiled)
+        ceiled = score.raw.values / np.sqrt(ceiling.raw.values[order])
+        result = self.aggregate(one_each(ceiled, "split", score.raw["split"].values))
         result.attrs.update(raw=score, ceiling=ceiling)
         return result
 
@@ -219,12 +217,13 @@ class BehavioralPatterns(Metric):
         """Return patterns, shape (..., n_images or n_objects, n_objects or 1)."""
         if self._level == "object":
             patterns = object_dprimes(rates, trials.truth)
-            # The rows of what is averaged here are the objects taken for, not those shown.
-            return _mean_known(np.swapaxes(patterns, -1, -2)) if self._collapse_distractors else patterns
-        patterns = image_dprimes(rates, trials.truth)
-        if self._normalize:
-            patterns = center_by_task(patterns, trials.truth)
-        return _mean_known(patterns) if self._collapse_distractors else patterns
+            if self._collapse_distractors:  # the rows of what is averaged are the objects taken for, not those shown
+                patterns = np.swapaxes(patterns, -1, -2)
+        else:
+            patterns = image_dprimes(rates, trials.truth)
+            if self._normalize:
+                patterns = center_by_task(patterns, trials.truth)
+        return mean_known(patterns, axis=-1)[..., None] if self._collapse_distractors else patterns
 
     def _correlate(self, first: Floats, second: Floats, trials: _Trials, *, skipna: bool) -> Score:
         counted = ~np.isnan(second)
@@ -237,7 +236,7 @@ class BehavioralPatterns(Metric):
                 "each image and pair of objects. Use ceiling(assembly, skipna=True) to leave them out."
             )
         correlations, left_out = masked_correlations(np.nan_to_num(first), second, counted)
-        raw = Score(correlations, coords={"split": ("split", np.arange(self._repetitions))}, dims=["split"])
+        raw = one_each(correlations, "split")
         score = self.aggregate(raw)
         if not self._compat:
             score.attrs["error"] = jackknife_error(left_out.mean(axis=0))
@@ -316,13 +315,6 @@ def _numbered(names: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
 
 def _coordinate(assembly: Any, names: tuple[str, ...]) -> NDArray[Any]:
     return coordinate(assembly, next((name for name in names if has_coordinate(assembly, name)), names[0]))
-
-
-def _mean_known(values: Floats) -> Floats:
-    """Average over the last axis what is not NaN, and keep the axis; NaN where nothing is known."""
-    known = ~np.isnan(values)
-    total, number = np.where(known, values, 0.0).sum(axis=-1), known.sum(axis=-1)
-    return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)[..., None]
 
 
 def I1(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature

@@ -12,25 +12,10 @@ Kato & He (2026), Systematic image perturbations reveal persistent gaps between 
 doi:10.1016/j.isci.2026.117370.
 """
 
-from __future__ import annotations
-
-from collections.abc import Collection
-
-from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import ErrorConsistency
-
-NO_ANSWER = ("", "NaN")
+from brainscore_vision.metric_helpers.shared_metrics.behavioral_agreement import NO_ANSWER, ErrorConsistency
 
 
 class KatoErrorConsistency(ErrorConsistency):
-    """As `ErrorConsistency`, with answers that stand for none.
+    """As `ErrorConsistency`, where an empty answer and the text `NaN` stand for none by default."""
 
-    Parameters
-    ----------
-    omitted_answers : collection of str
-        Answers that stand for none.
-    compat : bool
-        As for `ErrorConsistency`.
-    """
-
-    def __init__(self, *, omitted_answers: Collection[str] = NO_ANSWER, compat: bool = False) -> None:
-        super().__init__(omitted_answers=omitted_answers, compat=compat)
+    omitted_by_default = NO_ANSWER

@@ -45,7 +45,9 @@ from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     single_reliability,
 )
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
+from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, squeeze_time_bin
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.intervals import with_interval
 from brainscore_vision.metric_helpers.uncertainty.resampling import (
     bootstrap_weights,
@@ -168,12 +170,12 @@ class LeaveOneSubjectOut(Ceiling):
         lower, upper = leave_one_out_correlations(table.responses, table.present)
         bounds = {"lower": lower, "upper": upper, "corrected": lower}
         per_variable = self._ceilings(bounds[self._bound].mean(axis=0), table)
-        score = Score(_median(per_variable))
+        score = Score(median_known(per_variable))
         coords = {"subject": ("subject", names), **table.coords}
         score.attrs.update(
             raw=Score(lower, coords=coords, dims=["subject", table.dim]),
-            lower_bound=_median(lower.mean(axis=0)),
-            upper_bound=_median(upper.mean(axis=0)),
+            lower_bound=float(median_known(lower.mean(axis=0))),
+            upper_bound=float(median_known(upper.mean(axis=0))),
         )
         samples = self._samples(table)
         samples += float(score) - np.nanmean(samples)  # the bias of the draws is not that of the ceiling
@@ -244,7 +246,7 @@ class LeaveOneSubjectOut(Ceiling):
     def _by_metric(self, others: list[Any], subjects: list[Any], names: NDArray[Any]) -> Score:
         values = np.array([float(self._metric(*pair)) for pair in zip(others, subjects, strict=True)])
         score = Score(values.mean())
-        score.attrs["raw"] = Score(values, coords={"subject": ("subject", names)}, dims=["subject"])
+        score.attrs["raw"] = one_each(values, "subject", names)
         score.attrs[f"{self._bound}_bound"] = float(values.mean())
         rng = generator(self._random_state, "interval", "subject")
         samples = values[rng.integers(len(values), size=(self._n_resamples, len(values)))].mean(axis=1)
@@ -322,8 +324,3 @@ def _shared(*assemblies: Any) -> list[Any]:
         assembly.isel(presentation=np.flatnonzero([name in common for name in names.tolist()]))
         for assembly, names in zip(assemblies, ids, strict=True)
     ]
-
-
-def _median(values: Any) -> float:
-    defined = values[~np.isnan(values)]
-    return float(np.median(defined)) if defined.size else float("nan")

@@ -35,6 +35,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import con
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import step_up
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
 from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
@@ -90,7 +91,7 @@ class _PatternCorrelation(Metric):
     def _ceiling(self, correlations: Floats, sizes: tuple[int, int], error: float, notes: dict[str, Any]) -> Score:
         score = Score(self._highest(correlations.mean(), sizes))
         score.attrs.update(
-            raw=Score(correlations, coords={"split": ("split", np.arange(len(correlations)))}, dims=["split"]),
+            raw=one_each(correlations, "split"),
             error=error,
             **notes,
             seed=self._seed,

@@ -46,8 +46,10 @@ from brainscore_vision.metric_helpers.arrays.regression.decoding import (
     decoded_probabilities,
     solution_times,
 )
+from brainscore_vision.metric_helpers.arrays.summaries import mean_known
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order, matrix
 from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
@@ -166,20 +168,12 @@ class OSTCorrelation(Metric):
                 probabilities.append(decoded_probabilities(*parts))
         decoded = np.concatenate(probabilities)
         rates = two_way_rates(decoded.reshape(-1, n_classes), np.tile(truth, len(bins))).reshape(decoded.shape)
-        dprimes = image_dprimes(rates, truth)
-        known_pairs = ~np.isnan(dprimes)
-        total = np.where(known_pairs, dprimes, 0.0).sum(axis=2)
-        number = known_pairs.sum(axis=2)
-        return np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0)
+        return mean_known(image_dprimes(rates, truth), axis=2)
 
     def _score(self, correlations: Floats, notes: Mapping[str, Any], **counts: int) -> Score:
         defined = correlations[~np.isnan(correlations)]
         score = Score(defined.mean() if len(defined) else np.nan)
-        split = {"split": ("split", np.arange(len(correlations)))}
-        score.attrs["raw"] = Score(correlations, coords=split, dims=["split"])
+        score.attrs["raw"] = one_each(correlations, "split")
         attach_standard_error(score, defined, over="split")
-        score.attrs.update(notes)
-        score.attrs.update(counts)
-        score.attrs["n_undefined"] = len(correlations) - len(defined)
-        score.attrs["quantity"] = self.quantity
+        score.attrs.update(notes, **counts, n_undefined=len(correlations) - len(defined), quantity=self.quantity)
         return score

@@ -35,6 +35,7 @@ from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import single_reliability
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
+from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     coords_along,
@@ -125,9 +126,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         raw_values[:, neuroids.used] = self._reliabilities(means, counts)
         coords = {"split": ("split", np.arange(self.n_splits)), **coords_along(assembly, "neuroid")}
         raw = Score(raw_values, coords=coords, dims=["split", "neuroid"])
-        used = raw_values[:, neuroids.used]
-        undefined = np.isnan(used).all(axis=1)
-        medians = np.array([np.nan if none else np.nanmedian(row) for row, none in zip(used, undefined, strict=True)])
+        medians = median_known(raw_values)
         score = attach_standard_error(Score(medians.mean()), medians, over="split")
         score.attrs.update(
             raw=raw,

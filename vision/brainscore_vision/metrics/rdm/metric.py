@@ -24,20 +24,12 @@ Kriegeskorte, Mur & Bandettini (2008), doi:10.3389/neuro.06.004.2008.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.geometry.rdm import (
-    correlation_distances,
-    rdm_similarity,
-    rdm_similarity_draws,
-)
-from brainscore_vision.metric_helpers.labelled.alignment import matching_order
-from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import rdm_similarity, rdm_similarity_draws
 from brainscore_vision.metric_helpers.labelled.rdms import (
     OTHER,
     RDM,
@@ -45,10 +37,16 @@ from brainscore_vision.metric_helpers.labelled.rdms import (
     Responses,
     SquareRDM,
     is_square,
+    paired_rdms,
     read_responses,
     read_square,
 )
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, declare_no_error
+from brainscore_vision.metric_helpers.shared_metrics.on_parts import OnParts
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 NO_ERROR = "resampling stimuli takes longer than the score: ask half_sample_interval of uncertainty.intervals for it"
 
@@ -77,7 +75,7 @@ class RDMMetric(Metric):
         self._rdm = RDM(neuroid_dim=neuroid_dim)
         self._similarity = RDMSimilarity(comparison_coord=comparison_coord)
 
-    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
+    def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -104,42 +102,31 @@ class RDMMetric(Metric):
         score.attrs.update(notes)
         return declare_no_error(score, NO_ERROR)
 
-    def dissimilarities(self, assembly1: Any, assembly2: Any) -> tuple[Any, Any, dict[str, Any]]:
+    def dissimilarities(
+        self, assembly1: DataAssembly, assembly2: DataAssembly
+    ) -> tuple[Floats, Floats, dict[str, Any]]:  # attributes hold anything
         """Return both matrices in the order of `assembly2`, shape (n_stimuli, n_stimuli), and entries for attrs."""
         sides = [self._read(assembly, role) for assembly, role in ((assembly1, "source"), (assembly2, "target"))]
-        order = matching_order(sides[1].stimuli, sides[0].stimuli, what=self._comparison_coord)
-        first, second = _matrix(sides[0], order), _matrix(sides[1], np.arange(len(order)))
-        notes = {"n_stimuli": len(order), **sides[1].notes, "quantity": self.quantity}
-        asymmetries = [side.notes["asymmetry"] for side in sides if "asymmetry" in side.notes]
-        if asymmetries:
-            notes["asymmetry"] = max(asymmetries)
-        undefined = np.zeros(len(order), dtype=bool)
-        for values in (first, second):
-            if len(order) > 1 and np.isnan(values).any():
-                undefined |= np.isnan(values).sum(axis=1) >= len(order) - 1
-        if undefined.any():
-            notes["undefined_stimuli"] = [str(name) for name in sides[1].stimuli[undefined]]
-        return first, second, notes
+        first, second, notes = paired_rdms(sides[0], sides[1], stimulus_coord=self._comparison_coord)
+        return first, second, {**notes, "quantity": self.quantity}
 
-    def _read(self, assembly: Any, role: str) -> Responses | SquareRDM:
+    def _read(self, assembly: DataAssembly, role: str) -> Responses | SquareRDM:
         if is_square(assembly, self._neuroid_dim):
             return read_square(assembly, stimulus_coord=self._comparison_coord)
         return read_responses(assembly, role=role, neuroid_dim=self._neuroid_dim, stimulus_coord=self._comparison_coord)
 
 
-class RDMCrossValidated(Metric):
-    """Compare dissimilarity matrices on parts of the stimuli, by default ten times 90 % of them.
+class RDMCrossValidated(OnParts):
+    """Compare dissimilarity matrices on parts of the stimuli.
 
-    Nothing is fitted; the parts show how much the score depends on which stimuli there are. They share most stimuli, so
-    the standard error over splits understates that; see `metric_helpers.uncertainty.intervals` for one that
-    does not.
+    For an error that says how much the score depends on stimuli, see `metric_helpers.uncertainty.intervals`.
 
     Parameters
     ----------
     neuroid_dim, comparison_coord
         As for `RDMMetric`.
     crossvalidation_kwargs : dict or None
-        Arguments of `CrossValidation`; the test parts are compared. By default ``test_size=0.9``.
+        As for `OnParts`.
     """
 
     quantity: ClassVar = "correlation"
@@ -148,35 +135,13 @@ class RDMCrossValidated(Metric):
         self,
         neuroid_dim: str = Defaults.neuroid_dim,
         comparison_coord: str = Defaults.stimulus_coord,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
     ) -> None:
+        super().__init__(crossvalidation_kwargs)
         self._metric = RDMMetric(neuroid_dim=neuroid_dim, comparison_coord=comparison_coord)
-        kwargs = dict(crossvalidation_kwargs or {})
-        if kwargs.get("train_size") is None and not kwargs.get("kfold"):
-            kwargs = {"test_size": 0.9, **kwargs}
-        self._cross_validation = CrossValidation(**kwargs)
 
-    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
-        """Compare; parameters as for `RDMMetric`.
-
-        Returns
-        -------
-        Score
-            0-d, the mean over splits, in [-1, 1]. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error of
-            the mean over splits), ``seed``, ``stratified_by``, and those of `RDMMetric`.
-        """
+    def _compared(
+        self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
+    ) -> tuple[Floats, dict[str, Any]]:  # attributes hold anything
         first, second, notes = self._metric.dissimilarities(assembly1, assembly2)
-        plan = self._cross_validation.plan(assembly2)
-        parts = [test for _, test in plan.presentations(assembly2)]
-        values = rdm_similarity_draws(first, second, parts)
-        raw = Score(values, coords={"split": ("split", np.arange(len(values)))}, dims=["split"])
-        score = attach_standard_error(Score(values.mean()), values, over="split")
-        score.attrs.update(raw=raw, **plan.notes, **notes)
-        return score
-
-
-def _matrix(side: Responses | SquareRDM, order: Any) -> Any:
-    moved = not np.array_equal(order, np.arange(len(order)))
-    if isinstance(side, SquareRDM):
-        return side.values[np.ix_(order, order)] if moved else side.values
-    return correlation_distances(side.values[order] if moved else side.values)
+        return rdm_similarity_draws(first, second, parts), notes

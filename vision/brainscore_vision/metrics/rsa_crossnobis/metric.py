@@ -43,6 +43,7 @@ from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import (
 )
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, squeeze_time_bin
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
@@ -143,9 +144,7 @@ class CrossnobisSimilarity(Metric):
         score.attrs.update(notes)
         score.attrs["uncorrected"] = _cosine(overlap, model_norm, noisy_norm)
         if len(norms) and noisy_norm > 0:
-            score.attrs["raw"] = Score(
-                norms / noisy_norm, coords={"split": ("split", np.arange(len(norms)))}, dims=["split"]
-            )
+            score.attrs["raw"] = one_each(norms / noisy_norm, "split")
         score.attrs.update(comparison=self._comparison, noise=self._noise, seed=self._seed, quantity=self.quantity)
         return declare_no_error(score, "stimuli are not drawn: ask half_sample_interval of uncertainty.intervals")
 

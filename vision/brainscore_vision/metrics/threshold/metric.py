@@ -29,13 +29,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics import Metric, Quantity, Score
-from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
 from brainscore_vision.metric_helpers.arrays.behavior.psychometrics import (
     cumulative_gaussian,
     fit_cumulative_gaussian,
@@ -43,12 +41,16 @@ from brainscore_vision.metric_helpers.arrays.behavior.psychometrics import (
     rising_part,
     shares_right,
 )
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
-from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
+
+from .people import ClosenessToPeople, NoThresholdError, People, elevations_of, thresholds_of
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+    from xarray import DataArray
+
+    from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray
 
 Accuracy = float | Literal["inflection"]
 
@@ -56,11 +58,7 @@ LEAST_R2 = 0.4  # of a fit that counts
 LEAST_PART = 1 / 3  # of the levels, before the answers get worse for good
 
 
-class NoThresholdError(Exception):
-    """A model has no threshold; the message says why."""
-
-
-class Threshold(Metric):
+class Threshold(ClosenessToPeople):
     """Distance of a model's threshold from those of people, relative to theirs.
 
     Parameters
@@ -81,13 +79,11 @@ class Threshold(Metric):
         replacement.
     """
 
-    quantity: ClassVar[Quantity | None] = "share"
-
     def __init__(
         self,
         independent_variable: str,
-        fit_function: Callable[..., Any] = cumulative_gaussian,
-        fit_inverse_function: Callable[..., Any] = inverse_cumulative_gaussian,
+        fit_function: Callable[..., Floats] = cumulative_gaussian,
+        fit_inverse_function: Callable[..., Floats] = inverse_cumulative_gaussian,
         threshold_accuracy: Accuracy = "inflection",
         required_accuracy: float = 0.6,
         *,
@@ -99,9 +95,9 @@ class Threshold(Metric):
         self._inverse = fit_inverse_function
         self._threshold_accuracy = threshold_accuracy
         self._required_accuracy = required_accuracy
-        self._compat = compat
+        super().__init__(compat=compat)
 
-    def __call__(self, source: Any, target: Any) -> Score:
+    def __call__(self, source: DataArray | float, target: People) -> Score:
         """Compare.
 
         Parameters
@@ -123,37 +119,15 @@ class Threshold(Metric):
         AssemblyError
             If a coordinate is missing, or thresholds of people are not positive.
         """
-        thresholds, subjects = _thresholds(target)
-        try:
-            threshold = float(source) if isinstance(source, Real) else self.read_threshold(source)[0]
-        except NoThresholdError as failure:
-            return _failed(failure, len(thresholds), self.quantity)
-        score = _compare(threshold, thresholds, subjects, compat=self._compat)
-        score.attrs.update(threshold=threshold, quantity=self.quantity)
-        return score
+        return self._compared("threshold", lambda: _number_or(self._threshold, source), target)
 
-    def ceiling(self, assembly: Any) -> Score:
-        """Compare every person with all the others.
+    def _values(self, target: People) -> tuple[Floats, Labels]:
+        return thresholds_of(target)
 
-        Parameters
-        ----------
-        assembly : PropertyAssembly, dims (subject), or mapping
-            As `target` of the metric.
+    def _threshold(self, source: DataArray) -> float:
+        return self.read_threshold(source)[0]
 
-        Returns
-        -------
-        Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject): how near this one comes to the others), ``error``
-            (jackknife standard error over subjects; NaN for two), ``n_subjects``, ``quantity``.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two subjects, or thresholds are not positive.
-        """
-        return _ceiling(*_thresholds(assembly), compat=self._compat, quantity=self.quantity)
-
-    def read_threshold(self, source: Any, accuracy: Accuracy | None = None) -> tuple[float, float]:
+    def read_threshold(self, source: DataArray, accuracy: Accuracy | None = None) -> tuple[float, float]:
         """Fit the psychometric function to the answers of a model and read its threshold.
 
         Parameters
@@ -201,7 +175,7 @@ class Threshold(Metric):
             raise NoThresholdError(f"The threshold {threshold} is not within the levels up to {levels[kept - 1]}.")
         return threshold, float(accuracy)
 
-    def _strengths(self, source: Any) -> Floats:
+    def _strengths(self, source: DataArray) -> Floats:
         values = coordinate(source, self._independent_variable)
         try:
             strengths = values.astype(np.float64)
@@ -215,7 +189,7 @@ class Threshold(Metric):
         return strengths
 
 
-class ThresholdElevation(Metric):
+class ThresholdElevation(ClosenessToPeople):
     """Distance of a model's ratio of two thresholds from those of people, relative to theirs.
 
     Parameters
@@ -232,8 +206,6 @@ class ThresholdElevation(Metric):
         As for `Threshold`.
     """
 
-    quantity: ClassVar[Quantity | None] = "share"
-
     def __init__(
         self,
         independent_variable: str,
@@ -245,13 +217,19 @@ class ThresholdElevation(Metric):
         *,
         compat: bool = False,
     ) -> None:
-        settings: dict[str, Any] = {"threshold_accuracy": threshold_accuracy, "compat": compat}
-        self._baseline = Threshold(independent_variable, required_accuracy=required_baseline_accuracy, **settings)
-        self._test = Threshold(independent_variable, required_accuracy=required_test_accuracy, **settings)
+        super().__init__(compat=compat)
+        self._baseline, self._test = (
+            Threshold(
+                independent_variable,
+                threshold_accuracy=threshold_accuracy,
+                required_accuracy=required,
+                compat=compat,
+            )
+            for required in (required_baseline_accuracy, required_test_accuracy)
+        )
         self._conditions = (baseline_condition, test_condition)
-        self._compat = compat
 
-    def __call__(self, source: Any, target: Any) -> Score:
+    def __call__(self, source: Mapping[str, DataArray] | float, target: People) -> Score:
         """Compare.
 
         Parameters
@@ -271,36 +249,12 @@ class ThresholdElevation(Metric):
         AssemblyError
             If a condition or a coordinate is missing, or thresholds of people are not positive.
         """
-        elevations, subjects = _elevations(target)
-        try:
-            elevation = float(source) if isinstance(source, Real) else self._elevation(source)
-        except NoThresholdError as failure:
-            return _failed(failure, len(elevations), self.quantity)
-        score = _compare(elevation, elevations, subjects, compat=self._compat)
-        score.attrs.update(elevation=elevation, quantity=self.quantity)
-        return score
+        return self._compared("elevation", lambda: _number_or(self._elevation, source), target)
 
-    def ceiling(self, assemblies: Any) -> Score:
-        """Compare every person with all the others.
+    def _values(self, target: People) -> tuple[Floats, Labels]:
+        return elevations_of(target)
 
-        Parameters
-        ----------
-        assemblies : mapping, PropertyAssembly, dims (subject), or list of float
-            As `target` of the metric.
-
-        Returns
-        -------
-        Score
-            As for `Threshold.ceiling`.
-
-        Raises
-        ------
-        AssemblyError
-            If there are fewer than two subjects, or thresholds are not positive.
-        """
-        return _ceiling(*_elevations(assemblies), compat=self._compat, quantity=self.quantity)
-
-    def _elevation(self, source: Any) -> float:
+    def _elevation(self, source: Mapping[str, DataArray]) -> float:
         missing = [name for name in self._conditions if not isinstance(source, Mapping) or name not in source]
         if missing:
             found = sorted(map(str, source)) if isinstance(source, Mapping) else type(source).__name__
@@ -313,93 +267,22 @@ class ThresholdElevation(Metric):
         return test / baseline
 
 
-def _validate_accuracy(accuracy: Any) -> None:
+Source = TypeVar("Source")
+
+
+def _number_or(read: Callable[[Source], float], source: Source | float) -> float:
+    """Return a number as it is; read it from anything else."""
+    return float(source) if isinstance(source, Real) else read(cast("Source", source))
+
+
+def _validate_accuracy(accuracy: object) -> None:
     if accuracy != "inflection" and not (isinstance(accuracy, Real) and 0 < accuracy < 1):
         raise ValueError(f"threshold_accuracy is 'inflection' or a number between 0 and 1; got {accuracy!r}.")
 
 
-def _right_answers(source: Any) -> NDArray[np.bool_]:
+def _right_answers(source: DataArray) -> NDArray[np.bool_]:
     if not hasattr(source, "dims"):
         raise TypeError(
             f"The source is a {type(source).__name__}; expected a BehavioralAssembly of probabilities, or a float."
         )
     return same_label(most_probable(source), coordinate(source, "image_label"))
-
-
-def _thresholds(target: Any) -> tuple[Floats, NDArray[Any]]:
-    """Return thresholds or elevations of people, shape (n_subjects,), and names of subjects."""
-    if isinstance(target, Mapping):
-        if "baseline_assembly" not in target:
-            raise AssemblyError(f"The target has {sorted(map(str, target))}; expected 'baseline_assembly'.")
-        target = target["baseline_assembly"]
-    values = np.asarray(getattr(target, "values", target), dtype=np.float64).reshape(-1)
-    wrong = ~(np.isfinite(values) & (values > 0))
-    if wrong.any() or not len(values):
-        raise AssemblyError(
-            f"{int(wrong.sum())} of {len(values)} thresholds of people are NaN, infinite, zero or negative; distances "
-            "are relative to them. Select the subjects who took part in the condition."
-        )
-    named = hasattr(target, "coords") and has_coordinate(target, "subject")
-    return values, coordinate(target, "subject") if named else np.arange(len(values))
-
-
-def _elevations(target: Any) -> tuple[Floats, NDArray[Any]]:
-    if not isinstance(target, Mapping):
-        return _thresholds(target)
-    missing = [name for name in ("baseline_assembly", "condition_assembly") if name not in target]
-    if missing:
-        raise AssemblyError(f"The target has {sorted(map(str, target))}; {', '.join(missing)} missing.")
-    baseline, baseline_subjects = _thresholds(target["baseline_assembly"])
-    test, subjects = _thresholds(target["condition_assembly"])
-    order = matching_order(subjects, baseline_subjects, what="subject")
-    return test / baseline[order], subjects
-
-
-def _compare(value: float, people: Floats, subjects: NDArray[Any], *, compat: bool) -> Score:
-    closeness = relative_closeness(value, people)
-    score = Score(closeness.mean())
-    score.attrs.update(
-        raw=Score(closeness, coords={"subject": ("subject", subjects)}, dims=["subject"]),
-        n_subjects=len(people),
-    )
-    note_error(score, closeness.std() if compat else standard_error(closeness), over="subject", n=len(people))
-    return score
-
-
-def _ceiling(people: Floats, subjects: NDArray[Any], *, compat: bool, quantity: Quantity | None) -> Score:
-    if len(people) < 2:
-        raise AssemblyError(f"A ceiling between people needs at least two subjects, found {len(people)}.")
-    table = relative_closeness(people[:, None], people)
-    np.fill_diagonal(table, np.nan)
-    closeness = np.nanmean(table, axis=1)
-    if compat:
-        closeness = _published_draws(people)
-    score = Score(closeness.mean())
-    coords = {"draw": np.arange(len(closeness))} if compat else {"subject": subjects}
-    dim = next(iter(coords))
-    score.attrs.update(
-        raw=Score(closeness, coords={dim: (dim, coords[dim])}, dims=[dim]),
-        n_subjects=len(people),
-        quantity=quantity,
-    )
-    note_error(score, closeness.std() if compat else pair_standard_error(table), over="subject", n=len(people))
-    return score
-
-
-def _published_draws(people: Floats) -> Floats:
-    """Compare one person, drawn anew each time, with the others, who move up in the list."""
-    remaining = people.tolist()
-    results = []
-    for draw in range(len(people)):
-        # The published draws come from this generator, whose results are fixed for ever.
-        value = float(np.random.RandomState(draw).choice(remaining, replace=False))
-        remaining.remove(value)
-        results.append(relative_closeness(value, remaining).mean())
-        remaining.append(value)
-    return np.array(results)
-
-
-def _failed(failure: NoThresholdError, n_subjects: int, quantity: Quantity | None) -> Score:
-    score = Score(0.0)
-    score.attrs.update(error=0.0, failure=str(failure), n_subjects=n_subjects, quantity=quantity)
-    return score

@@ -17,6 +17,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_vision.metric_helpers.labelled.gather import one_each
 
 
 class ValueDelta(Metric):
@@ -58,7 +59,7 @@ class ValueDelta(Metric):
         source, target = _number(source_value, "source"), _number(target_value, "target")
         score = Score(np.exp(-self._scale * abs(source - target)))
         score.attrs.update(
-            raw=Score([source, target], coords={"side": ["source", "target"]}, dims=["side"]),
+            raw=one_each([source, target], "side", ["source", "target"]),
             error=float("nan"),
             scale=self._scale,
             quantity=self.quantity,

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brainscore_vision.metric_helpers.arrays.summaries import mean_known
+
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
@@ -260,9 +262,7 @@ def calc_texture_modulation(response: ArrayLike) -> tuple[Any, Floats]:
     noise, texture = values[..., 0, :], values[..., 1, :]
     with np.errstate(divide="ignore", invalid="ignore"):  # families without any response are left out
         by_family: Floats = (texture - noise) / (texture + noise)
-        known = ~np.isnan(by_family)
-        mean = np.where(known, by_family, 0.0).sum(axis=-1) / known.sum(axis=-1)
-    return mean[()], by_family
+    return mean_known(by_family, axis=-1)[()], by_family
 
 
 def calc_sparseness(response: ArrayLike) -> Any:

@@ -1,0 +1,139 @@
+"""Compare a model's threshold, or ratio of thresholds, with those of people, and people with each other."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from xarray import DataArray
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.gather import one_each
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
+
+Thresholds = DataArray | Sequence[float]
+People = Thresholds | Mapping[str, Thresholds]
+
+
+class NoThresholdError(Exception):
+    """A model has no threshold; the message says why."""
+
+
+class ClosenessToPeople(Metric, ABC):
+    """The distance of a model's value from those of people, relative to theirs.
+
+    Parameters
+    ----------
+    compat : bool
+        As published: errors are standard deviations, and the ceiling draws persons with replacement.
+    """
+
+    quantity: ClassVar[Quantity | None] = "share"
+
+    def __init__(self, *, compat: bool = False) -> None:
+        self._compat = compat
+
+    @abstractmethod
+    def _values(self, target: People) -> tuple[Floats, Labels]:
+        """Return values of people, shape (n_subjects,), and names of subjects."""
+
+    def ceiling(self, assembly: People) -> Score:
+        """Compare every person with all the others.
+
+        Parameters
+        ----------
+        assembly : PropertyAssembly, dims (subject), list of float, or mapping
+            As `target` of the metric.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject): how near this one comes to the others), ``error``
+            (jackknife standard error over subjects; NaN for two), ``n_subjects``, ``quantity``.
+
+        Raises
+        ------
+        AssemblyError
+            If there are fewer than two subjects, or thresholds are not positive.
+        """
+        people, subjects = self._values(assembly)
+        if len(people) < 2:
+            raise AssemblyError(f"A ceiling between people needs at least two subjects, found {len(people)}.")
+        if self._compat:
+            closeness = _published_draws(people)
+            return self._score(one_each(closeness, "draw"), float(closeness.std()), len(people))
+        table = relative_closeness(people[:, None], people)
+        np.fill_diagonal(table, np.nan)
+        raw = one_each(np.nanmean(table, axis=1), "subject", subjects)
+        return self._score(raw, pair_standard_error(table), len(people))
+
+    def _compared(self, name: str, read: Callable[[], float], target: People) -> Score:
+        """Compare what is read from a model, which its name in attrs holds; 0 where it has no threshold."""
+        people, subjects = self._values(target)
+        try:
+            value = read()
+        except NoThresholdError as failure:
+            score = Score(0.0)
+            score.attrs.update(error=0.0, failure=str(failure), n_subjects=len(people), quantity=self.quantity)
+            return score
+        closeness = relative_closeness(value, people)
+        error = float(closeness.std()) if self._compat else standard_error(closeness)
+        score = self._score(one_each(closeness, "subject", subjects), error, len(people))
+        score.attrs[name] = value
+        return score
+
+    def _score(self, raw: Score, error: float, n_subjects: int) -> Score:
+        score = Score(raw.values.mean())
+        score.attrs.update(raw=raw, n_subjects=n_subjects, quantity=self.quantity)
+        return note_error(score, error, over="subject", n=n_subjects)
+
+
+def thresholds_of(target: People) -> tuple[Floats, Labels]:
+    """Return thresholds or elevations of people, shape (n_subjects,), and names of subjects."""
+    if isinstance(target, Mapping):
+        if "baseline_assembly" not in target:
+            raise AssemblyError(f"The target has {sorted(map(str, target))}; expected 'baseline_assembly'.")
+        target = target["baseline_assembly"]
+    values = np.asarray(getattr(target, "values", target), dtype=np.float64).reshape(-1)
+    wrong = ~(np.isfinite(values) & (values > 0))
+    if wrong.any() or not len(values):
+        raise AssemblyError(
+            f"{int(wrong.sum())} of {len(values)} thresholds of people are NaN, infinite, zero or negative; distances "
+            "are relative to them. Select the subjects who took part in the condition."
+        )
+    named = isinstance(target, DataArray) and has_coordinate(target, "subject")
+    return values, coordinate(target, "subject") if named else np.arange(len(values))
+
+
+def elevations_of(target: People) -> tuple[Floats, Labels]:
+    """Return ratios of thresholds in two conditions, or such as they are given; see `thresholds_of`."""
+    if not isinstance(target, Mapping):
+        return thresholds_of(target)
+    missing = [name for name in ("baseline_assembly", "condition_assembly") if name not in target]
+    if missing:
+        raise AssemblyError(f"The target has {sorted(map(str, target))}; {', '.join(missing)} missing.")
+    baseline, baseline_subjects = thresholds_of(target["baseline_assembly"])
+    test, subjects = thresholds_of(target["condition_assembly"])
+    order = matching_order(subjects, baseline_subjects, what="subject")
+    return test / baseline[order], subjects
+
+
+def _published_draws(people: Floats) -> Floats:
+    """Compare one person, drawn anew each time, with the others, who move up in the list."""
+    remaining = people.tolist()
+    results = []
+    for draw in range(len(people)):
+        # The published draws come from this generator, whose results are fixed for ever.
+        value = float(np.random.RandomState(draw).choice(remaining, replace=False))
+        remaining.remove(value)
+        results.append(relative_closeness(value, remaining).mean())
+        remaining.append(value)
+    return np.array(results)
