@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Integers, Labels, NDArray
 
 __all__ = ["Judgements", "labels_of", "most_probable", "read_judgements", "read_model_judgements", "same_label"]
 
@@ -36,22 +37,22 @@ class Judgements:
     """
 
     condition_coords: tuple[str, ...]
-    conditions: list[tuple[Any, ...]]
-    subjects: NDArray[Any]
-    stimuli: NDArray[Any]
-    truth: dict[str, Any]
-    right: NDArray[np.int_]
-    judged: NDArray[np.int_]
+    conditions: list[tuple[Hashable, ...]]
+    subjects: Labels
+    stimuli: Labels
+    truth: dict[str, Hashable]
+    right: Integers
+    judged: Integers
 
 
-def same_label(answers: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.bool_]:
+def same_label(answers: Labels, truth: Labels) -> NDArray[np.bool_]:
     """Compare labels one by one: as numbers if both are numbers, as text otherwise."""
     if answers.dtype.kind in "biuf" and truth.dtype.kind in "biuf":
         return np.asarray(answers == truth, dtype=bool)
     return np.asarray(answers.astype(str) == truth.astype(str), dtype=bool)
 
 
-def labels_of(assembly: Any, *, role: str = "given") -> NDArray[Any]:
+def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
     """Return one answer for each presentation.
 
     Parameters
@@ -78,7 +79,7 @@ def labels_of(assembly: Any, *, role: str = "given") -> NDArray[Any]:
     return values.reshape(-1)
 
 
-def most_probable(probabilities: Any) -> NDArray[Any]:
+def most_probable(probabilities: DataAssembly) -> Labels:
     """Return the most probable choice for each presentation; of equal ones the first.
 
     Parameters
@@ -100,12 +101,16 @@ def most_probable(probabilities: Any) -> NDArray[Any]:
     broken = np.isnan(values).any(axis=1)
     if broken.any():
         raise AssemblyError(f"Probabilities are NaN for {int(broken.sum())} of {len(values)} presentations.")
-    chosen: NDArray[Any] = coordinate(probabilities, "choice")[values.argmax(axis=1)]
+    chosen: Labels = coordinate(probabilities, "choice")[values.argmax(axis=1)]
     return chosen
 
 
 def read_judgements(
-    assembly: Any, condition_coords: Sequence[str] = (), *, omitted: Collection[str] = (), single: bool = False
+    assembly: DataAssembly,
+    condition_coords: Sequence[str] = (),
+    *,
+    omitted: Collection[str] = (),
+    single: bool = False,
 ) -> Judgements:
     """Count the answers of people.
 
@@ -152,7 +157,7 @@ def read_judgements(
 
 
 def read_model_judgements(
-    source: Any,
+    source: DataAssembly,
     people: Judgements,
     *,
     omitted: Collection[str] = (),
@@ -220,21 +225,19 @@ def read_model_judgements(
     return np.broadcast_to(share, shown.shape), np.broadcast_to(number > 0, shown.shape)
 
 
-def _places(values: Sequence[Any], known: Sequence[Any]) -> Indices:
+def _places(values: Sequence[Hashable], known: Sequence[Hashable]) -> Indices:
     """Return where each value stands among the known ones; -1 for none of them."""
     position = {value: index for index, value in enumerate(known)}
     return np.array([position.get(value, -1) for value in values], dtype=np.intp)
 
 
-def _counts(
-    condition: Indices, stimulus: Indices, counted: NDArray[np.bool_], shape: tuple[int, ...]
-) -> NDArray[np.int_]:
+def _counts(condition: Indices, stimulus: Indices, counted: NDArray[np.bool_], shape: tuple[int, ...]) -> Integers:
     count = np.zeros(shape, dtype=int)
     np.add.at(count, (condition[counted], stimulus[counted]), 1)
     return count
 
 
-def _combinations(columns: Sequence[NDArray[Any]], n: int) -> tuple[list[tuple[Any, ...]], Indices]:
+def _combinations(columns: Sequence[Labels], n: int) -> tuple[list[tuple[Hashable, ...]], Indices]:
     """Return the combinations of values that occur, in ascending order, and the number of each row's one."""
     if not columns:
         return [()], np.zeros(n, dtype=np.intp)
@@ -246,7 +249,7 @@ def _combinations(columns: Sequence[NDArray[Any]], n: int) -> tuple[list[tuple[A
     return list(zip(*combined, strict=True)), code
 
 
-def _mismatch(n_answers: int, n_asked: int, missing: NDArray[Any], surplus: NDArray[Any]) -> str:
+def _mismatch(n_answers: int, n_asked: int, missing: Labels, surplus: Labels) -> str:
     parts = [("missing from the source", missing), ("only in the source", surplus)]
     found = [
         f"{len(names)} {what} ({', '.join(map(repr, map(str, names[:5])))})" for what, names in parts if len(names)

@@ -30,7 +30,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 )
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels, NDArray
 
 __all__ = [
     "OTHER",
@@ -66,7 +66,7 @@ class Responses:
     """
 
     values: Floats
-    stimuli: NDArray[Any]
+    stimuli: Labels
     notes: dict[str, Any]  # attributes hold anything
 
 
@@ -85,7 +85,7 @@ class SquareRDM:
     """
 
     values: Floats
-    stimuli: NDArray[Any]
+    stimuli: Labels
     notes: dict[str, Any]  # attributes hold anything
 
 
@@ -323,7 +323,7 @@ def _patterns(
     return kept, Neuroids(used=~empty, names=names).attrs
 
 
-def _labels(assembly: DataAssembly, name: str) -> NDArray[Any]:
+def _labels(assembly: DataAssembly, name: str) -> Labels:
     """Return the names of stimuli, also where both dimensions have one name."""
     if assembly.dims[0] != assembly.dims[1]:
         return coordinate(assembly, name)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -19,6 +19,10 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Labels
 
 
 class Accuracy(Metric):
@@ -36,7 +40,7 @@ class Accuracy(Metric):
     def __init__(self, *, compat: bool = False) -> None:
         self._compat = compat
 
-    def __call__(self, source: Any, target: Any) -> Score:
+    def __call__(self, source: DataAssembly | ArrayLike, target: DataAssembly | ArrayLike) -> Score:
         """Compare.
 
         Parameters
@@ -77,11 +81,11 @@ class Accuracy(Metric):
         return score
 
 
-def _is_aligned_by_id(side: Any) -> bool:
+def _is_aligned_by_id(side: object) -> bool:
     return isinstance(side, xr.DataArray) and has_coordinate(side, "stimulus_id")
 
 
-def _labels(side: Any, role: str) -> Any:
+def _labels(side: DataAssembly | ArrayLike, role: str) -> Labels:
     values = np.asarray(side.values if isinstance(side, xr.DataArray) else side)
     if values.ndim > 1:
         if values.size != max(values.shape):

@@ -23,7 +23,7 @@ Baker & Elder (2022), doi:10.1016/j.isci.2022.104913.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -36,7 +36,8 @@ from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray
 
 
 class BakerAccuracyDelta(Metric):
@@ -63,7 +64,7 @@ class BakerAccuracyDelta(Metric):
         self._seed = seed
         self._compat = compat
 
-    def __call__(self, source: Any, target: Any) -> Score:
+    def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -111,7 +112,9 @@ class BakerAccuracyDelta(Metric):
         )
         return score
 
-    def compute_ceiling(self, source: Any, target: Any, image_types: Sequence[str] | None = None) -> float:
+    def compute_ceiling(
+        self, source: DataAssembly, target: DataAssembly, image_types: Sequence[str] | None = None
+    ) -> float:
         """Compare the costs of two groups of people, such as two halves.
 
         Parameters
@@ -130,7 +133,7 @@ class BakerAccuracyDelta(Metric):
         first, second = (_human_deltas(half, types)[1].mean() for half in (source, target))
         return float(relative_closeness(first, second))
 
-    def _halves(self, subjects: NDArray[Any]) -> Floats:
+    def _halves(self, subjects: Labels) -> Floats:
         """Return which subjects are in each half, as ones, shape (n_halves, n_subjects)."""
         size = len(subjects) // 2
         if self._compat:
@@ -147,7 +150,7 @@ class BakerAccuracyDelta(Metric):
         return (keys.argsort(axis=1).argsort(axis=1) < size).astype(np.float64)
 
 
-def _human_deltas(target: Any, image_types: Sequence[str]) -> tuple[NDArray[Any], Floats]:
+def _human_deltas(target: DataAssembly, image_types: Sequence[str]) -> tuple[Labels, Floats]:
     """Return subjects and their costs in accuracy, shape (n_subjects,)."""
     right = np.asarray(target.values).reshape(-1) != 0
     names = coordinate(target, "subject")
@@ -155,7 +158,7 @@ def _human_deltas(target: Any, image_types: Sequence[str]) -> tuple[NDArray[Any]
     return subjects, accuracies[0] - accuracies[1]
 
 
-def _model_delta(source: Any, image_types: Sequence[str]) -> float:
+def _model_delta(source: DataAssembly, image_types: Sequence[str]) -> float:
     truth = coordinate(source, "animal")
     right = same_label(labels_of(source, role="source"), truth)
     _, accuracies = _accuracies(right, coordinate(source, "image_type"), truth, "animal", image_types)
@@ -163,8 +166,8 @@ def _model_delta(source: Any, image_types: Sequence[str]) -> float:
 
 
 def _accuracies(
-    right: NDArray[np.bool_], image_type: NDArray[Any], group: NDArray[Any], what: str, image_types: Sequence[str]
-) -> tuple[NDArray[Any], Floats]:
+    right: NDArray[np.bool_], image_type: Labels, group: Labels, what: str, image_types: Sequence[str]
+) -> tuple[Labels, Floats]:
     """Return groups (subjects or categories) and accuracies by type of images and group, shape (2, n_groups)."""
     names, code = np.unique(group, return_inverse=True)
     types = image_type.astype(str)

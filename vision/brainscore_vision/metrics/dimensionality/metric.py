@@ -21,7 +21,7 @@ https://openreview.net/forum?id=NcFEZOi-rLa.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from brainscore_vision.metric_helpers.arrays.geometry.dimensionality import fact
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 
 RESIDUAL = "residual"
 
@@ -49,7 +52,7 @@ class Dimensionality(Metric):
     def __init__(self, factor: str) -> None:
         self.factor = factor
 
-    def __call__(self, assembly1: Any, assembly2: Any) -> Score:
+    def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
         """Estimate.
 
         Parameters

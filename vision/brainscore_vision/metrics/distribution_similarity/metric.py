@@ -28,7 +28,7 @@ Marques, Schrimpf & DiCarlo (2021), doi:10.1101/2021.03.01.433495.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,10 @@ from brainscore_vision.metric_helpers.arrays.properties.distributions import bin
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 NSAMPLES = 1000
 _PROPERTY_DIM = "neuronal_property"
@@ -64,7 +68,7 @@ class BootstrapDistributionSimilarity(Metric):
     def __init__(
         self,
         property_name: str,
-        similarity_func: Callable[[Any, Any], Any] = ks_similarity,
+        similarity_func: Callable[[Floats, Floats], ArrayLike] = ks_similarity,
         ns: int = NSAMPLES,
         *,
         seed: int = 0,
@@ -74,7 +78,7 @@ class BootstrapDistributionSimilarity(Metric):
         self.ns = ns
         self._seed = seed
 
-    def __call__(self, model_property: Any, data_property: Any) -> Score:
+    def __call__(self, model_property: DataAssembly, data_property: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -111,7 +115,7 @@ class BootstrapDistributionSimilarity(Metric):
             score.attrs["model_histogram"] = _histogram(values, bins).tolist()
         return score
 
-    def ceiling(self, data_property: Any) -> Score:
+    def ceiling(self, data_property: DataAssembly) -> Score:
         """Compare two draws of the recorded neurons with each other; see `NeuronalPropertyCeiling`."""
         bins, measured = self._measured(data_property)
         first, second = (
@@ -122,7 +126,7 @@ class BootstrapDistributionSimilarity(Metric):
         score.attrs.update(n_neuroids=len(measured), n_undefined=int(np.isnan(measured).sum()))
         return score
 
-    def _measured(self, data_property: Any) -> tuple[Any, Any]:
+    def _measured(self, data_property: DataAssembly) -> tuple[Floats, Floats]:
         key = f"{self.property_name}_bins"
         values = _column(data_property, self.property_name, role="data")
         if key not in data_property.attrs:
@@ -138,12 +142,12 @@ class BootstrapDistributionSimilarity(Metric):
             raise AssemblyError(f"{self.property_name!r} is undefined (NaN) for all {len(values)} recorded neurons.")
         return bins, values
 
-    def _compare(self, first: Any, second: Any) -> Any:
+    def _compare(self, first: Floats, second: Floats) -> Floats:
         if self.similarity_func is ks_similarity:
             return ks_similarity(first, second)
         return np.array([float(self.similarity_func(one, two)) for one, two in zip(first, second, strict=True)])
 
-    def _summarize(self, similarities: Any) -> Score:
+    def _summarize(self, similarities: Floats) -> Score:
         known = similarities[~np.isnan(similarities)]
         if len(similarities) - len(known) > _TOLERATED * len(similarities):
             score = Score(0.0)
@@ -176,14 +180,14 @@ class NeuronalPropertyCeiling(Ceiling):
     quantity: ClassVar = "share"
 
     def __init__(
-        self, similarity_metric: Any = None, *, property_name: str | None = None, compat: bool = False
+        self, similarity_metric: Metric | None = None, *, property_name: str | None = None, compat: bool = False
     ) -> None:
         if (similarity_metric is None) == (property_name is None):
             raise TypeError("A property ceiling needs either similarity_metric or property_name='...'.")
         self.similarity_metric = similarity_metric or BootstrapDistributionSimilarity(str(property_name))
         self._compat = compat
 
-    def __call__(self, assembly: Any) -> Score:
+    def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate.
 
         Parameters
@@ -203,7 +207,7 @@ class NeuronalPropertyCeiling(Ceiling):
         return score
 
 
-def _column(assembly: Any, name: str, *, role: str) -> Any:
+def _column(assembly: DataAssembly, name: str, *, role: str) -> Floats:
     if _PROPERTY_DIM not in assembly.dims or assembly.ndim != 2:
         raise AssemblyError(
             f"The {role} assembly has dimensions {tuple(assembly.dims)}; expected (neuroid, {_PROPERTY_DIM})."
@@ -215,6 +219,6 @@ def _column(assembly: Any, name: str, *, role: str) -> Any:
     return np.asarray(assembly.isel({_PROPERTY_DIM: names.index(name)}).values, dtype=np.float64)
 
 
-def _histogram(values: Any, bins: Any) -> Any:
+def _histogram(values: Floats, bins: Floats) -> Floats:
     shares, undefined = bin_shares(values, bins)
     return shares / (1.0 - undefined)

@@ -37,8 +37,9 @@ averaged by object.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -59,7 +60,8 @@ from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels
 
 # The names of this coordinate in data sets, and in the tutorial.
 SAMPLE, DISTRACTOR = ("sample_obj", "sample_object"), ("dist_obj", "distractor_object")
@@ -105,7 +107,7 @@ class BehavioralPatterns(Metric):
         self._seed = seed
         self._compat = compat
 
-    def __call__(self, source_probabilities: Any, target: Any) -> Score:
+    def __call__(self, source_probabilities: DataAssembly, target: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -141,7 +143,7 @@ class BehavioralPatterns(Metric):
             self._pattern(rates, trials), self._pattern(self._halves(trials)[:, 0], trials), trials, skipna=False
         )
 
-    def ceiling(self, assembly: Any, skipna: bool = False) -> Score:
+    def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
         """Correlate the patterns of two halves of the trials.
 
         Parameters
@@ -250,7 +252,7 @@ class BehavioralPatterns(Metric):
         )
         return score
 
-    def _probabilities(self, source: Any, trials: _Trials) -> Floats:
+    def _probabilities(self, source: DataAssembly, trials: _Trials) -> Floats:
         if set(source.dims) != {"presentation", "choice"}:
             raise AssemblyError(
                 f"The source assembly has dimensions {tuple(source.dims)} of sizes {tuple(source.shape)}; expected "
@@ -272,8 +274,8 @@ class BehavioralPatterns(Metric):
 class _Trials:
     """Trials by numbers of images and objects; objects and images in ascending order of their names."""
 
-    stimuli: NDArray[Any]  # (n_images,)
-    objects: NDArray[Any]  # (n_objects,)
+    stimuli: Labels  # (n_images,)
+    objects: Labels  # (n_objects,)
     truth: Indices  # (n_images,)
     image: Indices  # (n_trials,), as the following
     chosen: Indices
@@ -281,7 +283,7 @@ class _Trials:
     distractor: Indices
 
 
-def _read_trials(assembly: Any) -> _Trials:
+def _read_trials(assembly: DataAssembly) -> _Trials:
     if assembly.dims != ("presentation",) or not assembly.sizes["presentation"]:
         raise AssemblyError(
             f"The target assembly has {dict(assembly.sizes)}; expected one chosen object for each trial, "
@@ -305,7 +307,7 @@ def _read_trials(assembly: Any) -> _Trials:
     return _Trials(stimuli, objects, truth, image, chosen, sampled, distractor)
 
 
-def _numbered(names: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
+def _numbered(names: Labels) -> tuple[Labels, Indices]:
     """Give names numbers in ascending order of their text."""
     # Hashing is much faster than sorting as many names as there are trials.
     codes, found = pd.factorize(np.asarray(names, dtype=object))
@@ -313,35 +315,13 @@ def _numbered(names: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
     return unique, order[codes]
 
 
-def _coordinate(assembly: Any, names: tuple[str, ...]) -> NDArray[Any]:
+def _coordinate(assembly: DataAssembly, names: tuple[str, ...]) -> Labels:
     return coordinate(assembly, next((name for name in names if has_coordinate(assembly, name)), names[0]))
 
 
-def I1(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
-    """Image-level difficulty: `BehavioralPatterns` averaged over distractors; keywords as there."""
-    return BehavioralPatterns(collapse_distractors=True, normalize=False, **kwargs)
-
-
-def I1n(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
-    """Image-level difficulty without that of objects; keywords as for `BehavioralPatterns`."""
-    return BehavioralPatterns(collapse_distractors=True, normalize=True, **kwargs)
-
-
-def I2(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
-    """Image-level confusions; keywords as for `BehavioralPatterns`."""
-    return BehavioralPatterns(collapse_distractors=False, normalize=False, **kwargs)
-
-
-def I2n(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
-    """Image-level confusions without those of objects; keywords as for `BehavioralPatterns`."""
-    return BehavioralPatterns(collapse_distractors=False, normalize=True, **kwargs)
-
-
-def O1(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
-    """Object-level difficulty; keywords as for `BehavioralPatterns`."""
-    return BehavioralPatterns(collapse_distractors=True, normalize=False, level="object", **kwargs)
-
-
-def O2(**kwargs: Any) -> BehavioralPatterns:  # noqa: N802 - the name of the pattern in the literature
-    """Object-level confusions; keywords as for `BehavioralPatterns`."""
-    return BehavioralPatterns(collapse_distractors=False, normalize=False, level="object", **kwargs)
+I1 = functools.partial(BehavioralPatterns, collapse_distractors=True)  # image-level difficulty
+I1n = functools.partial(BehavioralPatterns, collapse_distractors=True, normalize=True)  # without that of objects
+I2 = functools.partial(BehavioralPatterns, collapse_distractors=False)  # image-level confusions
+I2n = functools.partial(BehavioralPatterns, collapse_distractors=False, normalize=True)  # without those of objects
+O1 = functools.partial(BehavioralPatterns, collapse_distractors=True, level="object")  # object-level difficulty
+O2 = functools.partial(BehavioralPatterns, collapse_distractors=False, level="object")  # object-level confusions

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -57,7 +57,8 @@ from brainscore_vision.metric_helpers.uncertainty.resampling import (
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray
 
 Bound = Literal["lower", "upper", "corrected"]
 _BLOCK_VALUES = 2**22
@@ -90,7 +91,7 @@ class LeaveOneSubjectOut(Ceiling):
         *,
         bound: Bound | None = None,
         scored: Literal["subject", "mean"] = "subject",
-        metric: Callable[[Any, Any], Score] | None = None,
+        metric: Callable[[DataAssembly, DataAssembly], Score] | None = None,
         subject_coord: str = "subject",
         n_resamples: int = 200,
         random_state: int = 0,
@@ -114,7 +115,7 @@ class LeaveOneSubjectOut(Ceiling):
         self._n_resamples = n_resamples
         self._random_state = random_state
 
-    def __call__(self, assembly: Any) -> Score:
+    def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate.
 
         Parameters
@@ -166,7 +167,7 @@ class LeaveOneSubjectOut(Ceiling):
 
     # --- the same variables in all subjects
 
-    def _by_correlation(self, table: _Table, names: NDArray[Any]) -> Score:
+    def _by_correlation(self, table: _Table, names: Labels) -> Score:
         lower, upper = leave_one_out_correlations(table.responses, table.present)
         bounds = {"lower": lower, "upper": upper, "corrected": lower}
         per_variable = self._ceilings(bounds[self._bound].mean(axis=0), table)
@@ -182,7 +183,7 @@ class LeaveOneSubjectOut(Ceiling):
         over = ["presentation", "subject"] + ([table.dim] if lower.shape[1] > 1 else [])
         return with_interval(score, samples, over, level=0.95, seed=self._random_state, method="bootstrap")
 
-    def _ceilings(self, r: Any, table: _Table) -> Any:
+    def _ceilings(self, r: Floats, table: _Table) -> Floats:
         """From mean correlations over subjects, of any shape (..., n_variables)."""
         if self._bound != "corrected":
             return r
@@ -192,7 +193,7 @@ class LeaveOneSubjectOut(Ceiling):
             return spearman_brown(single, 1 / np.mean(1 / table.counts))
         return np.sign(single) * np.sqrt(np.abs(single))
 
-    def _samples(self, table: _Table) -> Any:
+    def _samples(self, table: _Table) -> Floats:
         """Draw stimuli, and subjects among their correlations: never a subject to predict its own copy."""
         n_subjects, n_stimuli, n_variables = table.responses.shape
         draw = {
@@ -207,7 +208,7 @@ class LeaveOneSubjectOut(Ceiling):
             samples.append(medians_of_draws(self._ceilings(drawn, table)[:, None, :], variables)[:, 0])
         return np.concatenate(samples)
 
-    def _correlations(self, table: _Table, weights: Any) -> Any:
+    def _correlations(self, table: _Table, weights: Floats) -> Floats:
         """Correlate each subject with the others under each weighting of stimuli; (subjects, weightings, variables)."""
         total, count = table.responses.sum(axis=0), table.present.sum(axis=0)
         r = np.empty((len(table.responses), len(weights), table.responses.shape[2]))
@@ -220,7 +221,7 @@ class LeaveOneSubjectOut(Ceiling):
 
     # --- with a metric
 
-    def _means(self, assembly: Any, names: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+    def _means(self, assembly: DataAssembly, names: Labels) -> tuple[list[DataAssembly], list[DataAssembly]]:
         """Return what each subject is predicted from, and the subjects."""
         of = assembly[self._subject_coord].values
         rows = [np.flatnonzero(of == name) for name in names]
@@ -232,7 +233,7 @@ class LeaveOneSubjectOut(Ceiling):
         pairs = [_shared(*pair) for pair in zip(others, subjects, strict=True)]
         return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
-    def _pools(self, assembly: Any, names: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+    def _pools(self, assembly: DataAssembly, names: Labels) -> tuple[list[DataAssembly], list[DataAssembly]]:
         if self._metric is None or self._bound != "lower":
             raise AssemblyError(
                 f"The subjects of this assembly have their own neuroids ({self._subject_coord!r} is a coordinate of "
@@ -243,7 +244,7 @@ class LeaveOneSubjectOut(Ceiling):
         own = [assembly.isel(neuroid=np.flatnonzero(of == name)) for name in names]
         return [assembly.isel(neuroid=np.flatnonzero(of != name)) for name in names], own
 
-    def _by_metric(self, others: list[Any], subjects: list[Any], names: NDArray[Any]) -> Score:
+    def _by_metric(self, others: list[DataAssembly], subjects: list[DataAssembly], names: Labels) -> Score:
         values = np.array([float(self._metric(*pair)) for pair in zip(others, subjects, strict=True)])
         score = Score(values.mean())
         score.attrs["raw"] = one_each(values, "subject", names)
@@ -260,7 +261,7 @@ class _Table:
     responses: Floats  # (subjects, stimuli, variables), 0 where absent
     present: NDArray[np.bool_]  # (subjects, stimuli)
     dim: str  # of the variables
-    coords: dict[str, Any]
+    coords: dict[str, tuple[str, Labels]]
 
     @property
     def counts(self) -> Floats:
@@ -269,7 +270,7 @@ class _Table:
         return count[count > 1]
 
 
-def _by_subject(assembly: Any, names: NDArray[Any], subject_coord: str) -> _Table:
+def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _Table:
     """Average what a subject gave to a stimulus several times."""
     dims = [dim for dim in assembly.dims if dim != "presentation"]
     values = assembly.transpose("presentation", *dims).values
@@ -297,7 +298,7 @@ def _by_subject(assembly: Any, names: NDArray[Any], subject_coord: str) -> _Tabl
     return _Table(total / np.maximum(count, 1)[:, :, None], count > 0, dim, coords)
 
 
-def _averaged(assembly: Any) -> Any:
+def _averaged(assembly: DataAssembly) -> DataAssembly:
     """Average over presentations of a stimulus where there are several numbers; leave single answers as they are."""
     ids = coordinate(assembly, Defaults.stimulus_coord)
     if len(np.unique(ids)) == len(ids):
@@ -316,7 +317,7 @@ def _averaged(assembly: Any) -> Any:
     return assembly.isel(presentation=first).copy(data=np.moveaxis(mean, 0, axis))
 
 
-def _shared(*assemblies: Any) -> list[Any]:
+def _shared(*assemblies: DataAssembly) -> list[DataAssembly]:
     """Keep the stimuli that all have."""
     ids = [coordinate(each, Defaults.stimulus_coord) for each in assemblies]
     common = set(ids[0].tolist()).intersection(*(each.tolist() for each in ids[1:]))

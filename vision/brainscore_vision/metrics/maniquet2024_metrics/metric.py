@@ -25,7 +25,7 @@ Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -41,7 +41,8 @@ from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Integers, Labels
 
 # How a word in the name of a task is called in `manipulation`.
 MANIPULATIONS = {"clutter": "clutter", "control": "control", "occlusion": "occluder", "scrambling": "phasescrambling"}
@@ -76,7 +77,7 @@ class _PatternCorrelation(Metric):
         self._seed = seed
         self._compat = compat
 
-    def _score(self, model: Floats, people: Floats, without: Floats | None, notes: dict[str, Any]) -> Score:
+    def _score(self, model: Floats, people: Floats, without: Floats | None, notes: dict[str, object]) -> Score:
         """Correlate patterns, shape (n_entries,); `without` lacks one person each, shape (n_people, n_entries)."""
         score = Score(_correlations(model, people[None])[0])
         error = float("nan") if without is None else jackknife_error(_correlations(model, without))
@@ -84,11 +85,11 @@ class _PatternCorrelation(Metric):
         score.attrs.update(raw=raw, error=error, **notes, quantity=self.quantity)
         return score
 
-    def _highest(self, correlations: Any, sizes: tuple[int, int]) -> Any:
+    def _highest(self, correlations: ArrayLike, sizes: tuple[int, int]) -> ArrayLike:
         """Turn the correlation of parts of these sizes into the highest one with the whole."""
         return correlations if self._compat else np.sqrt(np.maximum(step_up(correlations, *sizes), 0))
 
-    def _ceiling(self, correlations: Floats, sizes: tuple[int, int], error: float, notes: dict[str, Any]) -> Score:
+    def _ceiling(self, correlations: Floats, sizes: tuple[int, int], error: float, notes: dict[str, object]) -> Score:
         score = Score(self._highest(correlations.mean(), sizes))
         score.attrs.update(
             raw=one_each(correlations, "split"),
@@ -111,7 +112,7 @@ class ConfusionSimilarity(_PatternCorrelation):
         For the ceiling: the mean correlation of halves, not stepped up, as published.
     """
 
-    def __call__(self, probabilities: Any, human_assembly: Any) -> Score:
+    def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -152,7 +153,7 @@ class ConfusionSimilarity(_PatternCorrelation):
         }
         return self._score(off_diagonal(model), off_diagonal(people), without, notes)
 
-    def ceiling(self, assembly: Any) -> Score:
+    def ceiling(self, assembly: DataAssembly) -> Score:
         """Correlate the mean confusions of random halves of the people.
 
         Parameters
@@ -203,7 +204,7 @@ class TasksConsistency(_PatternCorrelation):
         For the ceiling: the mean correlation of halves, not stepped up. The published draws cannot be repeated.
     """
 
-    def __call__(self, probabilities: Any, human_assembly: Any) -> Score:
+    def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -244,7 +245,7 @@ class TasksConsistency(_PatternCorrelation):
         }
         return self._score(model, hits.sum(axis=0) / number.sum(axis=0), without, notes)
 
-    def ceiling(self, assembly: Any) -> Score:
+    def ceiling(self, assembly: DataAssembly) -> Score:
         """Correlate the accuracies of random halves of the trials, halved within each task.
 
         Parameters
@@ -288,21 +289,21 @@ def _correlations(pattern: Floats, others: Floats) -> Floats:
     return correlations
 
 
-def _subjects(assembly: Any) -> tuple[NDArray[Any], Indices]:
+def _subjects(assembly: DataAssembly) -> tuple[Labels, Indices]:
     if not has_coordinate(assembly, "subject_id"):
         return np.array(["all"]), np.zeros(assembly.sizes["presentation"], dtype=np.intp)
     subjects, subject = np.unique(coordinate(assembly, "subject_id"), return_inverse=True)
     return subjects, subject
 
 
-def _numbers(objects: NDArray[Any], labels: NDArray[Any]) -> Indices:
+def _numbers(objects: Labels, labels: Labels) -> Indices:
     """Give labels numbers by their place among the objects, in ascending order; -1 for none of them."""
     names = labels.astype(str)
     place = np.searchsorted(objects, names).clip(max=len(objects) - 1)
     return np.where(objects[place] == names, place, -1)
 
 
-def _human_matrices(assembly: Any) -> tuple[NDArray[Any], NDArray[np.int_]]:
+def _human_matrices(assembly: DataAssembly) -> tuple[Labels, Integers]:
     """Return objects, (k,), and confusion matrices of all people, (n_subjects, k, k)."""
     labels = coordinate(assembly, "image_label").astype(str)
     objects = np.unique(labels)
@@ -311,7 +312,7 @@ def _human_matrices(assembly: Any) -> tuple[NDArray[Any], NDArray[np.int_]]:
     return objects, confusion_matrices(_numbers(objects, labels), answers, len(objects), subject, len(subjects))
 
 
-def _human_tasks(assembly: Any) -> tuple[NDArray[Any], Indices, Floats]:
+def _human_tasks(assembly: DataAssembly) -> tuple[Labels, Indices, Floats]:
     """Return tasks, the task of each trial, and whether the answer was right."""
     tasks, task = np.unique(coordinate(assembly, "task").astype(str), return_inverse=True)
     if len(tasks) < 3:
@@ -320,7 +321,7 @@ def _human_tasks(assembly: Any) -> tuple[NDArray[Any], Indices, Floats]:
     return tasks, task, right.astype(np.float64)
 
 
-def _accuracy_by_task(probabilities: Any, tasks: NDArray[Any]) -> Floats:
+def _accuracy_by_task(probabilities: DataAssembly, tasks: Labels) -> Floats:
     right = same_label(most_probable(probabilities), coordinate(probabilities, "image_label"))
     manipulation = coordinate(probabilities, "manipulation").astype(str)
     details = coordinate(probabilities, "manipulation_details").astype(str)

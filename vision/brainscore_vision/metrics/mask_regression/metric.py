@@ -51,7 +51,9 @@ from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorr
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
+    from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut
 
 GRID_COORDS = ("channel", "channel_x", "channel_y")
 
@@ -124,7 +126,7 @@ class MaskRegression:
 
     uses_neuroids = True
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: Any) -> None:  # those of `MaskSettings`
         self.settings = MaskSettings(**settings)
         self._map: MaskMap | None = None
 
@@ -162,12 +164,15 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
     """
 
     def __init__(
-        self, regression: Any, correlation: Any, crossvalidation_kwargs: Mapping[str, Any] | None = None
+        self,
+        regression: XarrayRegression,
+        correlation: XarrayCorrelation,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
     ) -> None:
         super().__init__(regression, correlation, crossvalidation_kwargs)
         self._crossvalidation_kwargs = crossvalidation_kwargs
 
-    def __call__(self, source: Any, target: Any) -> Score:
+    def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare; see `CrossRegressedCorrelation`. Attrs also hold ``regression_seed``.
 
         Raises
@@ -180,12 +185,14 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
         score.attrs["regression_seed"] = self.regression.estimator.settings.seed
         return score
 
-    def held_out(self, source: Any, target: Any) -> Any:
+    def held_out(self, source: DataAssembly, target: DataAssembly) -> list[HeldOut]:
         """Return predictions and measurements of the test stimuli of every split."""
         bound, source, target = self._bound(source, target)
         return bound.held_out(source, target)
 
-    def _bound(self, source: Any, target: Any) -> tuple[CrossRegressedCorrelation, Any, Any]:
+    def _bound(
+        self, source: DataAssembly, target: DataAssembly
+    ) -> tuple[CrossRegressedCorrelation, DataAssembly, DataAssembly]:
         """Return a metric for the grid of the source, and the assemblies to give it."""
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
         ids = [coordinate(assembly, Defaults.stimulus_coord) for assembly in (target, source)]
@@ -197,14 +204,16 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
         return bound, source, target
 
 
-def mask_regression(regression_kwargs: Mapping[str, Any] | None = None) -> XarrayRegression:
+def mask_regression(
+    regression_kwargs: Mapping[str, Any] | None = None,  # the fields of `MaskSettings`
+) -> XarrayRegression:
     """Make a mask regression on assemblies; `regression_kwargs` are the fields of `MaskSettings`."""
     return XarrayRegression(MaskRegression(**(regression_kwargs or {})))
 
 
 def mask_cross_validated(
-    crossvalidation_kwargs: Mapping[str, Any] | None = None,
-    regression_kwargs: Mapping[str, Any] | None = None,
+    crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+    regression_kwargs: Mapping[str, Any] | None = None,  # the fields of `MaskSettings`
     *,
     compat: bool = False,
 ) -> MaskRegressedCorrelation:

@@ -53,6 +53,7 @@ from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 _BLOCK_BYTES = 2**28  # training responses of the time bins that are decoded together
@@ -77,7 +78,7 @@ class OSTCorrelation(Metric):
 
     def __init__(
         self,
-        crossvalidation_kwargs: Mapping[str, Any] | None = None,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
         *,
         label_coord: str = "image_label",
         compat: bool = False,
@@ -89,7 +90,7 @@ class OSTCorrelation(Metric):
         self._compat = compat
         self._seed = seed
 
-    def __call__(self, source_recordings: Any, target_osts: Any) -> Score:
+    def __call__(self, source_recordings: DataAssembly, target_osts: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -136,7 +137,7 @@ class OSTCorrelation(Metric):
             correlations.append(spearman(times[both], measured[test][both]))
         return self._score(np.array(correlations), plan.notes, n_stimuli=len(rows), n_unsolved=unsolved)
 
-    def _labels(self, source: Any, target: Any, rows: Indices) -> Indices:
+    def _labels(self, source: DataAssembly, target: DataAssembly, rows: Indices) -> Indices:
         """Return the objects of the target's presentations as numbers."""
         for assembly, order in ((source, rows), (target, slice(None))):
             if has_coordinate(assembly, self._label_coord):
@@ -170,7 +171,7 @@ class OSTCorrelation(Metric):
         rates = two_way_rates(decoded.reshape(-1, n_classes), np.tile(truth, len(bins))).reshape(decoded.shape)
         return mean_known(image_dprimes(rates, truth), axis=2)
 
-    def _score(self, correlations: Floats, notes: Mapping[str, Any], **counts: int) -> Score:
+    def _score(self, correlations: Floats, notes: Mapping[str, object], **counts: int) -> Score:
         defined = correlations[~np.isnan(correlations)]
         score = Score(defined.mean() if len(defined) else np.nan)
         score.attrs["raw"] = one_each(correlations, "split")

@@ -25,7 +25,7 @@ Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown (1910), doi:10.11
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -48,7 +48,8 @@ from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_
 from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Integers, NDArray
 
 _FEWEST = 3  # two stimuli always correlate with 1 or -1
 _FEWEST_PUBLISHED = 10
@@ -89,7 +90,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         self.rep_level = rep_level
         self._compat = compat
 
-    def __call__(self, assembly: Any) -> Score:
+    def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate.
 
         Parameters
@@ -139,7 +140,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         )
         return score
 
-    def _repetition_means(self, assembly: Any, values: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Floats, Integers]:
         """Arrange as (stimuli, repetitions, neuroids), repetitions from the left, zeros after the last.
 
         Stimuli are sorted; those with a single repetition are left out; presentations of one stimulus in one
@@ -162,7 +163,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         kept = counts > 1
         return means[kept], counts[kept]
 
-    def _reliabilities(self, means: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
+    def _reliabilities(self, means: Floats, counts: Integers) -> Floats:
         if self._compat and len(counts) < _FEWEST_PUBLISHED:
             return np.full((self.n_splits, means.shape[2]), np.nan)
         first = counts // 2
@@ -181,7 +182,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         return reliabilities
 
 
-def _halves(rng: np.random.Generator, counts: NDArray[Any], most: int) -> NDArray[np.bool_]:
+def _halves(rng: np.random.Generator, counts: Integers, most: int) -> NDArray[np.bool_]:
     """Choose half of the repetitions of each stimulus, rounded down; True for these, shape (stimuli, repetitions).
 
     One permutation for each stimulus in turn, as the published ceiling draws them.

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -47,6 +47,10 @@ from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray
 
 COMPARISONS = {
     "cosine": {"whitened": False, "centred": False},
@@ -103,7 +107,7 @@ class CrossnobisSimilarity(Metric):
         self._splits = splits
         self._seed = seed
 
-    def __call__(self, source: Any, target: Any) -> Score:
+    def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare.
 
         Parameters
@@ -148,10 +152,12 @@ class CrossnobisSimilarity(Metric):
         score.attrs.update(comparison=self._comparison, noise=self._noise, seed=self._seed, quantity=self.quantity)
         return declare_no_error(score, "stimuli are not drawn: ask half_sample_interval of uncertainty.intervals")
 
-    def _product(self, first: Any, second: Any) -> float:
+    def _product(self, first: Floats, second: Floats) -> float:
         return distance_product(first, second, **COMPARISONS[self._comparison])
 
-    def _repetitions(self, target: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
+    def _repetitions(
+        self, target: DataAssembly
+    ) -> tuple[Labels, Floats, NDArray[np.bool_], dict[str, Any]]:  # attributes hold anything
         """Arrange responses by repetition and stimulus."""
         target = squeeze_time_bin(target)
         read = read_responses(target, role="target")
@@ -178,7 +184,7 @@ class CrossnobisSimilarity(Metric):
         notes = {"n_stimuli": len(stimuli), **read.notes, "n_repetitions": len(labels)}
         return stimuli, responses, present, notes
 
-    def _features(self, source: Any, stimuli: Any) -> Any:
+    def _features(self, source: DataAssembly, stimuli: Labels) -> Floats:
         read = read_responses(source, role="source")
         names, row = np.unique(read.stimuli.astype(stimuli.dtype), return_inverse=True)
         if not np.array_equal(names, stimuli):
@@ -193,7 +199,7 @@ class CrossnobisSimilarity(Metric):
         np.add.at(sums, row, read.values)
         return sums / np.bincount(row)[:, None]
 
-    def _whitened(self, responses: Any, present: Any) -> tuple[Any, float]:
+    def _whitened(self, responses: Floats, present: NDArray[np.bool_]) -> tuple[Floats, float]:
         kind = "diagonal" if self._noise == "diagonal" else "shrinkage"
         try:
             covariance, shrinkage = noise_covariance(responses, present, kind=kind)
@@ -201,7 +207,7 @@ class CrossnobisSimilarity(Metric):
         except ValueError as error:
             raise AssemblyError(f"The noise of the target cannot be estimated: {error}") from error
 
-    def _norms(self, responses: Any, present: Any) -> Any:
+    def _norms(self, responses: Floats, present: NDArray[np.bool_]) -> Floats:
         """Estimate the squared length of the distances without noise, once for each division into halves."""
         norms = []
         for half in self._halves(len(responses)):
@@ -211,7 +217,7 @@ class CrossnobisSimilarity(Metric):
             norms.append(self._product(*parts))
         return np.array(norms)
 
-    def _halves(self, n_repetitions: int) -> Any:
+    def _halves(self, n_repetitions: int) -> NDArray[np.bool_]:
         """Divide repetitions into two; shape (splits, n_repetitions), True for the first half."""
         size = n_repetitions // 2
         number = math.comb(n_repetitions, size) // (2 if n_repetitions % 2 == 0 else 1)
@@ -225,7 +231,7 @@ class CrossnobisSimilarity(Metric):
             half[list(members)] = True
         return halves
 
-    def _require_defined(self, distances: Any, what: str) -> None:
+    def _require_defined(self, distances: Floats, what: str) -> None:
         missing = int(np.isnan(distances).sum()) // 2
         if missing:
             raise AssemblyError(

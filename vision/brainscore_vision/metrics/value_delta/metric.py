@@ -11,13 +11,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.labelled.gather import one_each
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike
 
 
 class ValueDelta(Metric):
@@ -37,7 +40,7 @@ class ValueDelta(Metric):
             raise ValueError(f"The scale of value_delta is a positive number; got {scale!r}.")
         self._scale = float(scale)
 
-    def __call__(self, source_value: Any, target_value: Any) -> Score:
+    def __call__(self, source_value: ArrayLike, target_value: ArrayLike) -> Score:
         """Compare.
 
         Parameters
@@ -67,7 +70,7 @@ class ValueDelta(Metric):
         return score
 
 
-def _number(value: Any, role: str) -> float:
+def _number(value: ArrayLike, role: str) -> float:
     try:
         number = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

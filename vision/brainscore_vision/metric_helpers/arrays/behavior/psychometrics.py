@@ -9,12 +9,12 @@ Psychophysics 63:1293, doi:10.3758/BF03194544, equation 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Integers
 
 __all__ = [
     "PsychometricFit",
@@ -106,7 +106,7 @@ class PsychometricFit:
         return self.slope, self.mean, self.lapse
 
 
-def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, NDArray[np.int_]]:
+def shares_right(x: ArrayLike, right: ArrayLike) -> tuple[Floats, Floats, Integers]:
     """Compute the share of right answers at each level of a stimulus.
 
     Parameters
@@ -296,7 +296,7 @@ def _best_step(
 
 def _negative_log_likelihood(
     parameters: Floats, unit: Floats, shares: Floats, weights: Floats, guess: float
-) -> tuple[float, Any]:
+) -> tuple[float, Floats]:
     """Return the value and the three derivatives."""
     from scipy.special import ndtr
 

@@ -13,7 +13,7 @@ doi:10.1126/science.287.5456.1273 (sparseness).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,8 @@ __all__ = [
     "calc_variance_ratio",
 ]
 
+PerCurve: TypeAlias = Any  # a number for one curve, an array for several: which one only NumPy knows
+
 FILTERS = {
     "hanning": (0.0, 0.4, 1.0, 0.4, 0.0),
     "flat": (1.0, 1.0, 1.0, 1.0, 1.0),
@@ -49,7 +51,7 @@ _PLATEAU = 0.05  # how far above its plateau the surround ends, as a part of it
 _VARIANCE_FLOOR = 0.02  # keeps the ratio of variances finite
 
 
-def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike) -> Any:
+def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
     """Compute ``1 - |sum_k r_k exp(2 i o_k)| / sum_k |r_k|``.
 
     Parameters
@@ -81,7 +83,7 @@ def calc_bandwidth(
     filt_type: str | None = "hanning",
     thrsh: float = 0.5,
     mode: Literal["full", "half"] = "full",
-) -> tuple[Any, Any, Floats, Floats]:
+) -> tuple[PerCurve, PerCurve, Floats, Floats]:
     """Measure the width of orientation tuning on a smoothed and interpolated curve.
 
     Parameters
@@ -124,7 +126,7 @@ def calc_bandwidth(
     return width[()], preferred[()], _DEGREES[180:360], full[..., 180:360]
 
 
-def calc_orthogonal_preferred_ratio(orientation_curve: ArrayLike, orientation: ArrayLike) -> Any:
+def calc_orthogonal_preferred_ratio(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
     """Divide the response to the orientation orthogonal to the preferred one by the preferred response.
 
     Parameters
@@ -155,7 +157,7 @@ def calc_spatial_frequency_tuning(
     mode: Literal["ratio", "oct"] = "ratio",
     *,
     compat: bool = False,
-) -> tuple[Any, Any, Any, Floats, Floats]:
+) -> tuple[PerCurve, PerCurve, PerCurve, Floats, Floats]:
     """Measure the peak and the width of spatial frequency tuning on a smoothed and interpolated curve.
 
     Parameters
@@ -206,7 +208,7 @@ def calc_spatial_frequency_tuning(
     return bandwidth[()], (2.0 ** dense[preferred])[()], r2[()], 2.0**dense, curve
 
 
-def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[Any, Any, Any, Any]:
+def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[PerCurve, PerCurve, PerCurve, PerCurve]:
     """Measure the summation field and its surround on a size tuning curve.
 
     Parameters
@@ -243,7 +245,7 @@ def calc_size_tuning(size_curve: ArrayLike, radius: ArrayLike) -> tuple[Any, Any
     return field[()], diameter[()], (diameter / field)[()], suppression[()]
 
 
-def calc_texture_modulation(response: ArrayLike) -> tuple[Any, Floats]:
+def calc_texture_modulation(response: ArrayLike) -> tuple[PerCurve, Floats]:
     """Compare responses to textures and to noise with the same spectrum.
 
     Parameters
@@ -265,7 +267,7 @@ def calc_texture_modulation(response: ArrayLike) -> tuple[Any, Floats]:
     return mean_known(by_family, axis=-1)[()], by_family
 
 
-def calc_sparseness(response: ArrayLike) -> Any:
+def calc_sparseness(response: ArrayLike) -> float:
     """Compute ``(1 - mean(r)^2 / mean(r^2)) / (1 - 1 / n)`` over the responses of one neuron (Vinje & Gallant 2000).
 
     Parameters
@@ -285,10 +287,10 @@ def calc_sparseness(response: ArrayLike) -> Any:
     """
     values = np.asarray(response, dtype=np.float64).reshape(-1)
     with np.errstate(divide="ignore", invalid="ignore"):  # without any response it is undefined
-        return (1.0 - values.mean() ** 2 / np.mean(values**2)) / (1.0 - 1.0 / len(values))
+        return float((1.0 - values.mean() ** 2 / np.mean(values**2)) / (1.0 - 1.0 / len(values)))
 
 
-def calc_variance_ratio(response: ArrayLike) -> tuple[Any, Any, Any]:
+def calc_variance_ratio(response: ArrayLike) -> tuple[float, float, float]:
     """Compare how much responses vary between families of textures and between samples of a family.
 
     Parameters
