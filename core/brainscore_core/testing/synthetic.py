@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = [
+    "assembly_of",
     "make_behavioral_assembly",
     "make_images",
     "make_neuroid_assembly",
@@ -169,6 +170,42 @@ def make_neuroid_assembly(
         coords["time_bin_start"] = ("time_bin", [start for start, _ in bins])
         coords["time_bin_end"] = ("time_bin", [end for _, end in bins])
     return NeuroidAssembly(values, coords=coords, dims=dims, attrs=_identifiers(identifier))
+
+
+def assembly_of(values: npt.ArrayLike, **coords: Any) -> NeuroidAssembly:  # coordinates hold anything
+    """Label responses that a test has computed.
+
+    Parameters
+    ----------
+    values : array-like, shape (n_presentations, n_neuroids) or (n_presentations, n_neuroids, n_time_bins)
+        Responses.
+    **coords
+        Coordinates beside, or in place of, ``stimulus_id`` (s00, s01, ...), ``object_name`` (one for all),
+        ``neuroid_id`` (n0, n1, ...) and ``region`` (IT). A pair is (dimension, values); anything else is along
+        presentation. None leaves the coordinate out.
+
+    Examples
+    --------
+    >>> assembly_of([[1.0, 2.0], [3.0, 4.0]], subject=("neuroid", ["a", "b"]))["subject"].values.tolist()
+    ['a', 'b']
+    """
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+    array = np.asarray(values)
+    n_presentations, n_neuroids = array.shape[:2]
+    given: dict[str, Any] = {
+        "stimulus_id": [f"s{number:02d}" for number in range(n_presentations)],
+        "object_name": ["o"] * n_presentations,
+        "neuroid_id": ("neuroid", [f"n{number}" for number in range(n_neuroids)]),
+        "region": ("neuroid", ["IT"] * n_neuroids),
+        **coords,
+    }
+    placed = {
+        name: entry if isinstance(entry, tuple) else ("presentation", entry)
+        for name, entry in given.items()
+        if entry is not None
+    }
+    return NeuroidAssembly(array, coords=placed, dims=["presentation", "neuroid", "time_bin"][: array.ndim])
 
 
 def make_behavioral_assembly(

@@ -3,7 +3,7 @@ import pytest
 from sklearn.model_selection import ShuffleSplit
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka
 
@@ -17,17 +17,8 @@ def published_pair():
 
 
 def assembly(values, ids=None):
-    n, m = values.shape
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(n)] if ids is None else ids),
-            "object_name": ("presentation", [f"o{i % 3}" for i in range(n)]),
-            "neuroid_id": ("neuroid", [f"n{i}" for i in range(m)]),
-            "region": ("neuroid", ["IT"] * m),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    ids = [f"s{i:03d}" for i in range(len(values))] if ids is None else ids
+    return assembly_of(values, stimulus_id=ids, object_name=[f"o{i % 3}" for i in range(len(values))])
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 
 FACTORS = list("aabbbcca")
@@ -11,17 +11,7 @@ PUBLISHED = {"a": 0.125, "b": 0.295, "c": 0.19, "residual": 0.39}
 
 
 def assembly(values, factors):
-    n, m = values.shape
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"s{i}" for i in range(n)]),
-            "factor": ("presentation", list(factors)),
-            "neuroid_id": ("neuroid", range(m)),
-            "region": ("neuroid", ["IT"] * m),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    return assembly_of(values, factor=list(factors))
 
 
 def pairs():

@@ -8,6 +8,7 @@ from sklearn.model_selection import ShuffleSplit
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling
 
 
@@ -17,19 +18,13 @@ def recording(n=50, repetitions=6, q=4, noise=1.0, seed=0):
 
 
 def assembly(trials, **extra):
-    repetitions, n, q = trials.shape
-    return NeuroidAssembly(
-        trials.reshape(-1, q),
-        coords={
-            "stimulus_id": ("presentation", np.tile([f"s{i:02d}" for i in range(n)], repetitions)),
-            "object_name": ("presentation", np.tile([f"o{i % 3}" for i in range(n)], repetitions)),
-            "repetition": ("presentation", np.repeat(np.arange(repetitions), n)),
-            "neuroid_id": ("neuroid", [f"n{i}" for i in range(q)]),
-            "region": ("neuroid", ["IT"] * q),
-            **extra,
-        },
-        dims=["presentation", "neuroid"],
-    )
+    repetition, stimulus = np.indices(trials.shape[:2]).reshape(2, -1)
+    coords = {
+        "stimulus_id": [f"s{number:02d}" for number in stimulus],
+        "object_name": [f"o{number % 3}" for number in stimulus],
+        "repetition": repetition,
+    }
+    return assembly_of(trials.reshape(len(stimulus), -1), **{**coords, **extra})
 
 
 def test_by_hand():

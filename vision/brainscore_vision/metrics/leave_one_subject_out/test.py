@@ -4,7 +4,8 @@ import pytest
 from brainscore_core.benchmarks import ceil_score, explained_variance
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling
 
 
@@ -79,16 +80,9 @@ def test_subjects_who_saw_other_stimuli_and_repetitions():
 
 
 def neural(values, subjects, dim):
-    n, m = values.shape
-    ids = [f"s{number % 40:02d}" for number in range(n)]
-    coords = {
-        "stimulus_id": ("presentation", ids),
-        "object_name": ("presentation", ["o"] * n),
-        "neuroid_id": ("neuroid", [f"n{number}" for number in range(m)]),
-        "region": ("neuroid", ["IT"] * m),
-        "subject": (dim, subjects),
-    }
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    return assembly_of(
+        values, stimulus_id=[f"s{number % 40:02d}" for number in range(len(values))], subject=(dim, subjects)
+    )
 
 
 def test_several_variables_are_summarised_by_the_median():

@@ -2,20 +2,14 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling
 
 
 def assembly(values, stimulus, repetition=None):
-    coords = {
-        "stimulus_id": ("presentation", [f"s{number:03d}" for number in stimulus]),
-        "object_name": ("presentation", ["o"] * len(stimulus)),
-        "neuroid_id": ("neuroid", [f"n{number:02d}" for number in range(values.shape[1])]),
-        "region": ("neuroid", ["IT"] * values.shape[1]),
-    }
-    if repetition is not None:
-        coords["repetition"] = ("presentation", repetition)
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    ids = [f"s{number:03d}" for number in stimulus]
+    neuroids = [f"n{number:02d}" for number in range(values.shape[1])]
+    return assembly_of(values, stimulus_id=ids, repetition=repetition, neuroid_id=("neuroid", neuroids))
 
 
 def measured(counts, noise, seed=0, n_neuroids=20):

@@ -6,23 +6,13 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metrics.rdm.metric import RDM, RDMSimilarity
 
 
 def assembly(values, ids=None):
-    n, m = values.shape
-    ids = [f"s{i:02d}" for i in range(n)] if ids is None else ids
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", ids),
-            "object_name": ("presentation", ["o"] * n),
-            "neuroid_id": ("neuroid", range(m)),
-            "region": ("neuroid", ["IT"] * m),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    return assembly_of(values) if ids is None else assembly_of(values, stimulus_id=ids)
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import rankdata, spearmanr
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 
 # Answers of the published system to `published()`.
@@ -12,17 +13,7 @@ PUBLISHED = {"upper": 0.529004329004329, "lower": 0.13896103896103898}
 
 
 def assembly(values, subjects):
-    n, m = values.shape
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"s{i}" for i in range(n)]),
-            "object_name": ("presentation", ["o"] * n),
-            "neuroid_id": ("neuroid", range(m)),
-            "subject": ("neuroid", list(subjects)),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    return assembly_of(values, subject=("neuroid", list(subjects)))
 
 
 def published():
@@ -121,7 +112,7 @@ def test_stimuli_without_a_pattern_are_left_out_and_named():
     spoiled = given.copy(data=values)
     score = load_metric("rsa_ceiling")(spoiled)
     rest = load_metric("rsa_ceiling")(given.isel(presentation=[i for i in range(12) if i != 3]))
-    assert score.attrs["undefined_stimuli"] == ["s3"]
+    assert score.attrs["undefined_stimuli"] == ["s03"]
     assert float(score) == pytest.approx(float(rest), abs=1e-12)
 
 

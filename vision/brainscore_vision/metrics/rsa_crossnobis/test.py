@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances, upper_triangle
@@ -12,17 +12,9 @@ COMPARISONS = ["cosine", "pearson", "whitened_cosine", "whitened_pearson"]
 
 def assembly(values):
     """Shape (repetitions, stimuli, neuroids)."""
-    n_repetitions, n, p = values.shape
-    return NeuroidAssembly(
-        values.reshape(n_repetitions * n, p),
-        coords={
-            "stimulus_id": ("presentation", [f"s{i}" for i in range(n)] * n_repetitions),
-            "repetition": ("presentation", np.repeat(np.arange(n_repetitions), n)),
-            "neuroid_id": ("neuroid", range(p)),
-            "region": ("neuroid", ["IT"] * p),
-        },
-        dims=["presentation", "neuroid"],
-    )
+    repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
+    ids = [f"s{number}" for number in stimulus]
+    return assembly_of(values.reshape(len(ids), -1), stimulus_id=ids, repetition=repetition)
 
 
 def simulated(seed, noise, n=20, p=15, n_repetitions=6):

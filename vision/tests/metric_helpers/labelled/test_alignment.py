@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
     matching_order,
@@ -12,19 +12,6 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     squeeze_time_bin,
     usable_neuroids,
 )
-
-
-def assembly(values, **extra):
-    values = np.asarray(values, dtype=float)
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"s{i}" for i in range(values.shape[0])]),
-            "neuroid_id": ("neuroid", [f"n{i}" for i in range(values.shape[1])]),
-            **extra,
-        },
-        dims=["presentation", "neuroid", "time_bin"][: values.ndim],
-    )
 
 
 @given(values=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=20), seed=st.integers(0, 1000))
@@ -59,9 +46,9 @@ def test_object_and_string_identifiers_match():
 
 def test_time_bin_of_length_one_is_dropped_and_others_are_refused():
     bins = {"time_bin_start": ("time_bin", [70]), "time_bin_end": ("time_bin", [170])}
-    single = assembly(np.ones((3, 2, 1)), **bins)
+    single = assembly_of(np.ones((3, 2, 1)), **bins)
     assert squeeze_time_bin(single).dims == ("presentation", "neuroid")
-    two = assembly(np.ones((3, 2, 2)), time_bin_start=("time_bin", [70, 80]), time_bin_end=("time_bin", [80, 90]))
+    two = assembly_of(np.ones((3, 2, 2)), time_bin_start=("time_bin", [70, 80]), time_bin_end=("time_bin", [80, 90]))
     assert squeeze_time_bin(two) is two
     with pytest.raises(AssemblyError, match="time_bin"):
         matrix(two, ["presentation", "neuroid"], role="target")
@@ -69,7 +56,7 @@ def test_time_bin_of_length_one_is_dropped_and_others_are_refused():
 
 def test_missing_coordinate_is_named_with_the_nearest():
     with pytest.raises(AssemblyError, match=r"'stimulus_idd'.*Did you mean 'stimulus_id'"):
-        coordinate(assembly([[1, 2]]), "stimulus_idd")
+        coordinate(assembly_of([[1, 2]]), "stimulus_idd")
 
 
 def test_constant_and_empty_neuroids_are_left_out_and_named():

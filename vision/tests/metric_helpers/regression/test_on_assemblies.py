@@ -6,21 +6,16 @@ from sklearn.linear_model import LinearRegression
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR, Ridge, SplitPredictor
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
 
 def assembly(values, *, ids=None, neuroids=None, region=True):
-    n, m = values.shape
-    coords = {
-        "stimulus_id": ("presentation", [f"s{i:02d}" for i in range(n)] if ids is None else ids),
-        "object_name": ("presentation", ["o"] * n),
-        "neuroid_id": ("neuroid", list(range(m)) if neuroids is None else neuroids),
-    }
-    if region:
-        coords["region"] = ("neuroid", ["IT"] * m)
-    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+    neuroid_id = ("neuroid", range(values.shape[1]) if neuroids is None else neuroids)
+    coords = {"neuroid_id": neuroid_id, **({} if region else {"region": None})}
+    return assembly_of(values, **coords) if ids is None else assembly_of(values, **coords, stimulus_id=ids)
 
 
 def pair(seed=0):

@@ -3,7 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.uncertainty.intervals import (
     HeldOut,
@@ -11,21 +11,6 @@ from brainscore_vision.metric_helpers.uncertainty.intervals import (
     half_sample_interval,
     raw_interval,
 )
-
-
-def assembly(values, **coords):
-    n, m = values.shape
-    return NeuroidAssembly(
-        values,
-        coords={
-            "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(n)]),
-            "object_name": ("presentation", ["o"] * n),
-            "neuroid_id": ("neuroid", range(m)),
-            "region": ("neuroid", ["IT"] * m),
-            **coords,
-        },
-        dims=["presentation", "neuroid"],
-    )
 
 
 def correlation(source, target):
@@ -56,7 +41,7 @@ def simulated(seed, n=120, m=25):
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, 3))
     y = x @ rng.standard_normal((3, m)) + 2 * rng.standard_normal((n, m))
-    return assembly(x), assembly(y)
+    return assembly_of(x), assembly_of(y)
 
 
 def test_coverage_of_a_correlation():
@@ -65,7 +50,7 @@ def test_coverage_of_a_correlation():
         rng = np.random.default_rng(seed)
         x = rng.standard_normal((81, 1))
         y = 0.5 * x + np.sqrt(0.75) * rng.standard_normal((81, 1))
-        score = bootstrap_interval(correlation, assembly(x), assembly(y), over=["presentation"], n_resamples=60)
+        score = bootstrap_interval(correlation, assembly_of(x), assembly_of(y), over=["presentation"], n_resamples=60)
         low, high = score.attrs["interval"]
         held += low <= 0.5 <= high
         widths += (high - low) / 60
@@ -79,7 +64,7 @@ def test_coverage_where_stimuli_and_neuroids_both_vary():
         rng = np.random.default_rng(seed)
         y = rng.standard_normal((40, 1)) + 0.7 * rng.standard_normal((1, 40)) + rng.standard_normal((40, 40))
         score = half_sample_interval(
-            lambda _, target: target.values.mean(), assembly(y), assembly(y), n_resamples=60, seed=seed
+            lambda _, target: target.values.mean(), assembly_of(y), assembly_of(y), n_resamples=60, seed=seed
         )
         held += score.attrs["interval"][0] <= 0 <= score.attrs["interval"][1]
     assert 50 <= held <= 60
@@ -136,9 +121,9 @@ def test_regression_metrics_offer_their_predictions(identifier):
     x = rng.standard_normal((120, 30))
     y = x[:, :5] @ rng.standard_normal((5, 12)) + 3 * rng.standard_normal((120, 12))
     metric = load_metric(identifier)
-    score = bootstrap_interval(metric, assembly(x), assembly(y))
+    score = bootstrap_interval(metric, assembly_of(x), assembly_of(y))
     assert score.attrs["interval_method"] == "held-out predictions"
-    assert float(score) == float(metric(assembly(x), assembly(y)))
+    assert float(score) == float(metric(assembly_of(x), assembly_of(y)))
     low, high = score.attrs["interval"]
     assert low < float(score) < high
 
@@ -158,14 +143,14 @@ def test_no_stimulus_is_in_a_half_twice_and_the_model_keeps_its_neuroids():
         return 0.0
 
     values = np.random.default_rng(0).normal(size=(20, 6))
-    repetitions = assembly(np.tile(values, (2, 1))).copy()
-    ids = [f"s{i:03d}" for i in range(20)] * 2
-    repetitions = assembly(np.tile(values, (2, 1)), stimulus_id=("presentation", ids))
+    repetitions = assembly_of(np.tile(values, (2, 1))).copy()
+    ids = [f"s{i:02d}" for i in range(20)] * 2
+    repetitions = assembly_of(np.tile(values, (2, 1)), stimulus_id=("presentation", ids))
 
     def first_whole(*parts):
         return 0.0 if parts[1].sizes["presentation"] == 20 else look(*parts)
 
-    half_sample_interval(first_whole, assembly(values), assembly(values), repetitions, n_resamples=5)
+    half_sample_interval(first_whole, assembly_of(values), assembly_of(values), repetitions, n_resamples=5)
     assert seen == [3] * 5
 
 
@@ -179,7 +164,11 @@ def test_any_coordinate_of_the_target():
         return float(target.values.mean())
 
     score = half_sample_interval(
-        count, assembly(values, subject=subjects), assembly(values, subject=subjects), over=["subject"], n_resamples=4
+        count,
+        assembly_of(values, subject=subjects),
+        assembly_of(values, subject=subjects),
+        over=["subject"],
+        n_resamples=4,
     )
     assert counts == [8, 4, 4, 4, 4]
     assert score.attrs["error_over"] == ["subject"]
@@ -198,9 +187,9 @@ def test_seeded_and_the_score_is_not_changed():
 def test_too_few_and_absent():
     values = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(AssemblyError, match="only 3"):
-        bootstrap_interval(correlation, assembly(values), assembly(values))
+        bootstrap_interval(correlation, assembly_of(values), assembly_of(values))
     with pytest.raises(AssemblyError, match="subject"):
-        bootstrap_interval(correlation, assembly(values), assembly(values), over=["subject"])
+        bootstrap_interval(correlation, assembly_of(values), assembly_of(values), over=["subject"])
 
 
 def test_raw_interval():
