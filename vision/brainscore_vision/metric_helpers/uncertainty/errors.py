@@ -214,7 +214,7 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
         score.attrs["error"].attrs = {}
     score.attrs["error_over"] = [over]
     if np.isnan(errors).all():
-        few = f"fewer than two {over}s: there is nothing to resample"
+        few = f"a single {over}: with fewer than two {over}s there is nothing to resample"
         score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for the {n} {over}s that there are"
     return score
 

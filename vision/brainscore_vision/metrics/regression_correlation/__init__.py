@@ -1,28 +1,4 @@
-"""Score how well responses to held-out stimuli are predicted by a regression from the features of a model.
-
-A regression is fitted on training stimuli and predicts the test stimuli; the prediction is correlated with the
-measurement for each neuroid (Pearson); the score is the median over neuroids ``j``, then the mean over splits ``s``:
-
-    ``score = mean_s median_j r(prediction_sj, measurement_sj)``
-
-What each identifier fits, what it is invariant to and when to use it is said by the factories in `cross_validated`,
-`fixed_split` and `over_time`; the regressions they are made of are in `regressions`. Common to all:
-
-- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
-  `neuroid_id`; a `time_bin` of length one is dropped. Both hold the same stimuli, in any order. Metrics
-  named ``*_split`` take ``(source_train, source_test, target_train, target_test)``; ``spantime_*`` and ``*_pertime``
-  take assemblies with the dimension `time_bin`; all but ``*_split`` draw 10 splits with 90 % training stimuli,
-  stratified by `object_name`.
-- Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid) or (neuroid).
-- Invariances of all: order of stimuli; any shift of any neuroid on either side; positive scaling of all neuroids of the
-  target together.
-- Precision: float64, whatever the features come in. The published system fits ``ridge`` and ``linear_predictivity`` in
-  the precision of the features, mostly single; ``compat=True`` does so too.
-
-References
-----------
-Yamins et al. (2014), doi:10.1073/pnas.1403112111; Schrimpf et al. (2018), doi:10.1101/407007.
-"""
+"""Predict neural responses by regression from model features and correlate with the measured ones."""
 
 from brainscore_vision import metric_registry
 

@@ -1,4 +1,4 @@
-"""Make the metrics that split the stimuli themselves; the plugin says what they have in common."""
+"""Make the metrics that split the stimuli themselves; `metric` says what they have in common."""
 
 from __future__ import annotations
 
