@@ -13,7 +13,7 @@ from brainscore_ci.__main__ import main
 from brainscore_ci.checks.runner import check_changed, check_named, workplace
 from brainscore_core.errors import UnknownIdentifierError
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[3]
 TEST = "def test_it():\n    assert load() == 1\n"
 
 

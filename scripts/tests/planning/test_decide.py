@@ -290,7 +290,11 @@ def test_nothing_affected_is_left_out_and_nothing_comes_twice(plugins, edges, ch
         ChangeSet(changes=tuple(changes), base=None, head=None, note=""),
         Dependencies(frozenset(plugins), uses),
         {name: card(name) for name in plugins},
-        Policy(reference_models=("models.a",), reference_benchmarks=("benchmarks.a",)),
+        Policy(
+            libraries=("vision/brainscore_vision",),
+            reference_models=("models.a",),
+            reference_benchmarks=("benchmarks.a",),
+        ),
         event=event,
         labels=labels,
     )

@@ -201,7 +201,9 @@ def test_no_use_is_left_out_however_it_is_written(tmp_path_factory, edges):
         path = library / name.folder / name.name / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    policy = '[tool.brainscore.ci]\nlibraries = ["vision/brainscore_vision"]\n'
     (library / "benchmark_helpers").mkdir(parents=True)
+    (library.parents[1] / "pyproject.toml").write_text(policy)
     getters = [f"def get_load_{kind}(name):\n    return load_{kind}(name)\n" for kind in FOLDERS.values()]
     (library / "benchmark_helpers/get.py").write_text("".join(getters))
 
