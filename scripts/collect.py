@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from brainscore_ci.jobs.collect import collect, summary
-from brainscore_ci.planning import planner as planning
+from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.plan import Plan
 from brainscore_ci.reporting.annotations import for_log
 from brainscore_ci.reporting.report import SUMMARY_BYTES
@@ -26,9 +26,9 @@ def main() -> int:
     options = parser.parse_args()
     try:
         plan = Plan.read(options.plan)
-        found = planning.look_at(Path.cwd())
+        checkout = read_own_checkout(Path.cwd())
         collected = collect(
-            *(plan, options.records, found.repository, options.branch, found.revision_of),
+            *(plan, options.records, checkout.repository, options.branch, checkout.revision_of),
             remote=options.remote,
             token=os.environ.get("GITHUB_TOKEN", ""),
         )

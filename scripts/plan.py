@@ -9,7 +9,8 @@ import os
 import sys
 from pathlib import Path
 
-from brainscore_ci.planning import planner as planning
+from brainscore_ci.planning import planner
+from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
 from brainscore_ci.reporting.listing import format_plan
 from brainscore_core.caching import atomic_path
@@ -30,22 +31,22 @@ def main() -> int:
     )
     options = parser.parse_args()
     try:
-        found = planning.look_at(Path.cwd())
+        checkout = read_own_checkout(Path.cwd())
         if options.missing is not None:
-            return planning.write_missing(found, options.missing)
+            return planner.write_missing(checkout, options.missing)
         with_private = os.environ.get("PRIVATE_DATA") == "true"
-        event, labels = planning.read_event(options.event or "local"), planning.read_labels(options.labels)
+        event, labels = planner.read_event(options.event or "local"), planner.read_labels(options.labels)
         if options.head is None:
-            plan = planning.plan_work_tree(found, options.base, event=event, labels=labels)
+            plan = planner.plan_work_tree(checkout, options.base, event=event, labels=labels)
         else:
-            plan = planning.plan_change(
-                found, options.base, options.head, event=event, labels=labels, with_private=with_private
+            plan = planner.plan_change(
+                checkout, options.base, options.head, event=event, labels=labels, with_private=with_private
             )
         if options.output is not None:
             with atomic_path(options.output) as temporary:
                 temporary.write_text(plan.to_json(), encoding="utf-8")
         if file := os.environ.get("GITHUB_OUTPUT"):
-            write_outputs(outputs_of(plan, found.policy, with_private=with_private), Path(file))
+            write_outputs(outputs_of(plan, checkout.policy, with_private=with_private), Path(file))
     except (BrainScoreError, OSError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2

@@ -15,9 +15,9 @@ from packaging.utils import canonicalize_name
 from brainscore_ci.checks import citations, files, imports, registrations, requirements, tests, versions
 from brainscore_ci.checks.findings import Finding, in_order
 from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings, read_checked_plugin
-from brainscore_ci.planning import checkout as surveying
 from brainscore_ci.planning.areas import Area, PluginName, area_of
 from brainscore_ci.planning.changes import ChangeSet, changes_since
+from brainscore_ci.planning.checkout import read_checkout
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.git import run_git
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
@@ -112,7 +112,7 @@ def workplace(start: Path, library: str | None = None) -> Workplace:
     """
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "pyproject.toml").is_file():
-            found = surveying.survey(folder)
+            found = read_checkout(folder)
             if any(root.path.is_dir() for root in found.index.roots):
                 return Workplace(folder, found.policy.libraries, found.index)
     if library is None:

@@ -45,28 +45,29 @@ def run(options: argparse.Namespace) -> int:
     ConfigurationError
         If the plan cannot be read or has no such job.
     """
-    from brainscore_ci.planning import planner as planning
+    from brainscore_ci.planning.checkout import read_own_checkout
     from brainscore_ci.planning.plan import Plan
+    from brainscore_ci.planning.planner import RECORDS
     from brainscore_core.command_line import say
     from brainscore_core.scoring.pairs import run_pairs
     from brainscore_core.scoring.store import BranchStore, FolderStore, reuse
 
     plan = Plan.read(options.plan)
-    found = planning.look_at(Path.cwd())
-    pairs = _chosen(plan.previews if options.previews else plan.pairs, options.shard, found.policy)
+    checkout = read_own_checkout(Path.cwd())
+    pairs = _chosen(plan.previews if options.previews else plan.pairs, options.shard, checkout.policy)
     if options.fetch_records:
-        _fetch_records(found.repository)
+        _fetch_records(checkout.repository)
     # Previews are shown whole, so each has to be scored by this run.
-    with BranchStore(found.repository, planning.RECORDS) as branch:
+    with BranchStore(checkout.repository, RECORDS) as branch:
         stores: list[Store] = [FolderStore(options.records)]
         if not options.previews:
             stores.append(branch)
         made, left = run_pairs(
             pairs,
             options.records,
-            library_of=lambda pair: found.library_of("model", pair.model),
-            revision_of=found.revision_of,
-            is_scored=reuse(stores, found.revision_of, with_private=True),
+            library_of=lambda pair: checkout.library_of("model", pair.model),
+            revision_of=checkout.revision_of,
+            is_scored=reuse(stores, checkout.revision_of, with_private=True),
             minutes=options.minutes,
             tell=_tell,
         )

@@ -3,9 +3,8 @@
 ============== ===========================================================================
 `changes`      git history -> the files that differ
 `areas`        a path of the repository -> the plugin it belongs to, the library, ...
-`sources`      Python source -> what it loads and imports
-`dependencies` sources of all plugins -> which plugin uses which
-`readings`     files of all plugins -> what they say, read again only where they changed
+`facts`        files of all plugins -> what they use, their tests, what they cost
+`dependencies` facts -> which plugin uses which
 `policy`       ``pyproject.toml`` -> what the project has decided
 `metadata`     ``metadata.yml`` of a plugin -> checked values
 `checkout`     a checkout -> its plugins, what they cost, their revisions

@@ -12,17 +12,17 @@ from pathlib import Path
 from brainscore_ci.planning.areas import Area, PluginName, is_plugin_folder_name
 from brainscore_ci.planning.decide import PluginCard
 from brainscore_ci.planning.dependencies import Dependencies, find_dependencies
+from brainscore_ci.planning.facts import PluginFacts, TreeFacts, read_facts
 from brainscore_ci.planning.policy import Policy, read_policy
-from brainscore_ci.planning.readings import Reading, Tree, read_tree
-from brainscore_core.errors import UnknownIdentifierError
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 
-__all__ = ["Survey", "survey"]
+__all__ = ["Checkout", "read_checkout", "read_own_checkout"]
 
 
 @dataclass(frozen=True)
-class Survey:
+class Checkout:
     """What a checkout holds.
 
     Attributes
@@ -40,14 +40,14 @@ class Survey:
     index: PluginIndex
 
     @cached_property
-    def tree(self) -> Tree:
+    def facts(self) -> TreeFacts:
         """What the files of all plugins say."""
-        return read_tree(self.index)
+        return read_facts(self.index)
 
     @cached_property
     def dependencies(self) -> Dependencies:
         """Which plugin uses which."""
-        return find_dependencies(self.index, self.tree)
+        return find_dependencies(self.facts)
 
     @cached_property
     def plugins(self) -> Mapping[PluginName, Plugin]:
@@ -62,12 +62,12 @@ class Survey:
     @cached_property
     def cards(self) -> Mapping[PluginName, PluginCard]:
         """What planning needs to know about each plugin."""
-        readings = self.tree.plugins
-        cards = {name: _card(name, plugin, readings[name]) for name, plugin in self.plugins.items()}
+        facts = self.facts.plugins
+        cards = {name: _card(plugin, facts[name]) for name, plugin in self.plugins.items()}
         # A benchmark is private if its own metadata say so or it uses private data.
         private = {name: "private data" for name, card in cards.items() if name.folder == "data" and card.private}
         for name in self.dependencies.affected_by(private, tests=False):
-            if name.folder in {"data", "benchmarks"} and readings[name].access != "public":
+            if name.folder in {"data", "benchmarks"} and facts[name].access != "public":
                 cards[name] = replace(cards[name], private=True)
         return cards
 
@@ -141,29 +141,43 @@ class Survey:
         return self._own_digests[name]
 
 
-def survey(repository: Path) -> Survey:
-    """Look at a checkout; reads its policy at once and everything else when it is asked for."""
+def read_checkout(repository: Path) -> Checkout:
+    """Return a checkout; reads its policy at once and everything else when it is asked for."""
     policy = read_policy(repository)
     roots = [
         PluginRoot(folder=folder, path=repository / library / folder, package=f"{Path(library).name}.{folder}")
         for library in policy.libraries
         for folder in FOLDERS
     ]
-    return Survey(repository, policy, PluginIndex(roots))
+    return Checkout(repository, policy, PluginIndex(roots))
 
 
-def _card(name: PluginName, plugin: Plugin, reading: Reading) -> PluginCard:
-    access = reading.access
-    has_private_tests = reading.private_tests > 0 and name.folder in {"data", "benchmarks"}
+def read_own_checkout(repository: Path) -> Checkout:
+    """Return a checkout that has to hold plugins.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no plugin in it, as in a folder that is no checkout: nothing would be planned for any change.
+    """
+    checkout = read_checkout(repository)
+    if not any(checkout.index.plugins(folder) for folder in FOLDERS):
+        folders = ", ".join(checkout.policy.libraries)
+        raise ConfigurationError(f"{repository} holds no plugin in {folders}. Run this at the top of a checkout.")
+    return checkout
+
+
+def _card(plugin: Plugin, facts: PluginFacts) -> PluginCard:
+    has_private_tests = facts.private_tests > 0 and facts.name.folder in {"data", "benchmarks"}
     return PluginCard(
-        name=name,
+        name=facts.name,
         models=tuple(plugin.identifiers(KINDS["model"], conditional=False)),
         benchmarks=tuple(plugin.identifiers(KINDS["benchmark"], conditional=False)),
-        has_tests=reading.has_tests,
-        private_tests=reading.private_tests,
-        private=access == "private" or (access is None and has_private_tests),
-        minutes=reading.minutes,
-        memory_gb=reading.memory_gb,
+        has_tests=facts.has_tests,
+        private_tests=facts.private_tests,
+        private=facts.access == "private" or (facts.access is None and has_private_tests),
+        minutes=facts.minutes,
+        memory_gb=facts.memory_gb,
     )
 
 

@@ -8,19 +8,18 @@ is none, every plugin of that kind. So more may be found than is used, but nothi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import PluginName, is_test_file
-from brainscore_ci.planning.sources import Load, SourceFacts, fits, pieces
-from brainscore_core.plugin_management.registry import FOLDERS, KINDS
+from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.source import Load, Pattern, SourceFacts, fits
 
 if TYPE_CHECKING:
-    from brainscore_ci.planning.readings import Tree
-    from brainscore_core.plugin_management.index import PluginIndex
+    from brainscore_ci.planning.facts import PluginFacts, TreeFacts
 
-__all__ = ["Dependencies", "PluginFacts", "Use", "find_dependencies", "resolve"]
+__all__ = ["Dependencies", "Use", "find_dependencies"]
 
 
 @dataclass(frozen=True)
@@ -40,27 +39,6 @@ class Use:
     used: PluginName
     how: str
     tests_only: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class PluginFacts:
-    """What is known about one plugin.
-
-    Attributes
-    ----------
-    name : PluginName
-    identifiers : mapping of str to tuple of str
-        Name of the kind -> identifiers that it registers.
-    computed : tuple of str
-        Kinds of which it computes identifiers that only running it tells.
-    files : mapping of str to SourceFacts
-        Path inside the folder -> what that file says. Files that say nothing are left out.
-    """
-
-    name: PluginName
-    identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    computed: tuple[str, ...] = ()
-    files: Mapping[str, SourceFacts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -122,43 +100,12 @@ class Dependencies:
         return {name: chain for name, chain in sorted(chains.items()) if name in self.plugins}
 
 
-def find_dependencies(index: PluginIndex, tree: Tree) -> Dependencies:
-    """Resolve who uses whom among the plugins of an index, from what they say."""
-    facts = [
-        PluginFacts(
-            name=PluginName(folder, plugin.name),
-            identifiers={
-                kind.name: identifiers for kind in KINDS.values() if (identifiers := tuple(plugin.identifiers(kind)))
-            },
-            computed=tuple(
-                kind.name for kind in KINDS.values() if any(each.registry == kind.registry for each in plugin.computed)
-            ),
-            files=tree.plugins[PluginName(folder, plugin.name)].files,
-        )
-        for folder in FOLDERS
-        for plugin in index.plugins(folder)
-        if PluginName(folder, plugin.name) in tree.plugins
-    ]
-    return resolve(facts, tree.helpers, tree.packages)
-
-
-def resolve(
-    plugins: Sequence[PluginFacts], helpers: Mapping[str, SourceFacts], packages: Sequence[str]
-) -> Dependencies:
-    """Resolve loads and imports to plugins.
-
-    Parameters
-    ----------
-    plugins : sequence of PluginFacts
-    helpers : mapping of str to SourceFacts
-        Modules of the library beside the plugins.
-    packages : sequence of str
-        Names of the libraries, such as ``'mylibrary'``.
-    """
-    resolver = _Resolver(plugins, helpers, packages)
+def find_dependencies(tree: TreeFacts) -> Dependencies:
+    """Resolve loads and imports to plugins."""
+    resolver = _Resolver(tree)
     uses: dict[tuple[PluginName, PluginName, bool], Use] = {}
     unresolved = []
-    for plugin in plugins:
+    for plugin in tree.plugins.values():
         for file, load, own in resolver.loads(plugin):
             matches = resolver.registering(plugin, load, own=own)
             if not matches and not load.says_nothing:
@@ -167,7 +114,7 @@ def resolve(
                 _note(uses, Use(plugin.name, used, f"{_call(load)} in {file}:{load.line}", is_test_file(file)))
         for file, used, line in resolver.imported_plugins(plugin):
             _note(uses, Use(plugin.name, used, f"import in {file}:{line}", is_test_file(file)))
-    return Dependencies(frozenset(plugin.name for plugin in plugins), tuple(uses.values()), tuple(unresolved))
+    return Dependencies(frozenset(tree.plugins), tuple(uses.values()), tuple(unresolved))
 
 
 def _note(uses: dict[tuple[PluginName, PluginName, bool], Use], use: Use) -> None:
@@ -182,22 +129,18 @@ def _call(load: Load) -> str:
 class _Resolver:
     """Looks up identifiers and modules in the facts about all plugins."""
 
-    def __init__(
-        self, plugins: Sequence[PluginFacts], helpers: Mapping[str, SourceFacts], packages: Sequence[str]
-    ) -> None:
-        self.by_name = {plugin.name: plugin for plugin in plugins}
-        self.helpers = helpers
-        self.packages = packages
+    def __init__(self, tree: TreeFacts) -> None:
+        self.plugins, self.helpers, self.packages = tree.plugins, tree.helpers, tree.packages
         self.registers: dict[str, dict[str, list[PluginName]]] = {kind: {} for kind in KINDS}
         self.computing: dict[str, list[PluginName]] = {kind: [] for kind in KINDS}
-        for plugin in plugins:
+        for plugin in tree.plugins.values():
             for kind, identifiers in plugin.identifiers.items():
                 for identifier in identifiers:
                     self.registers[kind].setdefault(identifier, []).append(plugin.name)
             for kind in plugin.computed:
                 self.computing[kind].append(plugin.name)
         self._all_of = {kind: "\n".join(registered) for kind, registered in self.registers.items()}
-        self._fitting: dict[tuple[str, str], frozenset[str]] = {}
+        self._fitting: dict[tuple[str, Pattern], frozenset[str]] = {}
         self._plugins_of: dict[str, PluginName | None] = {}
 
     def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, bool]]:
@@ -209,10 +152,10 @@ class _Resolver:
                 for load in self.helpers[module].loads:
                     yield file, load, False
         for file, other, line in self.imported_plugins(plugin):
-            for facts in self.by_name[other].files.values():
+            for facts in self.plugins[other].files.values():
                 for load in facts.loads:
                     if load.says_nothing:  # it loads what it is told to, and the plugin that imports it may tell
-                        yield file, Load(load.function, load.kind, load.pattern, None, line), False
+                        yield file, replace(load, line=line), False
 
     def registering(self, plugin: PluginFacts, load: Load, *, own: bool) -> list[PluginName]:
         """Return the plugins that register what a load may mean."""
@@ -246,12 +189,12 @@ class _Resolver:
                 named |= self._of_pattern(kind, pattern)
         return named
 
-    def _of_pattern(self, kind: str, pattern: str) -> frozenset[str]:
+    def _of_pattern(self, kind: str, pattern: Pattern) -> frozenset[str]:
         """Return the identifiers of a kind that a pattern may mean."""
         key = kind, pattern
         if key not in self._fitting:
             # Most patterns are of messages and paths: some piece of them is in no identifier at all.
-            possible = all(piece in self._all_of[kind] for piece in pieces(pattern))
+            possible = all(piece in self._all_of[kind] for piece in pattern)
             self._fitting[key] = frozenset(each for each in self.registers[kind] if possible and fits(pattern, each))
         return self._fitting[key]
 
@@ -280,7 +223,7 @@ class _Resolver:
                 parts = rest.split(".")
                 for length in range(len(parts), 0, -1):
                     name = PluginName(folder, ".".join(parts[:length]))
-                    if name in self.by_name:
+                    if name in self.plugins:
                         return name
         return None
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from brainscore_ci.planning.changes import ChangeSet, changes_between, changes_since
-from brainscore_ci.planning.checkout import Survey, survey
 from brainscore_ci.planning.decide import make_plan
 from brainscore_ci.planning.plan import Event, Plan
-from brainscore_ci.planning.readings import collector_paused
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
 from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.git import commit_named
 
+if TYPE_CHECKING:
+    from brainscore_ci.planning.checkout import Checkout
+
 __all__ = [
     "RECORDS",
     "default_base",
-    "look_at",
     "missing_pairs",
     "plan_change",
     "plan_work_tree",
@@ -38,7 +37,7 @@ _DEFAULT_BRANCH = "origin/main"
 
 
 def plan_work_tree(
-    found: Survey,
+    checkout: Checkout,
     base: str = "",
     *,
     event: Event = "local",
@@ -48,19 +47,18 @@ def plan_work_tree(
 
     Parameters
     ----------
-    found : Survey
+    checkout : Checkout
     base : str
         Branch or commit that it is compared with; empty: see `default_base`.
     event, labels
         What to plan as if it had happened, see `make_plan`.
     """
-    return _planned(
-        found, lambda: changes_since(found.repository, base or default_base(found.repository)), event, labels
-    )
+    changes = changes_since(checkout.repository, base or default_base(checkout.repository))
+    return _planned(checkout, changes, event, labels)
 
 
 def plan_change(
-    found: Survey,
+    checkout: Checkout,
     base: str,
     head: str,
     *,
@@ -73,7 +71,7 @@ def plan_change(
 
     Parameters
     ----------
-    found : Survey
+    checkout : Checkout
     base, head : str
         What is compared, see `changes_between`. Where there is nothing to compare with, everything counts as added.
     event, labels
@@ -83,36 +81,33 @@ def plan_change(
     with_private : bool
         Whether private data are at hand, so that what was left out without them is planned again.
     """
-
-    def find_changes() -> ChangeSet:
-        return changes_between(found.repository, base, head, default_branch=_DEFAULT_BRANCH)
-
+    changes = changes_between(checkout.repository, base, head, default_branch=_DEFAULT_BRANCH)
     if event not in {"push", "workflow_dispatch"}:
-        return _planned(found, find_changes, event, labels)
-    plan = _planned(found, find_changes, event, labels, records=records, with_private=with_private)
+        return _planned(checkout, changes, event, labels)
+    plan = _planned(checkout, changes, event, labels, records=records, with_private=with_private)
     if event == "workflow_dispatch" and not base:
         note = "started without a commit to compare with: scores what has no record; tests run on pushes and at night"
         plan = dataclasses.replace(plan, tests=(), notes=(*plan.notes, note))
     return plan
 
 
-def missing_pairs(found: Survey, records: str = RECORDS) -> list[tuple[str, str]]:
+def missing_pairs(checkout: Checkout, records: str = RECORDS) -> list[tuple[str, str]]:
     """Return every (model, benchmark) that has no record of the present code and library, failed ones aside.
 
     Whether a pair that failed is tried again is up to a person: the cause is most often in the code.
     """
     from brainscore_core.scoring.store import BranchStore, is_recorded  # brings NumPy, which planning can do without
 
-    with collector_paused(), BranchStore(found.repository, records) as store:
-        known = is_recorded(store, found.revision_of)
-        models = sorted(identifier for kind, identifier in found.owners if kind == "model")
-        benchmarks = sorted(identifier for kind, identifier in found.owners if kind == "benchmark")
+    with BranchStore(checkout.repository, records) as store:
+        known = is_recorded(store, checkout.revision_of)
+        models = sorted(identifier for kind, identifier in checkout.owners if kind == "model")
+        benchmarks = sorted(identifier for kind, identifier in checkout.owners if kind == "benchmark")
         return [(model, benchmark) for model in models for benchmark in benchmarks if not known(model, benchmark)]
 
 
-def write_missing(found: Survey, file: Path, records: str = RECORDS) -> int:
+def write_missing(checkout: Checkout, file: Path, records: str = RECORDS) -> int:
     """Write `missing_pairs` as a JSON list of [model, benchmark], for the reconciler, and say how many there are."""
-    missing = missing_pairs(found, records)
+    missing = missing_pairs(checkout, records)
     with atomic_path(file) as temporary:
         temporary.write_text(json.dumps(missing, indent=0) + "\n", encoding="utf-8")
     say(f"{len(missing)} pairs have no record on {records}.")
@@ -120,25 +115,22 @@ def write_missing(found: Survey, file: Path, records: str = RECORDS) -> int:
 
 
 def _planned(
-    found: Survey,
-    find_changes: Callable[[], ChangeSet],
+    checkout: Checkout,
+    changes: ChangeSet,
     event: Event,
     labels: Iterable[str],
     *,
     records: str = "",
     with_private: bool = False,
 ) -> Plan:
-    with collector_paused(), ThreadPoolExecutor(1) as pool:
-        changes = pool.submit(find_changes)  # git works in processes of its own, while files are read here
-        dependencies, cards = found.dependencies, found.cards
-        parts = (changes.result(), dependencies, cards, found.policy)
-        if not records:
-            return make_plan(*parts, event=event, labels=labels)
-        from brainscore_core.scoring.store import BranchStore, reuse  # brings NumPy
+    parts = (changes, checkout.dependencies, checkout.cards, checkout.policy)
+    if not records:
+        return make_plan(*parts, event=event, labels=labels)
+    from brainscore_core.scoring.store import BranchStore, reuse  # brings NumPy
 
-        with BranchStore(found.repository, records) as store:
-            is_scored = reuse([store], found.revision_of, with_private=with_private)
-            return make_plan(*parts, event=event, labels=labels, is_scored=is_scored)
+    with BranchStore(checkout.repository, records) as store:
+        is_scored = reuse([store], checkout.revision_of, with_private=with_private)
+        return make_plan(*parts, event=event, labels=labels, is_scored=is_scored)
 
 
 def default_base(repository: Path) -> str:
@@ -193,19 +185,3 @@ def read_labels(text: str) -> frozenset[str]:
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         raise ConfigurationError(f"These are no labels: {text[:100]!r}; expected a JSON list of texts.")
     return frozenset(labels)
-
-
-def look_at(repository: Path) -> Survey:
-    """Look at a checkout, see `survey`.
-
-    Raises
-    ------
-    ConfigurationError
-        If there is no plugin in it, as in a folder that is no checkout: nothing would be planned for any change.
-    """
-    found = survey(repository)
-    with collector_paused():
-        if not any(found.index.plugins(root.folder) for root in found.index.roots):
-            folders = ", ".join(found.policy.libraries)
-            raise ConfigurationError(f"{repository} holds no plugin in {folders}. Run this at the top of a checkout.")
-    return found

@@ -13,7 +13,7 @@ import pytest
 
 from brainscore_ci.jobs import collect as module
 from brainscore_ci.jobs.collect import Collected, collect, publish, read_records, summary
-from brainscore_ci.planning.checkout import survey
+from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.plan import Pair, Plan
 from brainscore_core.errors import UploadError
 from brainscore_core.scoring.records import ScoreRecord, record_path
@@ -273,7 +273,7 @@ def test_script(tree, origin, tmp_path):
     """From the checkout of a plan to the branch and the summary of the step."""
     git(tree.path, "init", "-q", "-b", "main")
     git(tree.path, "remote", "add", "origin", str(origin))
-    found = survey(tree.path)
+    found = read_checkout(tree.path)
     revisions = {
         "model_revision": found.revision_of("model", "pixels"),
         "benchmark_revision": found.revision_of("benchmark", "Unrelated"),

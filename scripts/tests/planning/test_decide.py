@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.changes import Change, ChangeSet
-from brainscore_ci.planning.checkout import survey
+from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.decide import PluginCard, make_plan
 from brainscore_ci.planning.dependencies import Dependencies, Use
 from brainscore_ci.planning.plan import Plan
@@ -22,7 +22,7 @@ def change(path, status="modified", old=None, special=None):
 
 
 def plan(tree, *changes, event="pull_request", **options):
-    found = survey(tree.path)
+    found = read_checkout(tree.path)
     changeset = ChangeSet(changes=changes, base="b", head="h", note="compared")
     return make_plan(changeset, found.dependencies, found.cards, found.policy, event=event, **options)
 
@@ -237,15 +237,15 @@ def test_plugin_without_tests_is_reported(tree):
 class TestRevision:
     def test_changes_with_what_the_plugin_uses(self, tree):
         name = PluginName("benchmarks", "experiment")
-        before = survey(tree.path).revision(name)
+        before = read_checkout(tree.path).revision(name)
         assert re.fullmatch("[0-9a-f]{16}", before)
-        assert survey(tree.path).revision(name) == before
+        assert read_checkout(tree.path).revision(name) == before
         tree.write(f"{V}/metrics/other/metric.py", "x = 1\n")
         tree.write(f"{V}/metrics/similarity/README.md", "x\n")
         tree.write(f"{V}/benchmarks/experiment/test.py", "x = 1\n")
-        assert survey(tree.path).revision(name) == before
+        assert read_checkout(tree.path).revision(name) == before
         tree.write(f"{V}/metrics/similarity/metric.py", "x = 1\n")
-        assert survey(tree.path).revision(name) != before
+        assert read_checkout(tree.path).revision(name) != before
 
 
 # Random trees and changes ---------------------------------------------------------------------------------------------

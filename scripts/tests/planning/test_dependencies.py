@@ -5,17 +5,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.planning.checkout import survey
+from brainscore_ci.planning.checkout import read_checkout
 
 
 def uses(tree):
-    found = survey(tree.path).dependencies.uses
+    found = read_checkout(tree.path).dependencies.uses
     return {(str(use.user), str(use.used), use.tests_only) for use in found}
 
 
 def affected(tree, *names, tests=True):
     changed = {PluginName.parse(name): "changed" for name in names}
-    return {str(name) for name in survey(tree.path).dependencies.affected_by(changed, tests=tests)}
+    return {str(name) for name in read_checkout(tree.path).dependencies.affected_by(changed, tests=tests)}
 
 
 EXPERIMENT = {
@@ -42,7 +42,7 @@ def test_what_uses_a_plugin_whose_tests_alone_are_affected_is_not(tree):
 
 
 def test_chain_of_reasons(tree):
-    chains = survey(tree.path).dependencies.affected_by({PluginName("data", "recordings"): "changed: x.py"})
+    chains = read_checkout(tree.path).dependencies.affected_by({PluginName("data", "recordings"): "changed: x.py"})
     assert chains[PluginName("benchmarks", "experiment")] == (
         "uses data/recordings: load_dataset('Recordings') in benchmark.py:5",
         "changed: x.py",
@@ -207,7 +207,7 @@ def test_no_use_is_left_out_however_it_is_written(tmp_path_factory, edges):
     getters = [f"def get_load_{kind}(name):\n    return load_{kind}(name)\n" for kind in FOLDERS.values()]
     (library / "benchmark_helpers/get.py").write_text("".join(getters))
 
-    dependencies = survey(library.parents[1]).dependencies
+    dependencies = read_checkout(library.parents[1]).dependencies
     found = {(use.user, use.used) for use in dependencies.uses}
     assert {(user, used) for user, used, _, _ in edges if user != used} <= found
     own_tests = {(user, used) for user, used, _, file in edges if user != used and file != "test.py"}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_ci.planning import planner as planning
+from brainscore_ci.planning import planner
+from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.plan import Plan
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.scoring.records import ScoreRecord, record_path
@@ -34,8 +35,8 @@ def repository(tree):
     return tree
 
 
-def look_at(tree):
-    return planning.look_at(tree.path)
+def checkout_of(tree):
+    return read_own_checkout(tree.path)
 
 
 def pairs(plan):
@@ -44,7 +45,7 @@ def pairs(plan):
 
 def publish(tree, *scored, status="scored", age=""):
     """Put records on the branch origin/scores, as the workflow does."""
-    found = look_at(tree)
+    found = checkout_of(tree)
     folder = tree.path.parent / "records"
     for model, benchmark in scored:
         record = ScoreRecord.without_score(status, model=model, benchmark=benchmark)
@@ -61,7 +62,7 @@ def publish(tree, *scored, status="scored", age=""):
 
 def test_working_tree(repository):
     repository.write(f"{V}/models/network/model.py", "x = 1\n")
-    plan = planning.plan_work_tree(look_at(repository))
+    plan = planner.plan_work_tree(checkout_of(repository))
     assert [str(task.plugin) for task in plan.tests] == ["models/network"]
     assert pairs(plan) == {pair for pair in ALL if pair[0] != "pixels"}
     assert (plan.event, plan.head) == ("local", None)
@@ -72,20 +73,20 @@ def test_the_base_is_origin_main_where_it_is_known(repository):
     repository.write(f"{V}/models/network/model.py", "x = 1\n")
     git(repository.path, "add", "-A")
     git(repository.path, "commit", "-qm", "on main, not pushed")
-    assert [str(task.plugin) for task in planning.plan_work_tree(look_at(repository)).tests] == ["models/network"]
-    assert planning.plan_work_tree(look_at(repository), "main").tests == ()
+    assert [str(task.plugin) for task in planner.plan_work_tree(checkout_of(repository)).tests] == ["models/network"]
+    assert planner.plan_work_tree(checkout_of(repository), "main").tests == ()
 
 
 def test_without_a_base(repository):
     git(repository.path, "branch", "-m", "main", "trunk")
     with pytest.raises(ConfigurationError, match="--base BRANCH"):
-        planning.plan_work_tree(look_at(repository))
-    assert planning.plan_work_tree(look_at(repository), "trunk").tests == ()
+        planner.plan_work_tree(checkout_of(repository))
+    assert planner.plan_work_tree(checkout_of(repository), "trunk").tests == ()
 
 
 def test_a_folder_that_is_no_checkout(tmp_path):
     with pytest.raises(ConfigurationError, match="no plugin"):
-        planning.look_at(tmp_path)
+        read_own_checkout(tmp_path)
 
 
 class TestAfterAMerge:
@@ -100,7 +101,7 @@ class TestAfterAMerge:
     def test_what_has_a_record_is_left_out(self, pushed):
         tree, before = pushed
         publish(tree, ("network", "E"), ("network", "Unrelated"))
-        plan = planning.plan_change(look_at(tree), before, "HEAD", event="push")
+        plan = planner.plan_change(checkout_of(tree), before, "HEAD", event="push")
         assert pairs(plan) == {("network_small", "E"), ("network_small", "Unrelated")}
         assert [skip.what for skip in plan.skipped if "same code" in skip.reason] == [
             "network on E",
@@ -113,40 +114,40 @@ class TestAfterAMerge:
     def test_what_failed_or_is_of_other_code_is_scored(self, pushed, status, age):
         tree, before = pushed
         publish(tree, ("network", "E"), status=status, age=age)
-        assert ("network", "E") in pairs(planning.plan_change(look_at(tree), before, "HEAD", event="push"))
+        assert ("network", "E") in pairs(planner.plan_change(checkout_of(tree), before, "HEAD", event="push"))
 
     def test_what_was_left_out_is_tried_again_with_private_data(self, pushed):
         tree, before = pushed
         publish(tree, ("network", "E"), status="skipped:private data are not available")
-        arguments = (look_at(tree), before, "HEAD")
-        assert ("network", "E") not in pairs(planning.plan_change(*arguments, event="push"))
-        assert ("network", "E") in pairs(planning.plan_change(*arguments, event="push", with_private=True))
+        arguments = (checkout_of(tree), before, "HEAD")
+        assert ("network", "E") not in pairs(planner.plan_change(*arguments, event="push"))
+        assert ("network", "E") in pairs(planner.plan_change(*arguments, event="push", with_private=True))
 
     def test_a_pull_request_says_what_merging_scores_whatever_there_is(self, pushed):
         tree, before = pushed
         publish(tree, ("network", "E"))
-        assert ("network", "E") in pairs(planning.plan_change(look_at(tree), before, "HEAD", event="pull_request"))
+        assert ("network", "E") in pairs(planner.plan_change(checkout_of(tree), before, "HEAD", event="pull_request"))
 
     def test_started_by_hand_without_a_base_scores_what_has_no_record(self, pushed):
         tree, _ = pushed
         publish(tree, ("network", "E"))
-        plan = planning.plan_change(look_at(tree), "", "HEAD", event="workflow_dispatch")
+        plan = planner.plan_change(checkout_of(tree), "", "HEAD", event="workflow_dispatch")
         assert pairs(plan) == ALL - {("network", "E")}
         assert plan.tests == ()
 
     def test_first_push_scores_everything(self, pushed):
         tree, _ = pushed
-        plan = planning.plan_change(look_at(tree), "0" * 40, "HEAD", event="push")
+        plan = planner.plan_change(checkout_of(tree), "0" * 40, "HEAD", event="push")
         assert pairs(plan) == ALL
         assert len(plan.tests) == 7
 
 
 def test_missing_pairs(repository):
-    assert set(planning.missing_pairs(look_at(repository))) == ALL
+    assert set(planner.missing_pairs(checkout_of(repository))) == ALL
     publish(repository, ("network", "E"))
     publish(repository, ("pixels", "E"), status="failed:ValueError")  # a person has to look at it
     publish(repository, ("pixels", "Unrelated"), age="of other code")
-    assert set(planning.missing_pairs(look_at(repository))) == ALL - {("network", "E"), ("pixels", "E")}
+    assert set(planner.missing_pairs(checkout_of(repository))) == ALL - {("network", "E"), ("pixels", "E")}
 
 
 @pytest.mark.parametrize(
@@ -160,18 +161,18 @@ def test_missing_pairs(repository):
     ],
 )
 def test_labels(text, labels):
-    assert planning.read_labels(text) == labels
+    assert planner.read_labels(text) == labels
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "[1]", '"ci-full"', "[", "null null"])
 def test_what_is_no_labels(text):
     with pytest.raises(ConfigurationError, match="no labels"):
-        planning.read_labels(text)
+        planner.read_labels(text)
 
 
 def test_wrong_events_get_the_nearest():
     with pytest.raises(ConfigurationError, match="'pull_request'"):
-        planning.read_event("pull-request")
+        planner.read_event("pull-request")
 
 
 class TestScript:

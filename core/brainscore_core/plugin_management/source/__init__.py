@@ -10,7 +10,16 @@
 """
 
 from brainscore_core.plugin_management.source.execution import dotted, never_on_import, run_at_import
-from brainscore_core.plugin_management.source.facts import LOADERS, Import, Load, Pattern, SourceFacts, fits, read_facts
+from brainscore_core.plugin_management.source.facts import (
+    LOADERS,
+    Import,
+    Load,
+    Pattern,
+    SourceFacts,
+    fits,
+    read_facts,
+    read_texts,
+)
 from brainscore_core.plugin_management.source.files import (
     LARGEST_FILE,
     PluginSource,
@@ -44,5 +53,6 @@ __all__ = [
     "read_facts",
     "read_files",
     "read_plugin",
+    "read_texts",
     "run_at_import",
 ]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-__all__ = ["LOADERS", "Import", "Load", "Pattern", "SourceFacts", "fits", "read_facts"]
+__all__ = ["LOADERS", "Import", "Load", "Pattern", "SourceFacts", "fits", "read_facts", "read_texts"]
 
 LOADERS: Mapping[str, str] = {
     "load_dataset": "data",
@@ -24,6 +24,8 @@ Pattern = tuple[str, ...]
 
 _ANYTHING: Pattern = ("", "")
 _FIELD = re.compile(r"\{[^{}]*\}|%[^A-Za-z%\s]*[A-Za-z]")  # what str.format and % replace
+# Each kind of quote apart, and the closing quote may open the next text, so that one quote too many hides nothing.
+_QUOTED = (re.compile(rb"'((?:[^'\n\\]|\\.)*)(?=')"), re.compile(rb'"((?:[^"\n\\]|\\.)*)(?=")'))
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
 
 
@@ -136,6 +138,16 @@ def read_facts(tree: ast.Module) -> SourceFacts:
         texts=frozenset(texts),
         patterns=frozenset(pattern for pattern in patterns if any(pattern)),
     )
+
+
+def read_texts(content: bytes) -> SourceFacts:
+    """Find everything in quotes without parsing, a hundred times faster; comments may count, nothing is missed.
+
+    Texts that span lines are not found: no identifier does.
+    """
+    texts = {text.decode("utf-8", "replace") for quoted in _QUOTED for text in quoted.findall(content)}
+    patterns = {tuple(_FIELD.split(text)) for text in texts if _FIELD.search(text)}
+    return SourceFacts(texts=frozenset(texts), patterns=frozenset(pattern for pattern in patterns if any(pattern)))
 
 
 def _imported_from(node: ast.ImportFrom) -> Iterator[Import]:
