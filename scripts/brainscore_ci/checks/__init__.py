@@ -5,7 +5,8 @@
 `plugin`         the plugin that is checked, and what is around it
 `registrations`  what it registers, and what it loads
 `imports`        what importing it does
-`files`          size, form and names of its files, and its metadata
+`files`          size, form and names of its files
+`metadata`       ``metadata.yml``
 `requirements`   ``requirements.txt``
 `tests`          ``test.py``
 `citations`      BibTeX, read by `bibtex`

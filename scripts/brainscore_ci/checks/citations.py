@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from brainscore_ci.checks.bibtex import Entry, MalformedBibtexError, missing_fields, read_bibtex
-from brainscore_ci.checks.findings import Finding
 from brainscore_core.plugin_management.source import evaluate
 
 if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
     from brainscore_core.plugin_management.source import SourceFile
 
@@ -29,15 +29,10 @@ def check_citations(source: CheckedPlugin, surroundings: Surroundings) -> Iterat
             continue
         cited = True
         for line, text in _citations(file):
-            yield from _check(source.where(path), line, text)
+            yield from _check(source, path, line, text)
     if not cited and source.folder in _CITING and not any(path.endswith(".bib") for path in source.files):
-        yield Finding(
-            path=source.where("__init__.py"),
-            line=1,
-            rule="citation",
-            message="there is no citation",
-            fix=f'add BIBTEX = """{_EXAMPLE}"""',
-            severity="hint",
+        yield source.finding(
+            "citation", "there is no citation", f'add BIBTEX = """{_EXAMPLE}"""', "__init__.py", hint=True
         )
 
 
@@ -58,33 +53,31 @@ def _citations(file: SourceFile) -> Iterator[tuple[int, str]]:
                 yield value.lineno, text
 
 
-def _check(where: str, line: int, text: str) -> Iterator[Finding]:
+def _check(source: CheckedPlugin, file: str, line: int, text: str) -> Iterator[Finding]:
     try:
         entries = read_bibtex(text)
     except MalformedBibtexError as error:
-        yield Finding(
-            path=where,
-            line=line + error.line,
-            rule="citation",
-            message=f"the citation is no BibTeX: {error}",
-            fix=f"write something like {_EXAMPLE}, or leave the text empty where there is nothing to cite",
+        yield source.finding(
+            "citation",
+            f"the citation is no BibTeX: {error}",
+            f"write something like {_EXAMPLE}, or leave the text empty where there is nothing to cite",
+            file,
+            line + error.line,
         )
         return
     for entry in entries:
-        yield from _check_fields(where, line + entry.line, entry)
+        yield from _check_fields(source, file, line + entry.line, entry)
 
 
-def _check_fields(where: str, line: int, entry: Entry) -> Iterator[Finding]:
+def _check_fields(source: CheckedPlugin, file: str, line: int, entry: Entry) -> Iterator[Finding]:
     missing = missing_fields(entry)
     if missing is None:
         message = f"@{entry.type} is no type of BibTeX"
         fix = "use @article, @inproceedings, @book or @misc"
-        yield Finding(path=where, line=line, rule="citation", message=message, fix=fix, severity="hint")
+        yield source.finding("citation", message, fix, file, line, hint=True)
     elif missing:
         message = f"the citation {entry.key!r} lacks {', '.join(missing)}, which @{entry.type} demands"
-        yield Finding(
-            path=where, line=line, rule="citation", message=message, fix="add what is missing", severity="hint"
-        )
+        yield source.finding("citation", message, "add what is missing", file, line, hint=True)
 
 
 RULES = (check_citations,)

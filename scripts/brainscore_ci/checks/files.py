@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from brainscore_ci.checks.findings import Finding
 from brainscore_ci.planning.areas import is_plugin_folder_name
-from brainscore_ci.planning.metadata import check_metadata
 from brainscore_core.plugin_management.source import LARGEST_FILE, SourceFile
 
 if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES"]
@@ -34,11 +33,11 @@ def check_files(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         problem = _problem(file)
         if problem is not None:
             rule, message, fix = problem
-            yield Finding(path=source.where(path), line=1, rule=rule, message=message, fix=fix)
+            yield source.finding(rule, message, fix, path)
         twin = folded.setdefault(path.casefold(), path)
         if twin != path:
             message = f"its name differs from {twin!r} only in case, which macOS and Windows do not tell apart"
-            yield Finding(path=source.where(path), line=1, rule="file-name", message=message, fix="rename one of them")
+            yield source.finding("file-name", message, "rename one of them", path)
 
 
 def _problem(file: SourceFile) -> tuple[str, str, str] | None:
@@ -67,13 +66,13 @@ def check_syntax(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
         if file.problem is None:
             continue
         line, message = file.problem
-        yield Finding(
-            path=source.where(path),
-            line=line,
-            rule="syntax",
-            message=f"cannot be read: {message}",
-            fix="correct it; Python 3.11 has to understand it",
-            severity="error" if path in _RUN or path in source.imported else "hint",
+        yield source.finding(
+            "syntax",
+            f"cannot be read: {message}",
+            "correct it; Python 3.11 has to understand it",
+            path,
+            line,
+            hint=not (path in _RUN or path in source.imported),
         )
 
 
@@ -89,30 +88,7 @@ def check_setup(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             if name == "setup.py":
                 message = "setup.py is never run; only its literal install_requires counts"
             fix = "move its requirements to requirements.txt and remove it"
-            yield Finding(path=source.where(name), line=1, rule="setup", message=message, fix=fix, severity="hint")
-
-
-def check_metadata_file(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Require that ``metadata.yml`` follows its schema; new plugins have one."""
-    del surroundings
-    present = [name for name in ("metadata.yml", "metadata.yaml") if name in source.files]
-    if len(present) == 2:
-        message = "there is a metadata.yml and a metadata.yaml"
-        yield Finding(path=source.where(present[1]), line=1, rule="metadata", message=message, fix="keep metadata.yml")
-    if not present and source.earlier == {}:
-        message = "a new plugin without metadata.yml, which says who may see it, its licence, and whom to ask"
-        fix = "add one with access, licence, contact, and citation or doi"
-        yield Finding(path=source.where(), line=1, rule="metadata", message=message, fix=fix, severity="hint")
-    for name in present:
-        content = source.files[name].content
-        for problem in check_metadata(content) if content is not None else ():
-            yield Finding(
-                path=source.where(name),
-                line=problem.line,
-                rule="metadata",
-                message=problem.message,
-                fix=problem.fix,
-            )
+            yield source.finding("setup", message, fix, name, hint=True)
 
 
 def check_folders(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
@@ -122,14 +98,7 @@ def check_folders(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
     for folder in sorted(folders):
         if not is_plugin_folder_name(folder):
             message = f"the folder {folder!r} has characters other than letters, digits and _ . -"
-            yield Finding(
-                path=source.where(),
-                line=1,
-                rule="file-name",
-                message=message,
-                fix="rename it",
-                severity="hint" if folder.isprintable() else "error",
-            )
+            yield source.finding("file-name", message, "rename it", hint=folder.isprintable())
 
 
-RULES = (check_files, check_folders, check_syntax, check_setup, check_metadata_file)
+RULES = (check_files, check_folders, check_syntax, check_setup)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-__all__ = ["Finding", "as_json", "as_text", "github_annotations", "in_order", "printable"]
+__all__ = ["Finding", "Severity", "as_json", "as_text", "github_annotations", "in_order", "printable"]
 
 Severity = Literal["error", "hint"]
 _MOST_ANNOTATIONS = 10  # GitHub shows no more of one kind from one step

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from brainscore_ci.checks.findings import Finding, Severity
 from brainscore_ci.planning.areas import is_test_file
 from brainscore_core.plugin_management.source import PluginSource, SourceFile, read_files
 
@@ -45,6 +46,13 @@ class CheckedPlugin(PluginSource):
     def where(self, file: str = "") -> str:
         """Return the path of a file as people see it."""
         return f"{self.location}/{file}" if file else self.location
+
+    def finding(
+        self, rule: str, message: str, fix: str, file: str = "", line: int = 1, *, hint: bool = False
+    ) -> Finding:
+        """Return what a rule found in a file of this plugin, or in its folder."""
+        severity: Severity = "hint" if hint else "error"
+        return Finding(path=self.where(file), line=line, rule=rule, message=message, fix=fix, severity=severity)
 
     @cached_property
     def python(self) -> Mapping[str, SourceFile]:

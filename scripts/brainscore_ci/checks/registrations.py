@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from brainscore_ci.checks.findings import Finding
 from brainscore_ci.planning.areas import is_plugin_folder_name
 from brainscore_core.errors import did_you_mean
 from brainscore_core.plugin_management.registry import KINDS, kinds_in
 from brainscore_core.plugin_management.source import LOADERS, SourceFile, dotted, evaluate
 
 if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["CATEGORIES", "RULES"]
@@ -40,42 +40,42 @@ _AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
 def check_init(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require an ``__init__.py`` that registers something, all of it literally, in the registries of its folder."""
     del surroundings
-    plugin, where = source.plugin, source.where("__init__.py")
+    plugin = source.plugin
     kinds = kinds_in(source.folder)
     wanted = " or ".join(kind.registry for kind in kinds)
     if "__init__.py" not in source.files:
         fix = f"add one that assigns {wanted}['<identifier>'] = ..."
-        yield Finding(path=where, line=1, rule="registration", message="there is no __init__.py", fix=fix)
+        yield source.finding("registration", "there is no __init__.py", fix, "__init__.py")
         return
     for computed in plugin.computed:
-        yield Finding(
-            path=where,
-            line=computed.line,
-            rule="literal-registration",
-            message=f"the identifier given to {computed.registry} is only known when the plugin runs",
-            fix=f"write it as {computed.registry}['<identifier>'] = ...; plugins are found without running them",
+        yield source.finding(
+            "literal-registration",
+            f"the identifier given to {computed.registry} is only known when the plugin runs",
+            f"write it as {computed.registry}['<identifier>'] = ...; plugins are found without running them",
+            "__init__.py",
+            computed.line,
         )
     for found in plugin.registrations:
         if found.registry not in {kind.registry for kind in kinds}:
-            yield Finding(
-                path=where,
-                line=found.line,
-                rule="registry",
-                message=f"{found.registry} is not looked for in {source.folder}/",
-                fix=f"use {wanted}, or move the plugin",
+            yield source.finding(
+                "registry",
+                f"{found.registry} is not looked for in {source.folder}/",
+                f"use {wanted}, or move the plugin",
+                "__init__.py",
+                found.line,
             )
         elif found.conditional:
-            yield Finding(
-                path=where,
-                line=found.line,
-                rule="conditional-registration",
-                message=f"whether {found.identifier!r} is registered depends on a condition",
-                fix="register it always",
-                severity="hint",
+            yield source.finding(
+                "conditional-registration",
+                f"whether {found.identifier!r} is registered depends on a condition",
+                "register it always",
+                "__init__.py",
+                found.line,
+                hint=True,
             )
     if not plugin.registrations and not plugin.computed and plugin.problem is None:
         message = f"registers nothing; expected {wanted}['<identifier>'] = ..."
-        yield Finding(path=where, line=1, rule="registration", message=message, fix="add the registration")
+        yield source.finding("registration", message, "add the registration", "__init__.py")
 
 
 def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
@@ -83,11 +83,11 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
     name = source.plugin.name
     if not is_plugin_folder_name(name):
         message = f"the folder name {name!r} has characters other than letters, digits and _ . -"
-        yield Finding(path=source.where(), line=1, rule="folder-name", message=message, fix="rename the folder")
+        yield source.finding("folder-name", message, "rename the folder")
     elif name != name.lower():
         message = f"the folder name {name!r} has capital letters"
         fix = f"call it {name.lower()!r}"
-        yield Finding(path=source.where(), line=1, rule="folder-name", message=message, fix=fix, severity="hint")
+        yield source.finding("folder-name", message, fix, hint=True)
     by_registry = {kind.registry: kind.name for kind in kinds_in(source.folder)}
     for found in source.plugin.registrations:
         kind = by_registry.get(found.registry)
@@ -96,22 +96,22 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         here = f"{source.folder}/{source.plugin.name}/"
         others = [place for place in surroundings.known(kind).get(found.identifier, ()) if not place.startswith(here)]
         if others:
-            yield Finding(
-                path=source.where("__init__.py"),
-                line=found.line,
-                rule="unique-identifier",
-                message=f"{found.identifier!r} is registered elsewhere too: {', '.join(others)}",
-                fix="choose another identifier; one identifier means one thing",
+            yield source.finding(
+                "unique-identifier",
+                f"{found.identifier!r} is registered elsewhere too: {', '.join(others)}",
+                "choose another identifier; one identifier means one thing",
+                "__init__.py",
+                found.line,
             )
         pattern, convention = _CONVENTIONS[kind]
         if not pattern.fullmatch(found.identifier):
-            yield Finding(
-                path=source.where("__init__.py"),
-                line=found.line,
-                rule="identifier-name",
-                message=f"{found.identifier!r} does not follow the convention for a {KINDS[kind].label}",
-                fix=f"the convention is {convention}",
-                severity="hint",
+            yield source.finding(
+                "identifier-name",
+                f"{found.identifier!r} does not follow the convention for a {KINDS[kind].label}",
+                f"the convention is {convention}",
+                "__init__.py",
+                found.line,
+                hint=True,
             )
 
 
@@ -131,13 +131,13 @@ def check_identifiers(source: CheckedPlugin, surroundings: Surroundings) -> Iter
             if identifier != key:
                 # Files that were packaged long ago carry the name of a laboratory, which registrations leave out.
                 is_older_name = source.folder == "data" and identifier.endswith(f".{key}")
-                yield Finding(
-                    path=source.where(place),
-                    line=line,
-                    rule="identifier-equals-key",
-                    message=f"what is registered as {key!r} gets the identifier {identifier!r}",
-                    fix=f"give it identifier={key!r}; caches and records go by the identifier",
-                    severity="hint" if is_older_name else "error",
+                yield source.finding(
+                    "identifier-equals-key",
+                    f"what is registered as {key!r} gets the identifier {identifier!r}",
+                    f"give it identifier={key!r}; caches and records go by the identifier",
+                    place,
+                    line,
+                    hint=is_older_name,
                 )
 
 
@@ -190,12 +190,12 @@ def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
                     parent, [*known, *source.plugin.identifiers(KINDS["benchmark"])]
                 ):
                     meant = did_you_mean(parent, [*CATEGORIES, *known])
-                    yield Finding(
-                        path=source.where(path),
-                        line=keyword.value.lineno,
-                        rule="parent",
-                        message=f"there is no parent {parent!r}",
-                        fix=f"take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}.{meant}",
+                    yield source.finding(
+                        "parent",
+                        f"there is no parent {parent!r}",
+                        f"take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}.{meant}",
+                        path,
+                        keyword.value.lineno,
                     )
 
 
@@ -218,12 +218,12 @@ def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
             if is_known or kind in surroundings.computing or not known:
                 continue
             meant = did_you_mean(identifier, known).strip()
-            yield Finding(
-                path=source.where(path),
-                line=line,
-                rule="unknown-identifier",
-                message=f"no {KINDS[kind].label} is registered as {identifier!r}",
-                fix=meant or "correct it, or add the plugin to the same change",
+            yield source.finding(
+                "unknown-identifier",
+                f"no {KINDS[kind].label} is registered as {identifier!r}",
+                meant or "correct it, or add the plugin to the same change",
+                path,
+                line,
             )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
+_Find = Callable[..., Finding]  # makes one of a line, see `CheckedPlugin.finding`
+
 _COMMIT = re.compile(r"@[0-9a-f]{40}(?:#|$)")
 _DIGEST = re.compile(r"[#&]sha(?:256|384|512)=[0-9a-f]{64,}")
 _UPPER = frozenset({"<", "<=", "==", "~=", "==="})
-
-
-@dataclass(frozen=True)
-class _Problem:
-    message: str
-    fix: str
-    is_hint: bool = False
 
 
 def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
@@ -37,29 +32,18 @@ def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Ite
     file = source.files.get("requirements.txt")
     if file is None or file.content is None:
         return
-    where = source.where("requirements.txt")
+    find = partial(source.finding, "requirements", file="requirements.txt")
     try:
         file.content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"is no UTF-8 (byte {error.start})"
-        yield Finding(path=where, line=1, rule="requirements", message=message, fix="save it as UTF-8")
+        yield find(f"is no UTF-8 (byte {error.start})", "save it as UTF-8")
         return
     seen: dict[str, int] = {}
     for line, text in _lines(file.text):
-        for problem in _check_line(text, source, surroundings):
-            yield Finding(
-                path=where,
-                line=line,
-                rule="requirements",
-                message=problem.message,
-                fix=problem.fix,
-                severity="hint" if problem.is_hint else "error",
-            )
+        yield from _check_line(partial(find, line=line), text, source, surroundings)
         name = _name(text)
         if name is not None and seen.setdefault(name, line) != line and ";" not in text:
-            message = f"{name} is there already, in line {seen[name]}"
-            fix = "keep one of them"
-            yield Finding(path=where, line=line, rule="requirements", message=message, fix=fix, severity="hint")
+            yield find(f"{name} is there already, in line {seen[name]}", "keep one of them", line=line, hint=True)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -90,71 +74,71 @@ def _name(text: str) -> str | None:
     return canonicalize_name(requirement.name) if requirement else None
 
 
-def _check_line(text: str, source: CheckedPlugin, surroundings: Surroundings) -> Iterator[_Problem]:
+def _check_line(find: _Find, text: str, source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     if text.startswith("-"):
-        yield from _check_option(text, source)
+        yield from _check_option(find, text, source)
         return
     requirement = _requirement(text)
     if requirement is not None:
-        yield from _check_named(requirement, surroundings)
+        yield from _check_named(find, requirement, surroundings)
     elif re.fullmatch(r"\.(\[.*\])?/?", text):
-        yield _Problem("names the plugin folder itself", "remove the line: the plugin is there already", is_hint=True)
+        yield find("names the plugin folder itself", "remove the line: the plugin is there already", hint=True)
     elif "://" in text or text.startswith(("./", "../", "/", "git@")):
-        yield from _check_url(text)
+        yield from _check_url(find, text)
     else:
         fix = "write it as pip reads it, such as timm>=1.0"
-        yield _Problem(f"{text!r} is no requirement", fix)
+        yield find(f"{text!r} is no requirement", fix)
 
 
-def _check_option(text: str, source: CheckedPlugin) -> Iterator[_Problem]:
+def _check_option(find: _Find, text: str, source: CheckedPlugin) -> Iterator[Finding]:
     included = re.fullmatch(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(.+)", text)
     editable = re.fullmatch(r"(?:-e|--editable)[ =]?\s*(.+)", text)
     if included:
         if included[1] not in source.files:
-            yield _Problem(f"includes {included[1]!r}, which is not in the plugin folder", "write its lines out here")
+            yield find(f"includes {included[1]!r}, which is not in the plugin folder", "write its lines out here")
     elif editable and re.fullmatch(r"\.(\[.*\])?/?", editable[1]):
-        yield _Problem("names the plugin folder itself", "remove the line: the plugin is there already", is_hint=True)
+        yield find("names the plugin folder itself", "remove the line: the plugin is there already", hint=True)
     elif editable:
-        yield from _check_url(editable[1])
+        yield from _check_url(find, editable[1])
     elif text.split("=")[0].split()[0] in {"--no-binary", "--only-binary", "--prefer-binary", "--pre"}:
         return
     else:
-        yield _Problem(f"{text.split()[0]!r} changes where packages come from", "remove it; name packages of PyPI")
+        yield find(f"{text.split()[0]!r} changes where packages come from", "remove it; name packages of PyPI")
 
 
-def _check_url(text: str) -> Iterator[_Problem]:
+def _check_url(find: _Find, text: str) -> Iterator[Finding]:
     if text.startswith("git@") or re.match(r"(git\+)?(ssh|file|http|git)://", text):
-        yield _Problem(f"{text!r} is not fetched by https", "use git+https://...@<40 digits of the commit>")
+        yield find(f"{text!r} is not fetched by https", "use git+https://...@<40 digits of the commit>")
     elif text.startswith("git+https://"):
         if not _COMMIT.search(text):
-            yield _Problem(
+            yield find(
                 f"{text!r} may change with every push to that repository",
                 "pin the commit: git+https://...@<40 hexadecimal digits>",
             )
     elif text.startswith("https://"):
         if not _DIGEST.search(text):
             fix = "name a release on PyPI, or append #sha256=<digest>"
-            yield _Problem(f"{text!r} may change unseen", fix)
+            yield find(f"{text!r} may change unseen", fix)
     else:
-        yield _Problem(f"{text!r} is no package that everybody can install", "name a release on PyPI")
+        yield find(f"{text!r} is no package that everybody can install", "name a release on PyPI")
 
 
-def _check_named(requirement: Requirement, surroundings: Surroundings) -> Iterator[_Problem]:
+def _check_named(find: _Find, requirement: Requirement, surroundings: Surroundings) -> Iterator[Finding]:
     name = canonicalize_name(requirement.name)
     if is_own_distribution(name):
-        yield _Problem(f"{requirement.name} is there already, with every plugin", "remove the line", is_hint=True)
+        yield find(f"{requirement.name} is there already, with every plugin", "remove the line", hint=True)
     elif is_module_of_python(name):
-        yield _Problem(
+        yield find(
             f"{requirement.name} is a module of Python; a distribution of that name would be something else",
             "remove the line",
         )
     elif requirement.url is not None:
-        yield from _check_url(requirement.url)
+        yield from _check_url(find, requirement.url)
     elif name in surroundings.dependencies:
-        yield from _check_bound(requirement, surroundings.dependencies[name])
+        yield from _check_bound(find, requirement, surroundings.dependencies[name])
 
 
-def _check_bound(requirement: Requirement, wanted: SpecifierSet) -> Iterator[_Problem]:
+def _check_bound(find: _Find, requirement: Requirement, wanted: SpecifierSet) -> Iterator[Finding]:
     upper = [one for one in requirement.specifier if one.operator in _UPPER]
     if not upper:
         return
@@ -164,7 +148,7 @@ def _check_bound(requirement: Requirement, wanted: SpecifierSet) -> Iterator[_Pr
     message = f"{requirement.name}{bounds} holds back what the library itself requires ({requirement.name}{wanted})"
     if too_old and upper[0].operator in {"<", "<="}:
         message += ", and leaves nothing to install"
-    yield _Problem(message, "drop the upper bound, and adapt the plugin to the current release", is_hint=True)
+    yield find(message, "drop the upper bound, and adapt the plugin to the current release", hint=True)
 
 
 RULES = (check_requirements,)

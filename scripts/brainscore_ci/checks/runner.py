@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from brainscore_ci.checks import citations, files, imports, registrations, requirements, tests, versions
+from brainscore_ci.checks import citations, files, imports, metadata, registrations, requirements, tests, versions
 from brainscore_ci.checks.findings import Finding, in_order
 from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings, read_checked_plugin
 from brainscore_ci.planning.areas import Area, PluginName, area_of
@@ -32,7 +32,7 @@ __all__ = ["RULES", "Checked", "Workplace", "check_changed", "check_named", "che
 Rule = Callable[[CheckedPlugin, Surroundings], Iterable[Finding]]
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for module in (registrations, files, imports, requirements, tests, citations, versions)
+    for module in (registrations, files, metadata, imports, requirements, tests, citations, versions)
     for rule in module.RULES
 )
 _DISTRIBUTIONS = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
@@ -96,9 +96,7 @@ def check_source(source: CheckedPlugin, surroundings: Surroundings) -> list[Find
             findings += rule(source, surroundings)
         except RecursionError:
             message = f"is nested so deeply that the rule {rule.__name__!r} cannot follow it"
-            findings.append(
-                Finding(path=source.where(), line=1, rule="syntax", message=message, fix="write it in smaller parts")
-            )
+            findings.append(source.finding("syntax", message, "write it in smaller parts"))
     return in_order(findings)
 
 

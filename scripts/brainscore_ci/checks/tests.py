@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from brainscore_ci.checks.findings import Finding
 from brainscore_core.plugin_management.source import dotted
 
 if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES"]
@@ -26,10 +26,10 @@ _STOPPING = frozenset({"pytest.skip", "pytest.xfail", "pytest.exit"})
 def check_tests(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require a ``test.py`` with at least one test that can fail."""
     del surroundings
-    file, where = source.files.get("test.py"), source.where("test.py")
+    file = source.files.get("test.py")
     if file is None:
         fix = "add one; nox -s new_plugin shows what it may look like"
-        yield Finding(path=where, line=1, rule="tests", message="there is no test.py", fix=fix)
+        yield source.finding("tests", "there is no test.py", fix, "test.py")
         return
     if file.tree is None:
         return  # the rule about syntax says why
@@ -38,19 +38,19 @@ def check_tests(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
     if not tests and not module.inherits_tests():
         message = "holds no test: no function and no method whose name starts with test"
         fix = "add one that loads what is registered and compares it with a known value"
-        yield Finding(path=where, line=1, rule="tests", message=message, fix=fix)
+        yield source.finding("tests", message, fix, "test.py")
     elif not module.inherits_tests() and not any(module.can_fail(test) for test in tests):
-        yield Finding(
-            path=where,
-            line=min(test.lineno for test in tests),
-            rule="tests",
-            message=f"{_count(len(tests))}, so that a wrong result would pass",
-            fix="assert a known value, such as assert score == pytest.approx(0.42, abs=0.01)",
+        yield source.finding(
+            "tests",
+            f"{_count(len(tests))}, so that a wrong result would pass",
+            "assert a known value, such as assert score == pytest.approx(0.42, abs=0.01)",
+            "test.py",
+            min(test.lineno for test in tests),
         )
     for name, line in module.repeated():
         message = f"{name} is defined twice, so that only the last one runs"
         fix = "rename one of them"
-        yield Finding(path=where, line=line, rule="tests", message=message, fix=fix, severity="hint")
+        yield source.finding("tests", message, fix, "test.py", line, hint=True)
 
 
 def _count(tests: int) -> str:

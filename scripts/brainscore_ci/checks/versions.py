@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from brainscore_ci.checks.findings import Finding
 from brainscore_ci.planning.areas import area_of, is_test_file
 from brainscore_core.plugin_management.source import constants, evaluate, parse
 
 if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
 __all__ = ["RULES", "code_changed", "versions"]
@@ -34,12 +34,12 @@ def check_version(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
     if _risen(versions(before), versions(now)) or _reasons(now) - _reasons(before):
         return
     path, line = _first_version(source)
-    yield Finding(
-        path=source.where(path),
-        line=line,
-        rule="version",
-        message=f"the code changed ({', '.join(changed)}), but the version did not",
-        fix="raise version= by 1; if no score can change, say why beside it: # same scores: <reason>",
+    yield source.finding(
+        "version",
+        f"the code changed ({', '.join(changed)}), but the version did not",
+        "raise version= by 1; if no score can change, say why beside it: # same scores: <reason>",
+        path,
+        line,
     )
 
 

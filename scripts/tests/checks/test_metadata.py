@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brainscore_ci.planning.metadata import KEYS, check_metadata, read_values
+from brainscore_ci.checks.metadata import KEYS, check_metadata
+from brainscore_ci.planning.metadata import read_values
 
 SOUND = {
     "access": "public",

@@ -1,0 +1,165 @@
+"""Check ``metadata.yml`` against its schema, in which a plugin says what people and the planning want to know about it.
+
+=============== ========================================================================================
+``access``      ``public`` or ``private``: whether scoring needs data or weights that not everybody may see
+``licence``     SPDX expression, such as ``CC-BY-4.0``, ``MIT`` or ``LicenseRef-agreement-with-the-authors``
+``contact``     who answers questions: an e-mail address, a GitHub name with ``@``, or a web address
+``citation``    the publication as people would cite it
+``doi``         the publication, such as ``10.1523/JNEUROSCI.5181-14.2015``
+``minutes``     what a test run or a score takes, about
+``memory_gb``   memory that a test run or a score takes, about
+=============== ========================================================================================
+
+The first three are required, and one of ``citation`` and ``doi``. Files of the published system, whose keys are
+``models``, ``benchmarks``, ``data`` or ``metrics`` and then identifiers, are left as they are.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from brainscore_ci.checks.findings import Finding
+from brainscore_ci.planning.metadata import RefusedMetadataError, plain_text
+from brainscore_core.errors import nearest
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
+
+__all__ = ["KEYS", "REQUIRED", "RULES", "check_metadata"]
+
+_Problem = tuple[int, str, str]  # line, what was found, what to do about it
+
+KEYS = ("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb")
+REQUIRED = ("access", "licence", "contact")
+_CITED = ("citation", "doi")
+_PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})
+_OTHER_SPELLINGS = {"license": "licence", "memory": "memory_gb", "email": "contact", "reference": "citation"}
+
+
+def check_metadata_file(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that ``metadata.yml`` follows its schema; new plugins have one."""
+    del surroundings
+    present = [name for name in ("metadata.yml", "metadata.yaml") if name in source.files]
+    if len(present) == 2:
+        message = "there is a metadata.yml and a metadata.yaml"
+        yield source.finding("metadata", message, "keep metadata.yml", present[1])
+    if not present and source.earlier == {}:
+        message = "a new plugin without metadata.yml, which says who may see it, its licence, and whom to ask"
+        fix = "add one with access, licence, contact, and citation or doi"
+        yield source.finding("metadata", message, fix, hint=True)
+    for name in present:
+        content = source.files[name].content
+        yield from check_metadata(content, source.where(name)) if content is not None else ()
+
+
+def check_metadata(content: bytes, path: str = "metadata.yml") -> list[Finding]:
+    """Return everything that is wrong with the content of a ``metadata.yml``."""
+    return [
+        Finding(path=path, line=line, rule="metadata", message=message, fix=fix)
+        for line, message, fix in _problems(content)
+    ]
+
+
+def _problems(content: bytes) -> list[_Problem]:
+    try:
+        text = plain_text(content)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        values = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = getattr(error.problem_mark, "line", 0) + 1
+        return [(line, f"is no YAML: {error.problem}", "correct that line")]
+    except RefusedMetadataError as error:
+        return [(error.line, f"is not read: {error}", "write plain values")]
+    except (ValueError, RecursionError, TypeError, yaml.YAMLError) as error:
+        return [(1, f"is no YAML: {error}", "write a few keys and values in YAML, in UTF-8")]
+    if not isinstance(node, yaml.MappingNode) or not isinstance(values, dict):
+        return [(1, "holds no keys and values", f"give it the keys {', '.join(REQUIRED)}")]
+    keys = [(str(key.value), key.start_mark.line + 1) for key, _ in node.value]
+    if any(isinstance(value, yaml.MappingNode) for key, value in node.value if key.value in _PUBLISHED):
+        return []
+    return [*_check_keys(keys), *_check_values({str(key): value for key, value in values.items()}, dict(keys))]
+
+
+def _check_keys(keys: list[tuple[str, int]]) -> Iterator[_Problem]:
+    seen = set[str]()
+    for key, line in keys:
+        if key in seen:
+            yield line, f"the key {key!r} is there twice", "keep one of them"
+        elif key not in KEYS:
+            close = [_OTHER_SPELLINGS[key]] if key in _OTHER_SPELLINGS else nearest(key, KEYS, 1)
+            fix = f"call it {close[0]!r}" if close else f"remove it, or use one of {', '.join(KEYS)}"
+            yield line, f"the key {key!r} is unknown", fix
+        seen.add(key)
+    for name in REQUIRED:
+        if name not in seen:
+            yield 1, f"the key {name!r} is missing", f"add {name}: {_EXPECTED[name]}"
+    if not seen & set(_CITED):
+        yield 1, "neither 'citation' nor 'doi' is there", f"add doi: {_EXPECTED['doi']}"
+
+
+def _check_values(values: Mapping[str, Any], lines: Mapping[str, int]) -> Iterator[_Problem]:
+    for key, value in values.items():
+        if key in _VALID and not _VALID[key](value):
+            message = f"{key} is {_shown(value)}; expected {_EXPECTED[key]}"
+            yield lines.get(key, 1), message, f"correct the value of {key}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (dict, list)):
+        return f"a {'list' if isinstance(value, list) else 'mapping'}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _is_licence(value: object) -> bool:
+    from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
+
+    try:
+        return isinstance(value, str) and bool(canonicalize_license_expression(value))
+    except (InvalidLicenseExpression, ValueError, RecursionError):
+        return False
+
+
+def _is_contact(value: object) -> bool:
+    forms = r"[^\s@<>]+@[^\s@<>]+\.[A-Za-z]{2,}|@[A-Za-z0-9](?:-?[A-Za-z0-9])*|https://\S+"
+    return isinstance(value, str) and re.fullmatch(forms, value) is not None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_doi(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"10\.\d{4,9}/\S+", value) is not None
+
+
+def _is_positive(value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, (bool, dt.date))
+    return is_number and 0 < value < float("inf")  # type: ignore[operator] # a number, as the line above says
+
+
+_VALID: Mapping[str, Callable[[object], bool]] = {
+    "access": lambda value: value in ("public", "private"),
+    "licence": _is_licence,
+    "contact": _is_contact,
+    "citation": _is_text,
+    "doi": _is_doi,
+    "minutes": _is_positive,
+    "memory_gb": _is_positive,
+}
+_EXPECTED: Mapping[str, str] = {
+    "access": "public or private",
+    "licence": "an SPDX expression such as CC-BY-4.0, MIT or LicenseRef-<name>",
+    "contact": "an e-mail address, a GitHub name such as '@octocat', or a web address that starts with https://",
+    "citation": "a text",
+    "doi": "a DOI such as 10.1523/JNEUROSCI.5181-14.2015",
+    "minutes": "a number above 0",
+    "memory_gb": "a number above 0",
+}
+
+RULES = (check_metadata_file,)
