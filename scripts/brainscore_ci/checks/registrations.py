@@ -51,7 +51,8 @@ def check_init(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Fi
         yield source.finding(
             "literal-registration",
             f"the identifier given to {computed.registry} is only known when the plugin runs",
-            f"write it as {computed.registry}['<identifier>'] = ...; plugins are found without running them",
+            f"write it as {computed.registry}['<identifier>'] = ..., or in a loop over a list that is written out; "
+            "plugins are found without running them",
             "__init__.py",
             computed.line,
         )

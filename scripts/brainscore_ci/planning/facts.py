@@ -146,8 +146,8 @@ class _PluginReader:
     def _tells(self, file: SourceFile) -> bool:
         content = file.content or b""
         return bool(
-            _LOADS.search(content)
-            or _NAMES_PLUGINS.search(content)
+            (b"load_" in content and _LOADS.search(content))
+            or (b"brainscore_" in content and _NAMES_PLUGINS.search(content))
             or (b".." in content and _LEAVES_FOLDER.search(content))
             or (b"_helpers" in content and self.names_helpers.search(content))
         )

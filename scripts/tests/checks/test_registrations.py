@@ -31,6 +31,22 @@ def test_loops_over_literals_are_literal_and_nothing_is_an_error(bench, code):
     assert bench.errors(__init____py=IMPORT + code) == expected
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "benchmark_registry.update({f'Author2024.{name}-pls': 1 for name in ('a', 'b')})\n",
+        "for name in range(3):\n    benchmark_registry['Author2024.%s-pls' % name] = 1\n",
+        "for name, make in {'a': 1}.items():\n    benchmark_registry[name] = make\n",
+    ],
+)
+def test_what_is_not_written_out_gets_the_message_that_says_what_to_write(bench, code):
+    (finding,) = bench.errors(__init____py=IMPORT + code)
+    assert finding[0] == "literal-registration"
+    (error,) = (one for one in bench.check() if one.is_error)
+    assert "benchmark_registry['<identifier>'] = ..." in error.fix
+    assert "loop over a list that is written out" in error.fix
+
+
 def test_registry_of_another_kind(bench):
     code = "from brainscore_vision import model_registry\nmodel_registry['x'] = 1\n"
     assert bench.errors(__init____py=code) == [("registry", "__init__.py", 2)]

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
 from brainscore_core.plugin_management.source.execution import run_at_import
@@ -21,7 +21,7 @@ __all__ = ["LARGEST_FILE", "PluginSource", "SourceFile", "parse", "read_files", 
 LARGEST_FILE = 1_000_000  # bytes
 _MOST_FILES = 5_000
 _LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"})
-_TEXTS = frozenset({".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib"})
+_TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 
 
 def parse(content: bytes | str, filename: str = "<source>") -> ast.Module:
@@ -243,7 +243,7 @@ def _read(entry: os.DirEntry[str], path: str) -> SourceFile:
             return SourceFile(path, "symlink")
         if not stat.S_ISREG(status.st_mode):
             return SourceFile(path, "special")
-        wanted = PurePosixPath(path).suffix.lower() in _TEXTS and status.st_size <= LARGEST_FILE
+        wanted = path.lower().endswith(_TEXTS) and status.st_size <= LARGEST_FILE
         content = Path(entry.path).read_bytes() if wanted else None
     except OSError:
         return SourceFile(path)
