@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 LIBRARY = "vision/brainscore_vision"
 NUMBERS = {"data": 100, "metrics": 50, "benchmarks": 110, "models": 1040}
-TARGET_S = 1.0
+TARGET_S = 1.5
 
 REGISTER = """from brainscore_vision import {kind}_registry
 

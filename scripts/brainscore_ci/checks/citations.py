@@ -57,13 +57,9 @@ def _check(source: CheckedPlugin, file: str, line: int, text: str) -> Iterator[F
     try:
         entries = read_bibtex(text)
     except MalformedBibtexError as error:
-        yield source.finding(
-            "citation",
-            f"the citation is no BibTeX: {error}",
-            f"write something like {_EXAMPLE}, or leave the text empty where there is nothing to cite",
-            file,
-            line + error.line,
-        )
+        message = f"the citation is no BibTeX: {error}"
+        fix = f"write something like {_EXAMPLE}, or leave the text empty where there is nothing to cite"
+        yield source.finding("citation", message, fix, file, line + error.line)
         return
     for entry in entries:
         yield from _check_fields(source, file, line + entry.line, entry)

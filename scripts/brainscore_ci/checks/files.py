@@ -66,14 +66,9 @@ def check_syntax(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
         if file.problem is None:
             continue
         line, message = file.problem
-        yield source.finding(
-            "syntax",
-            f"cannot be read: {message}",
-            "correct it; Python 3.11 has to understand it",
-            path,
-            line,
-            hint=not (path in _RUN or path in source.imported),
-        )
+        message = f"cannot be read: {message}"
+        fix = "correct it; Python 3.11 has to understand it"
+        yield source.finding("syntax", message, fix, path, line, hint=not (path in _RUN or path in source.imported))
 
 
 _RUN = frozenset({"__init__.py", "benchmark.py", "ceiling.py", "metric.py", "model.py", "test.py"})

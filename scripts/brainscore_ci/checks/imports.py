@@ -66,13 +66,9 @@ def check_network(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
             if what is None:
                 what = _fetches_within(source, path, node)
             if what is not None:
-                yield source.finding(
-                    "no-network-at-import",
-                    f"importing the plugin calls {what}, which downloads, loads or starts something",
-                    "move it into the function that makes the model, metric or benchmark",
-                    path,
-                    node.lineno,
-                )
+                message = f"importing the plugin calls {what}, which downloads, loads or starts something"
+                fix = "move it into the function that makes the model, metric or benchmark"
+                yield source.finding("no-network-at-import", message, fix, path, node.lineno)
 
 
 def _fetches(call: ast.Call, names: Mapping[str, str]) -> str | None:
@@ -132,13 +128,9 @@ def check_process(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
             what = _changes(node, names)
             if what is None or (what.startswith("warnings.") and id(node) in guarded):
                 continue
-            yield source.finding(
-                "no-side-effects-at-import",
-                f"importing the plugin changes {what} for everything else in the process",
-                "remove it, or do it in the function that needs it, and undo it there",
-                path,
-                getattr(node, "lineno", 1),
-            )
+            message = f"importing the plugin changes {what} for everything else in the process"
+            fix = "remove it, or do it in the function that needs it, and undo it there"
+            yield source.finding("no-side-effects-at-import", message, fix, path, getattr(node, "lineno", 1))
 
 
 def _changes(node: ast.AST, names: Mapping[str, str]) -> str | None:
@@ -193,13 +185,10 @@ def check_plugin_imports(source: CheckedPlugin, surroundings: Surroundings) -> I
                 if other not in surroundings.plugins:  # from mylibrary.metrics import Score
                     continue
                 may_be = other.startswith("metrics/") or is_test_file(path)
+                message = f"imports {'everything' if is_star else 'something'} of the plugin {other}"
+                fix = f"use {_LOADER[other.split('/')[0]]}, or move what both need to the helpers"
                 yield source.finding(
-                    "no-plugin-imports",
-                    f"imports {'everything' if is_star else 'something'} of the plugin {other}",
-                    f"use {_LOADER[other.split('/')[0]]}, or move what both need to the helpers",
-                    path,
-                    getattr(node, "lineno", 1),
-                    hint=may_be and not is_star,
+                    "no-plugin-imports", message, fix, path, getattr(node, "lineno", 1), hint=may_be and not is_star
                 )
 
 
@@ -235,14 +224,9 @@ def check_pickles(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
         names = source.names_in(path)
         for node in ast.walk(file.tree) if file.tree else ():
             if isinstance(node, ast.Call) and _unpickles(node, names):
-                yield source.finding(
-                    "pickle",
-                    f"{dotted(node.func, names)} runs whatever code the file holds",
-                    "use torch.load(..., weights_only=True), safetensors, netCDF, NPZ or JSON",
-                    path,
-                    node.lineno,
-                    hint=True,
-                )
+                message = f"{dotted(node.func, names)} runs whatever code the file holds"
+                fix = "use torch.load(..., weights_only=True), safetensors, netCDF, NPZ or JSON"
+                yield source.finding("pickle", message, fix, path, node.lineno, hint=True)
 
 
 def _unpickles(call: ast.Call, names: Mapping[str, str]) -> bool:

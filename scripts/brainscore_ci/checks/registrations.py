@@ -48,32 +48,20 @@ def check_init(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Fi
         yield source.finding("registration", "there is no __init__.py", fix, "__init__.py")
         return
     for computed in plugin.computed:
-        yield source.finding(
-            "literal-registration",
-            f"the identifier given to {computed.registry} is only known when the plugin runs",
-            f"write it as {computed.registry}['<identifier>'] = ..., or in a loop over a list that is written out; "
-            "plugins are found without running them",
-            "__init__.py",
-            computed.line,
-        )
+        message = f"the identifier given to {computed.registry} is only known when the plugin runs"
+        write = f"write it as {computed.registry}['<identifier>'] = ..., or in a loop over a list that is written out"
+        fix = f"{write}; plugins are found without running them"
+        yield source.finding("literal-registration", message, fix, "__init__.py", computed.line)
     for found in plugin.registrations:
         if found.registry not in {kind.registry for kind in kinds}:
-            yield source.finding(
-                "registry",
+            message, fix = (
                 f"{found.registry} is not looked for in {source.folder}/",
                 f"use {wanted}, or move the plugin",
-                "__init__.py",
-                found.line,
             )
+            yield source.finding("registry", message, fix, "__init__.py", found.line)
         elif found.conditional:
-            yield source.finding(
-                "conditional-registration",
-                f"whether {found.identifier!r} is registered depends on a condition",
-                "register it always",
-                "__init__.py",
-                found.line,
-                hint=True,
-            )
+            message, fix = f"whether {found.identifier!r} is registered depends on a condition", "register it always"
+            yield source.finding("conditional-registration", message, fix, "__init__.py", found.line, hint=True)
     if not plugin.registrations and not plugin.computed and plugin.problem is None:
         message = f"registers nothing; expected {wanted}['<identifier>'] = ..."
         yield source.finding("registration", message, "add the registration", "__init__.py")
@@ -97,23 +85,14 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         here = f"{source.folder}/{source.plugin.name}/"
         others = [place for place in surroundings.known(kind).get(found.identifier, ()) if not place.startswith(here)]
         if others:
-            yield source.finding(
-                "unique-identifier",
-                f"{found.identifier!r} is registered elsewhere too: {', '.join(others)}",
-                "choose another identifier; one identifier means one thing",
-                "__init__.py",
-                found.line,
-            )
+            message = f"{found.identifier!r} is registered elsewhere too: {', '.join(others)}"
+            fix = "choose another identifier; one identifier means one thing"
+            yield source.finding("unique-identifier", message, fix, "__init__.py", found.line)
         pattern, convention = _CONVENTIONS[kind]
         if not pattern.fullmatch(found.identifier):
-            yield source.finding(
-                "identifier-name",
-                f"{found.identifier!r} does not follow the convention for a {KINDS[kind].label}",
-                f"the convention is {convention}",
-                "__init__.py",
-                found.line,
-                hint=True,
-            )
+            message = f"{found.identifier!r} does not follow the convention for a {KINDS[kind].label}"
+            fix = f"the convention is {convention}"
+            yield source.finding("identifier-name", message, fix, "__init__.py", found.line, hint=True)
 
 
 def check_identifiers(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
@@ -132,14 +111,9 @@ def check_identifiers(source: CheckedPlugin, surroundings: Surroundings) -> Iter
             if identifier != key:
                 # Files that were packaged long ago carry the name of a laboratory, which registrations leave out.
                 is_older_name = source.folder == "data" and identifier.endswith(f".{key}")
-                yield source.finding(
-                    "identifier-equals-key",
-                    f"what is registered as {key!r} gets the identifier {identifier!r}",
-                    f"give it identifier={key!r}; caches and records go by the identifier",
-                    place,
-                    line,
-                    hint=is_older_name,
-                )
+                message = f"what is registered as {key!r} gets the identifier {identifier!r}"
+                fix = f"give it identifier={key!r}; caches and records go by the identifier"
+                yield source.finding("identifier-equals-key", message, fix, place, line, hint=is_older_name)
 
 
 def _given_identifiers(source: CheckedPlugin, value: ast.expr) -> Iterator[tuple[str, int, str]]:
@@ -191,13 +165,9 @@ def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
                     parent, [*known, *source.plugin.identifiers(KINDS["benchmark"])]
                 ):
                     meant = did_you_mean(parent, [*CATEGORIES, *known])
-                    yield source.finding(
-                        "parent",
-                        f"there is no parent {parent!r}",
-                        f"take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}.{meant}",
-                        path,
-                        keyword.value.lineno,
-                    )
+                    message = f"there is no parent {parent!r}"
+                    fix = f"take a benchmark, the common start of some, or one of {', '.join(CATEGORIES)}.{meant}"
+                    yield source.finding("parent", message, fix, path, keyword.value.lineno)
 
 
 def _is_parent(parent: str, identifiers: list[str]) -> bool:
@@ -219,13 +189,9 @@ def check_loaded(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
             if is_known or kind in surroundings.computing or not known:
                 continue
             meant = did_you_mean(identifier, known).strip()
-            yield source.finding(
-                "unknown-identifier",
-                f"no {KINDS[kind].label} is registered as {identifier!r}",
-                meant or "correct it, or add the plugin to the same change",
-                path,
-                line,
-            )
+            message = f"no {KINDS[kind].label} is registered as {identifier!r}"
+            fix = meant or "correct it, or add the plugin to the same change"
+            yield source.finding("unknown-identifier", message, fix, path, line)
 
 
 def _loads(source: CheckedPlugin, path: str, file: SourceFile) -> Iterator[tuple[int, str, str]]:

@@ -40,13 +40,9 @@ def check_tests(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
         fix = "add one that loads what is registered and compares it with a known value"
         yield source.finding("tests", message, fix, "test.py")
     elif not module.inherits_tests() and not any(module.can_fail(test) for test in tests):
-        yield source.finding(
-            "tests",
-            f"{_count(len(tests))}, so that a wrong result would pass",
-            "assert a known value, such as assert score == pytest.approx(0.42, abs=0.01)",
-            "test.py",
-            min(test.lineno for test in tests),
-        )
+        message = f"{_count(len(tests))}, so that a wrong result would pass"
+        fix = "assert a known value, such as assert score == pytest.approx(0.42, abs=0.01)"
+        yield source.finding("tests", message, fix, "test.py", min(test.lineno for test in tests))
     for name, line in module.repeated():
         message = f"{name} is defined twice, so that only the last one runs"
         fix = "rename one of them"

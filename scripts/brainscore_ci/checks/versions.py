@@ -34,13 +34,9 @@ def check_version(source: CheckedPlugin, surroundings: Surroundings) -> Iterator
     if _risen(versions(before), versions(now)) or _reasons(now) - _reasons(before):
         return
     path, line = _first_version(source)
-    yield source.finding(
-        "version",
-        f"the code changed ({', '.join(changed)}), but the version did not",
-        "raise version= by 1; if no score can change, say why beside it: # same scores: <reason>",
-        path,
-        line,
-    )
+    message = f"the code changed ({', '.join(changed)}), but the version did not"
+    fix = "raise version= by 1; if no score can change, say why beside it: # same scores: <reason>"
+    yield source.finding("version", message, fix, path, line)
 
 
 def _makes_scores(path: str) -> bool:

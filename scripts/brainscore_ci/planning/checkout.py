@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,6 +38,8 @@ class Checkout:
     repository: Path
     policy: Policy
     index: PluginIndex
+    _revisions: dict[PluginName, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _own_digests: dict[PluginName, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def facts(self) -> TreeFacts:
@@ -113,14 +115,6 @@ class Checkout:
         if name is None:
             raise UnknownIdentifierError(f"No plugin registers the {kind} {identifier!r} in {self.repository}.")
         return self.plugins[name].root.package.partition(".")[0]
-
-    @cached_property
-    def _revisions(self) -> dict[PluginName, str]:
-        return {}
-
-    @cached_property
-    def _own_digests(self) -> dict[PluginName, str]:
-        return {}
 
     @cached_property
     def _used(self) -> Mapping[PluginName, list[PluginName]]:
