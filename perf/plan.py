@@ -2,7 +2,7 @@
 
 The tree holds the plugins of this repository and made ones of the number, size and kind of those of the community;
 `--tree DIR` takes plugins from below DIR instead of the made ones, as far as there are. Each number is the median over
-processes of their own: cold (nothing in the cache, as in a job of CI), warm, and warm after one file has changed.
+processes of their own, with nothing in the cache: a job of CI always starts cold.
 """
 
 from __future__ import annotations
@@ -139,7 +139,6 @@ def make_tree(top: Path, tree: Path | None) -> int:
     git = ["git", "-C", str(top), "-c", "user.name=perf", "-c", "user.email=perf@example.org"]
     for arguments in (["init", "-q", "-b", "main"], ["add", "-A", "--force"], ["commit", "-qm", "tree"]):
         subprocess.run([*git, *arguments], check=True)
-    time.sleep(2.1)  # what has just been written may change again without a new time stamp, and is not kept
     return total
 
 
@@ -160,18 +159,13 @@ def cases(top: Path, home: Path, repeats: int) -> dict[str, float]:
     for name, path in changed.items():
         file = top / LIBRARY / path
         text = file.read_text(encoding="utf-8")
-        times: dict[str, list[tuple[float, float]]] = {"cold": [], "warm": [], "one_changed": []}
+        times = []
         for repeat in range(repeats):
             file.write_text(f"{text}# {repeat}\n", encoding="utf-8")
-            time.sleep(2.1)  # see make_tree
             shutil.rmtree(home, ignore_errors=True)
-            times["cold"].append(measure(top, home)[:2])
-            times["warm"].append(measure(top, home)[:2])
-            file.write_text(f"{text}# {repeat} again\n", encoding="utf-8")
-            times["one_changed"].append(measure(top, home)[:2])
-        for case, pairs in times.items():
-            result[f"{name}_{case}_s"] = round(statistics.median(wall for wall, _ in pairs), 3)
-            result[f"{name}_{case}_cpu_s"] = round(statistics.median(cpu for _, cpu in pairs), 3)
+            times.append(measure(top, home)[:2])
+        result[f"{name}_cold_s"] = round(statistics.median(wall for wall, _ in times), 3)
+        result[f"{name}_cold_cpu_s"] = round(statistics.median(cpu for _, cpu in times), 3)
         groups = json.loads(measure(top, home, "--json")[2])["pairs"]
         result[f"{name}_pairs"] = sum(len(group["models"]) * len(group["benchmarks"]) for group in groups)
         file.write_text(text, encoding="utf-8")
