@@ -75,7 +75,7 @@ class TreeFacts:
         Dotted name of a module of the library -> what it says, of those that load something themselves or through
         others.
     packages : tuple of str
-        Names of the libraries, such as ``'brainscore_vision'``.
+        Names of the libraries, such as ``'mylibrary'``.
     """
 
     plugins: Mapping[PluginName, PluginFacts]
@@ -109,7 +109,7 @@ class _PluginReader:
     Parameters
     ----------
     packages : tuple of str
-        Such as ``('brainscore_vision',)``.
+        Such as ``('mylibrary',)``.
     helpers : mapping of str to SourceFacts
         Modules of the libraries that load something.
     """
