@@ -128,7 +128,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def imports(session: nox.Session) -> None:
-    """Check the direction of imports (contracts in `.importlinter`)."""
+    """Check the direction of imports (contracts in pyproject.toml)."""
     session.install(*extra("imports"))
     session.env["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("core", "vision", "scripts"))
     session.run("lint-imports", *session.posargs)
@@ -163,6 +163,7 @@ def workflows(session: nox.Session) -> None:
     session.run("zizmor", "--offline", "--no-progress", "--no-config", "--persona=auditor", ".")
     for schema, checked in (
         ("github-workflows", files),
+        ("github-actions", [".github/actions/prepare/action.yml"]),
         ("github-issue-forms", forms),
         ("github-issue-config", [".github/ISSUE_TEMPLATE/config.yml"]),
         ("dependabot", [".github/dependabot.yml"]),

@@ -1,8 +1,14 @@
-"""Provide small repositories of plugins."""
+"""Provide small repositories of plugins, and what a job finds that installs in seconds."""
 
 import textwrap
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+LIGHT = Path(__file__).parents[1] / "requirements.txt"
 
 
 class Tree:
@@ -28,6 +34,24 @@ class Tree:
             self.write(f"vision/brainscore_vision/{name}/test.py", test)
         for file, text in files.items():
             self.write(f"vision/brainscore_vision/{name}/{file.replace('__', '.')}", text)
+
+
+@pytest.fixture(scope="session")
+def light_modules():
+    """What can be imported where `requirements.txt`, and what that requires itself, is installed."""
+    modules, seen = {}, set()
+    for module, distributions in packages_distributions().items():
+        for each in distributions:
+            modules.setdefault(canonicalize_name(each), set()).add(module)
+    lines = LIGHT.read_text(encoding="utf-8").splitlines()
+    waiting = [Requirement(line) for line in lines if not line.startswith("#")]
+    while waiting:
+        requirement = waiting.pop()
+        name = canonicalize_name(requirement.name)
+        if name not in seen and (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            seen.add(name)
+            waiting += map(Requirement, distribution(name).requires or ())
+    return sorted(set().union(*(modules[name] for name in seen)))
 
 
 @pytest.fixture

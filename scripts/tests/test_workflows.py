@@ -1,9 +1,13 @@
-"""Hold the workflow files to the house rules; what linters find is their business (`nox -s workflows`)."""
+"""Hold the workflow files, and the one action they share, to the house rules.
+
+What linters find is their business (`nox -s workflows`).
+"""
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +17,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / ".github/workflows").glob("*.y*ml"))
+ACTION = ROOT / ".github/actions/prepare/action.yml"
+FILES = [*sorted((ROOT / ".github/workflows").glob("*.y*ml")), ACTION]
+PREPARE = "$/.github/actions/prepare"  # of the commit that runs, so it needs no checkout
 RULES = {}
+FOR_ACTIONS = set()  # rules that hold for the action too
 
 # Only these may write to pull requests, to the repository, or ask for an identity; each grant is a decision.
 GRANTS = {
@@ -24,13 +31,19 @@ GRANTS = {
     "release": {"id-token", "attestations"},
 }
 COMMANDS = ("nox ", "python -m ", "python scripts/")
+# What a job installs decides what it may start; the gate has to work where nothing can be installed.
+INSTALLS = {
+    "nox": ("nox -s ",),
+    "light": ("python scripts/", "python -m brainscore_ci "),
+    "nothing": ("python scripts/gate.py",),
+}
 FORBIDDEN_TRIGGERS = {"pull_request_target", "workflow_run", "issue_comment", "repository_dispatch", "workflow_call"}
 IGNORES = r"zizmor:\s*ignore|shellcheck\s+disable|actionlint:|yamllint|noqa|nosec"
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """A workflow file, as text and as what it says."""
+    """A workflow file or an action, as text and as what it says; the steps of an action are its one job."""
 
     name: str
     text: str
@@ -45,8 +58,12 @@ class Workflow:
         return {on: None} if isinstance(on, str) else dict.fromkeys(on) if isinstance(on, list) else on
 
     @property
+    def is_action(self):
+        return "runs" in self.content
+
+    @property
     def jobs(self):
-        return self.content["jobs"]
+        return {self.name: self.content["runs"]} if self.is_action else self.content["jobs"]
 
     @property
     def steps(self):
@@ -61,8 +78,14 @@ class Workflow:
 
 
 def rule(function):
+    """Add a rule for workflow files."""
     RULES[function.__name__] = function
     return function
+
+
+def rule_for_actions_too(function):
+    FOR_ACTIONS.add(function.__name__)
+    return rule(function)
 
 
 def strings(value):
@@ -72,11 +95,12 @@ def strings(value):
     return [text for each in value for text in strings(each)] if isinstance(value, list) else [str(value)]
 
 
-@rule
+@rule_for_actions_too
 def names(flow):
     if not flow.content.get("name"):
-        yield "the workflow has no name"
-    yield from (f"{job} has no name" for job, entry in flow.jobs.items() if not entry.get("name"))
+        yield "the file has no name"
+    if not flow.is_action:
+        yield from (f"{job} has no name" for job, entry in flow.jobs.items() if not entry.get("name"))
     yield from (f"{job}[{number}] has no name" for job, number, step in flow.steps if not step.get("name"))
 
 
@@ -96,11 +120,13 @@ def permissions(flow):
             yield f"{job} may write {writes}"
         if granted != {"contents"} and {"pull_request", "merge_group"} & flow.triggers.keys():
             yield f"{job} runs code of a pull request with {granted}"
-    lines = flow.lines(r"^ +[a-z-]+: (read|write)\b")
-    yield from (f"no reason beside {line.strip()!r}" for line in lines if not re.search(r" # \w+ \w+", line))
+    lines = [line for line in flow.lines(r"^ +[^#]*\b[a-z-]+: (read|write)\b") if re.search(r" # \w+ \w+", line)]
+    grants = sum(len(entry["permissions"]) for entry in flow.jobs.values() if entry.get("permissions"))
+    if len(lines) != grants:
+        yield f"{len(lines)} lines with a reason for {grants} grants: each needs a line and a reason"
 
 
-@rule
+@rule_for_actions_too
 def identity(flow):
     for job, entry in flow.jobs.items():
         own_code = any("run" in step for step in entry["steps"])
@@ -118,10 +144,11 @@ def concurrency(flow):
         yield "no concurrency with a group and cancel-in-progress"
 
 
-@rule
+@rule_for_actions_too
 def actions(flow):
-    for line in flow.lines(r"^\s*(- )?uses\s*:"):
-        if not re.search(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line):
+    for line in flow.lines(r"\buses\s*:"):
+        own = line.strip() == f"uses: {PREPARE}" and not flow.is_action
+        if not own and not re.search(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line):
             yield f"not pinned to a commit with its version: {line.strip()!r}"
     for job, number, step in flow.steps:
         given = step.get("with") or {}
@@ -133,6 +160,30 @@ def actions(flow):
 
 
 @rule
+def prepared(flow):
+    """Every job that runs something of ours is prepared for it by the one action, once and first."""
+    known = yaml.safe_load(ACTION.read_text(encoding="utf-8"))["inputs"]
+    for job, entry in flow.jobs.items():
+        used = [number for number, step in enumerate(entry["steps"]) if step.get("uses") == PREPARE]
+        runs = [line for step in entry["steps"] for line in step.get("run", "").splitlines()]
+        if used != [0] * bool(runs):
+            yield f"{job} is not prepared in its first step, or more than once"
+            continue
+        given = {name: entry["default"] for name, entry in known.items()}
+        given |= entry["steps"][0].get("with", {}) if used else {}
+        yield from (f"{job}: unknown input {name}" for name in given.keys() - known.keys())
+        if given["install"] not in INSTALLS or given["plan"] not in ("true", "false"):
+            yield f"{job} asks for {given}"
+            continue
+        yield from (
+            f"{job} has no means for {line!r}" for line in runs if not line.startswith(INSTALLS[given["install"]])
+        )
+        from_checkout = given["install"] != "nox" and runs
+        if from_checkout and entry.get("env", {}).get("PYTHONPATH") != "core:scripts":
+            yield f"{job} runs from the checkout, which is not on its path"
+
+
+@rule_for_actions_too
 def commands(flow):
     for where, run in flow.runs:
         lines = run.strip().splitlines()
@@ -145,9 +196,21 @@ def commands(flow):
         for script in re.findall(r"python (scripts/\S+)", run):
             if not (ROOT / script).is_file():
                 yield f"{where} calls {script}, which is not there"
-        for session in re.findall(r"nox -s ((?:\w+ ?)+)", run):
-            known = re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
-            yield from (f"{where}: no session {name}" for name in session.split() if name not in known)
+        known = re.findall(r"^def (\w+)\(session", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+        sessions = [name for group in re.findall(r"nox -s ((?:\w+ ?)+)", run) for name in group.split()]
+        if '"$SESSION"' in run:
+            sessions += flow.jobs[where.partition("[")[0]]["strategy"]["matrix"]["session"]
+        yield from (f"{where}: no session {name}" for name in sessions if name not in known)
+
+
+@rule_for_actions_too
+def steps(flow):
+    for job, number, step in flow.steps:
+        # What a job runs is in the shell of its file; an action has no default and has to name it.
+        if step.get("shell") != ("bash" if flow.is_action and "run" in step else None):
+            yield f"{job}[{number}]: its shell is {step.get('shell')}"
+        if "continue-on-error" in step:
+            yield f"{job}[{number}] hides errors"
 
 
 @rule
@@ -159,9 +222,9 @@ def jobs(flow):
             yield f"{job} has no timeout below the 6 hours of GitHub"
         if "latest" in str(entry["runs-on"]) or "self-hosted" in str(entry["runs-on"]):
             yield f"{job} runs on {entry['runs-on']}"
-        if "shell" in strings([list(step) for step in entry["steps"]]) or "defaults" in entry:
+        if "defaults" in entry:
             yield f"{job} has a shell of its own"
-        if any("continue-on-error" in each for each in (entry, *entry["steps"])):
+        if "continue-on-error" in entry:
             yield f"{job} hides errors"
 
 
@@ -176,12 +239,12 @@ def triggers(flow):
         yield "a workflow for pull requests has to run in the merge queue too, and the other way round"
 
 
-@rule
+@rule_for_actions_too
 def expressions(flow):
     texts = re.findall(r"\$\{\{(.*?)\}\}", flow.text, re.DOTALL)
     yield from (f"contains() compares parts of texts: {text.strip()!r}" for text in texts if "contains(" in text)
     if re.search(r"secrets:\s*inherit|write-all|read-all|uses:\s*[\"']?\.", flow.text):
-        yield "secrets: inherit, write-all, read-all or uses: ./"
+        yield "secrets: inherit, write-all, read-all or uses: ./, which is whatever lies in the folder by then"
     yield from (f"ignores a linter: {line.strip()!r}" for line in flow.lines(IGNORES))
 
 
@@ -200,9 +263,13 @@ def matrices(flow):
 
 @rule
 def artifacts(flow):
-    kept = [
-        step["with"]["name"] for _, _, step in flow.steps if step.get("uses", "").startswith("actions/upload-artifact@")
-    ]
+    uploads = [step["with"] for _, _, step in flow.steps if step.get("uses", "").startswith("actions/upload-artifact@")]
+    kept = [given["name"] for given in uploads]
+    for given in uploads:
+        if given.get("if-no-files-found") != "error":
+            yield f"artifact {given['name']} may be missing without a word"
+        if given.get("overwrite") is not True:
+            yield f"artifact {given['name']} stops a second attempt"
     plain = [re.sub(r"\$\{\{.*?\}\}", "", name) for name in kept]
     yield from (f"artifact name {name!r}" for name in plain if not re.fullmatch(r"[a-z-]+", name))
     # The two jobs that score never run both.
@@ -229,17 +296,23 @@ def gates(flow):
 
 
 def problems(flow):
-    return [f"{name}: {problem}" for name, check in RULES.items() for problem in check(flow)]
+    checks = {name: check for name, check in RULES.items() if not flow.is_action or name in FOR_ACTIONS}
+    return [f"{name}: {problem}" for name, check in checks.items() for problem in check(flow)]
+
+
+def flow_of(path):
+    return Workflow("prepare" if path == ACTION else path.stem, path.read_text(encoding="utf-8"))
 
 
 def test_the_workflows_are_those_of_the_project():
-    expected = {"library", "nightly", "plugins", "reconcile", "release", "score", "security", "submission"}
-    assert {path.stem for path in FILES} == expected
+    expected = {"library", "nightly", "plugins", "reconcile", "release", "score", "submission"}
+    assert {path.stem for path in FILES} - {"action"} == expected
+    assert [path for path in (ROOT / ".github/actions").rglob("*") if path.is_file()] == [ACTION]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_house_rules(path):
-    assert problems(Workflow(path.stem, path.read_text(encoding="utf-8"))) == []
+    assert problems(flow_of(path)) == []
 
 
 def test_one_commit_of_each_action():
@@ -270,29 +343,94 @@ def test_the_gate_needs_nothing_installed():
     assert "job 'plan': failure" in done.stdout
 
 
+def test_light_jobs_install_what_the_distributions_ask_for():
+    lists = {
+        folder: tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+        for folder in ("core", "scripts")
+    }
+    lines = (ROOT / "scripts/requirements.txt").read_text(encoding="utf-8").splitlines()
+    light = {line for line in lines if not line.startswith("#")}
+    own = {entry for entry in lists["scripts"] if not entry.startswith("brainscore-core")}
+    assert own <= light <= own | set(lists["core"])
+
+
+LIGHT_COMMANDS = [
+    ["scripts/plan.py", "--base", "HEAD"],
+    ["-m", "brainscore_ci", "check", "pixels"],
+    *([f"scripts/{name}.py", "--help"] for name in ("collect", "reconcile", "report", "submission")),
+]
+
+
+@pytest.mark.parametrize("command", LIGHT_COMMANDS, ids=lambda command: Path(command[0]).stem)
+def test_light_jobs_need_only_what_they_install(command, light_modules):
+    assert not {"numpy", "pandas", "xarray", "torch", "scipy", "h5py", "boto3", "sklearn"} & set(light_modules)
+    folders = (ROOT / "scripts/tests/apart", ROOT / "core", ROOT / "scripts")
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, folders)),
+        "GITHUB_WORKSPACE": str(ROOT),
+        "INSTALLED": ",".join(light_modules),
+    }
+    done = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 # Each line breaks one rule in a file that holds all of them.
 BREAKS = [
     ("names", "plugins", "name: plugins\n", ""),
     ("names", "plugins", "    name: gate\n", ""),
     ("names", "plugins", "- name: Plan\n        id", "- id"),
+    ("names", "prepare", "name: prepare\n", ""),
+    ("names", "prepare", "- name: Install nox\n      if", "- if"),
     ("permissions", "plugins", "permissions: {}\n", ""),
-    ("permissions", "plugins", "contents: read # to check the code out", "contents: read"),
-    ("permissions", "plugins", "contents: read #", "contents: write #"),
-    ("permissions", "library", "contents: read #", "packages: read #"),
+    ("permissions", "plugins", "{contents: read} # to check the code out", "{contents: read}"),
+    ("permissions", "score", "id-token: write # to ask AWS for a role that may only read", "id-token: write"),
+    ("permissions", "score", "{contents: write} #", "{contents: write, issues: read} #"),
+    ("permissions", "plugins", "contents: read} #", "contents: write} #"),
+    ("permissions", "library", "contents: read} #", "packages: read} #"),
     ("permissions", "reconcile", "contents: read #", "contents: write #"),
     ("identity", "score", "    environment: private-data\n", ""),
-    ("identity", "plugins", "PYTHONPATH: core:scripts #", "TOKEN: ${{ secrets.TOKEN }} #"),
+    ("identity", "plugins", "REQUIRED: plan", "TOKEN: ${{ secrets.TOKEN }}\n          REQUIRED: plan"),
+    ("identity", "prepare", "with: {name: plan}", "with: {name: plan, token: '${{ secrets.TOKEN }}'}"),
     ("concurrency", "plugins", "  cancel-in-progress:", "  other:"),
-    ("actions", "plugins", "@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7"),
-    ("actions", "plugins", " # v7.0.1", ""),
-    ("actions", "plugins", "persist-credentials: false", "persist-credentials: true"),
-    ("actions", "plugins", 'python-version: "3.13"', 'python-version: "3.13"\n          cache: pip'),
+    ("actions", "plugins", "@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0", "@v7"),
+    ("actions", "plugins", " # v7.0.0", ""),
+    ("actions", "plugins", "$/.github/actions/prepare", "./.github/actions/prepare"),
+    ("actions", "plugins", "$/.github/actions/prepare", "$/.github/actions/other"),
+    ("actions", "prepare", "@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", "@v7"),
+    ("actions", "prepare", " # v7.0.1", ""),
+    ("actions", "prepare", "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1", PREPARE),
+    ("actions", "prepare", "persist-credentials: false", "persist-credentials: true"),
+    ("actions", "prepare", '{python-version: "${{ inputs.python }}"}', "{cache: pip}"),
+    ("prepared", "plugins", "install: nox", "install: nix"),
+    ("prepared", "plugins", "install: nox, ", ""),
+    ("prepared", "plugins", "install: nothing", "install: nox"),
+    ("prepared", "library", "install: nox", "instal: nox"),
+    ("prepared", "score", 'plan: "true"', "plan: yes"),
+    ("prepared", "reconcile", "      - name: Prepare\n        uses: $/.github/actions/prepare\n", "      -\n"),
+    ("prepared", "reconcile", 'PYTHONPATH: "core:scripts"', 'PYTHONPATH: "core"'),
     ("commands", "plugins", "python scripts/gate.py", "python scripts/gates.py"),
     ("commands", "plugins", "nox -s test_plugin", "nox -s test_plugins"),
     ("commands", "plugins", '--shard "$SHARD"', "--shard ${{ matrix.shard.index }}"),
     ("commands", "plugins", "python scripts/gate.py", "python scripts/gate.py || true"),
     ("commands", "plugins", "run: python scripts/gate.py", "run: echo fine"),
     ("commands", "plugins", "run: python scripts/gate.py", "run: |\n" + 4 * "          nox -s lint\n"),
+    ("commands", "library", "session: [lint,", "session: [lints,"),
+    ("commands", "prepare", "python -m pip install nox uv", "pip install nox uv"),
+    ("commands", "prepare", "nox uv", "nox==${{ inputs.python }}"),
+    ("commands", "prepare", "nox uv", "nox uv || true"),
+    (
+        "steps",
+        "plugins",
+        "        run: python scripts/gate.py",
+        "        shell: sh\n        run: python scripts/gate.py",
+    ),
+    ("steps", "plugins", "      - name: Decide\n", "      - name: Decide\n        continue-on-error: true\n"),
+    ("steps", "prepare", "      shell: bash\n", ""),
+    ("steps", "prepare", "shell: bash", "shell: sh"),
+    ("steps", "prepare", "    - name: Check out\n", "    - name: Check out\n      continue-on-error: true\n"),
     ("jobs", "plugins", "    shell: bash", "    shell: sh"),
     ("jobs", "plugins", "    timeout-minutes: 10\n", ""),
     ("jobs", "plugins", "ubuntu-24.04", "ubuntu-latest"),
@@ -302,11 +440,15 @@ BREAKS = [
     ("triggers", "library", "  pull_request:\n", "  pull_request:\n    paths: [core]\n"),
     ("expressions", "plugins", "always()", "contains(needs.*.result, 'success')"),
     ("expressions", "plugins", "python scripts/gate.py", "python scripts/gate.py # shellcheck disable=SC2086"),
+    ("expressions", "prepare", "inputs.install == 'nox'", "contains(inputs.install, 'nox')"),
+    ("expressions", "prepare", "actions/checkout@", "./actions/checkout@"),
     ("matrices", "plugins", " && needs.plan.outputs.tests != '0'", ""),
     ("matrices", "plugins", "needs.plan.result == 'success' && ", ""),
-    ("matrices", "plugins", "      fail-fast: false\n", ""),
+    ("matrices", "plugins", "{fail-fast: false, ", "{"),
     ("artifacts", "plugins", "name: results-previews-", "name: results-tests-"),
     ("artifacts", "plugins", "name: results-previews-", "name: results/previews-"),
+    ("artifacts", "plugins", "if-no-files-found: error", "if-no-files-found: warn"),
+    ("artifacts", "plugins", "overwrite: true", "overwrite: false"),
     ("gates", "plugins", "needs: [plan, check, test,", "needs: [plan, test,"),
     ("gates", "plugins", "${{ always() }}", "${{ success() }}"),
     ("gates", "plugins", "REQUIRED: plan check test", "REQUIRED: plan"),
@@ -315,10 +457,11 @@ BREAKS = [
 
 @pytest.mark.parametrize(("name", "file", "old", "new"), BREAKS, ids=lambda part: part.strip()[:30])
 def test_each_rule_finds_what_it_forbids(name, file, old, new):
-    text = (ROOT / f".github/workflows/{file}.yml").read_text(encoding="utf-8")
-    assert old in text
-    assert list(RULES[name](Workflow(file, text.replace(old, new))))
+    flow = flow_of(ACTION if file == "prepare" else ROOT / f".github/workflows/{file}.yml")
+    assert old in flow.text
+    assert list(RULES[name](Workflow(file, flow.text.replace(old, new))))
 
 
 def test_every_rule_is_tried():
     assert {name for name, *_ in BREAKS} == set(RULES)
+    assert {name for name, file, *_ in BREAKS if file == "prepare"} == FOR_ACTIONS

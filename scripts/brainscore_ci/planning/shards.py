@@ -103,8 +103,12 @@ def _blocks(
 
 
 def test_shards(plan: Plan, policy: Policy) -> list[Shard[TestTask]]:
-    """Return the jobs that run the tests of a plan; the same wherever they are asked for."""
-    return divide(plan.tests, lambda task: task.minutes, shard_minutes=policy.shard_minutes, most=policy.most_shards)
+    """Return the jobs that run the tests of a plan; the same wherever they are asked for.
+
+    At night each runs twice in one matrix, with the newest and with the oldest dependencies: half as many are allowed.
+    """
+    most = max(1, policy.most_shards // 2) if plan.event == "schedule" else policy.most_shards
+    return divide(plan.tests, lambda task: task.minutes, shard_minutes=policy.shard_minutes, most=most)
 
 
 def pair_shards(pairs: Sequence[Pair], policy: Policy) -> list[Shard[Pair]]:

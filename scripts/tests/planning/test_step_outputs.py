@@ -23,6 +23,15 @@ def pair(model, benchmark="b", minutes=5.0, *, private=False):
     return Pair(model=model, benchmark=benchmark, reasons=("x",), minutes=minutes, memory_gb=4, private=private)
 
 
+def test_at_night_two_rows_for_each_job_fit_into_one_matrix():
+    tests = tuple(task(f"m{number}", 30.0) for number in range(300))
+    rows = {
+        event: len(json.loads(outputs_of(Plan(**{**NOTHING, "event": event}, tests=tests), Policy())["test_shards"]))
+        for event in ("schedule", "push")
+    }
+    assert rows == {"schedule": 100, "push": 200}
+
+
 def test_counts_and_shards():
     plan = Plan(**NOTHING, tests=(task("a"), task("b", 100.0)), pairs=(pair("m"), pair("n", private=True)))
     outputs = outputs_of(plan, Policy())

@@ -33,7 +33,7 @@ REPOSITORY = "lab/brain"
 SECONDS = 300  # for one run of one workflow
 USES = re.compile(r"uses: ([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
 # What of the library a small repository needs; its plugins are its own.
-COPIED = (".github/workflows", "core/brainscore_core", "scripts", "vision/brainscore_vision")
+COPIED = (".github/actions", ".github/workflows", "core/brainscore_core", "scripts", "vision/brainscore_vision")
 PLUGIN_FOLDERS = ("benchmarks", "data", "metrics", "models")
 
 ACTIONS = {
@@ -399,20 +399,33 @@ def only_loopback():
         fcntl.ioctl(sock, 0x8914, struct.pack("16sh14x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up and running
 
 
-def write_programs(folder, stand_in_nox=False):
-    """Write `python`, which takes the packages from the work tree and installs nothing, and `nox`, which uses it."""
+def write_programs(folder, light, stand_in_nox=False):
+    """Write `python` and `nox` for the jobs of one run.
+
+    Nothing is installed: `python -m pip install` writes down what was asked for. A job that asked for nox has all
+    packages, taken from the work tree; any other finds only what it asked for, and its own PYTHONPATH.
+    """
     folder.mkdir()
+    shutil.copytree(Path(__file__).parents[1] / "apart", folder / "apart", ignore=shutil.ignore_patterns("__pycache__"))
+    everything = 'export PYTHONPATH="$GITHUB_WORKSPACE/core:$GITHUB_WORKSPACE/vision:$GITHUB_WORKSPACE/scripts"'
+    has_nox = 'grep -qs "install nox" "$GITHUB_WORKSPACE/.git/installed"'
     shim = f"""#!/bin/bash
-        case "$1 $2 $3" in "-m pip install") echo "pip install: nothing to do"; exit 0;; esac
-        export PYTHONPATH="$GITHUB_WORKSPACE/core:$GITHUB_WORKSPACE/vision:$GITHUB_WORKSPACE/scripts"
+        case "$1 $2 $3" in "-m pip install") echo "$2 ${{@:3}}" >> "$GITHUB_WORKSPACE/.git/installed"; exit 0;; esac
+        if {has_nox}; then
+            {everything}
+        else
+            grep -qs "scripts/requirements.txt" "$GITHUB_WORKSPACE/.git/installed" && export INSTALLED={",".join(light)}
+            export PYTHONPATH="${{0%/*}}/apart:$PYTHONPATH"
+        fi
         exec {shlex.quote(sys.executable)} "$@"
         """
     nox = f"""#!/bin/bash
+        {has_nox} || {{ echo "nox is not installed"; exit 127; }}
         exec env -u PYTHONPATH {shlex.quote(os.environ["NOX"])} --no-error-on-missing-interpreters "$@"
         """
     if stand_in_nox:
         nox = f"""#!/bin/bash
-        export PYTHONPATH="$GITHUB_WORKSPACE/core:$GITHUB_WORKSPACE/vision:$GITHUB_WORKSPACE/scripts"
+        {everything}
         exec {shlex.quote(sys.executable)} "${{0%/*}}/nox.py" "$@"
         """
         (folder / "nox.py").write_text(_NOX, encoding="utf-8")
@@ -448,8 +461,8 @@ def write_action(folder, name):
 class GitHub:
     """Runs workflows of a project as GitHub would."""
 
-    def __init__(self, project, folder):
-        self.project, self.folder = project, folder
+    def __init__(self, project, folder, light):
+        self.project, self.folder, self.light = project, folder, light
         self.origin = folder / "origin" / REPOSITORY
         self.runs = 0
 
@@ -504,12 +517,16 @@ class GitHub:
         work, artifacts, bin_folder = folder / "work", folder / "artifacts", folder / "bin"
         for each in (artifacts, folder / "home", folder / "cwd"):
             each.mkdir(parents=True)
-        write_programs(bin_folder, stand_in_nox)
         git(folder, "clone", "-q", "--no-checkout", str(self.origin), str(work))
         git(work, "fetch", "-q", "origin", commit)
         git(work, "checkout", "-q", "--detach", commit)
         git(work, "remote", "set-url", "origin", f"https://github.com/{REPOSITORY}")
+        write_programs(bin_folder, self.light, stand_in_nox)
         file = work / f".github/workflows/{workflow}.yml"
+        # act 0.2.89 does not know GitHub's `$/`, the repository itself at the commit that runs: write its long name.
+        text = file.read_text(encoding="utf-8")
+        text = re.sub(r"uses: \$/(\S+)", rf"uses: {REPOSITORY}/\1@{commit}", text)
+        file.write_text(text, encoding="utf-8")
         command = [os.environ["ACT"], event, "-C", str(work), "-W", str(file.relative_to(work)), "--json", "--verbose"]
         command += ["--no-skip-checkout", "--rm", "--pull=false", "--action-offline-mode", "--concurrent-jobs=1"]
         command += ["--insecure-secrets"]  # what is masked could not be found
@@ -518,7 +535,9 @@ class GitHub:
             command += [f"--{name}", os.devnull]
         for label in ("ubuntu-24.04", "macos-15", "windows-2025"):
             command += ["-P", f"{label}=-self-hosted"]
-        for name, sha in sorted(set(USES.findall(file.read_text(encoding="utf-8")))):
+        used = [file, *work.glob(".github/actions/*/action.yml")]
+        command += ["--local-repository", f"{REPOSITORY}@{commit}={work}"]
+        for name, sha in sorted({pair for each in used for pair in USES.findall(each.read_text(encoding="utf-8"))}):
             write_action(folder / "actions" / name, name)
             command += ["--local-repository", f"{name}@{sha}={folder / 'actions' / name}"]
         instead = f'[url "{(self.folder / "origin").as_uri()}/"]\n\tinsteadOf = https://github.com/\n'
@@ -563,5 +582,5 @@ class GitHub:
 
 
 @pytest.fixture
-def github(project, tmp_path):
-    return GitHub(project, tmp_path)
+def github(project, tmp_path, light_modules):
+    return GitHub(project, tmp_path, light_modules)

@@ -79,8 +79,8 @@ def test_pull_request_from_a_fork_sees_no_secret(project, github):
 
 def test_a_secret_that_is_given_away_would_be_found(project, github):
     """What the tests above rely on."""
-    change = "SHARD: ${{ matrix.shard.index }}"
-    project.edit(".github/workflows/plugins.yml", change, f"{change}\n          KEY: ${{{{ secrets.PRIVATE_KEY }}}}")
+    change = 'SHARD: "${{ matrix.shard.index }}"'
+    project.edit(".github/workflows/plugins.yml", change, f'{change}, KEY: "${{{{ secrets.PRIVATE_KEY }}}}"')
     project.commit()
     project.branch("change")
     project.write(f"{LIBRARY}/data/recordings/test.py", NOSY)
@@ -125,6 +125,18 @@ def test_documentation_only(project, github):
     assert run.results == {**ALL_PASSED, "test": "skipped", "preview": "skipped"}, run.story
     assert run.tested == set()
     assert "Merging starts no scoring." in run.summary("report")
+
+
+def test_a_module_that_a_job_has_not_installed_would_be_missed(project, github):
+    """What all tests here rely on: jobs that install in seconds do not get by on what this machine has."""
+    project.edit("scripts/report.py", "import argparse", "import argparse\nimport numpy")
+    project.commit()
+    project.branch("change")
+    project.write("README.md", "Other words.\n")
+    project.commit()
+    run = github.pull_request()
+    assert run.results["report"] == "failure", run.story
+    assert "No module named 'numpy': the job has not installed it" in run.log("report")
 
 
 def test_change_of_the_library_tests_the_representatives(project, github):
