@@ -28,6 +28,16 @@ MEASUREMENTS = (
     "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "data_standards", "metrics",
     "memory_budget", "threads",
 )  # fmt: skip
+# What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
+# of the terminal, on the language or on the time zone (in the form that Windows reads too).
+SURROUNDINGS = {
+    "PYTHONUNBUFFERED": None,
+    "PYTHONDONTWRITEBYTECODE": None,
+    "COLUMNS": "60",
+    "LC_ALL": "C",
+    "TZ": "CHA-12:45",
+    "OMP_NUM_THREADS": "1",  # for each of the two test processes: more would only compete for the cores
+}
 PUBLISHED_SCORES = "vision/tests/metric_helpers/fixtures/peer_cases.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
 
@@ -81,10 +91,7 @@ def validate(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests of all packages and of the plugins: `nox -s tests [-- pytest arguments]`."""
     python = workspace(session, "test")
-    # One numerical thread for each of the two test processes: more would only compete for the cores.
-    session.run(
-        python, "-m", "pytest", *(session.posargs or ["-n", "auto"]), external=True, env={"OMP_NUM_THREADS": "1"}
-    )
+    session.run(python, "-m", "pytest", *(session.posargs or ["-n", "auto"]), external=True, env=SURROUNDINGS)
 
 
 @nox.session(python=False)
@@ -92,7 +99,7 @@ def slow(session: nox.Session) -> None:
     """Run the slow proofs, such as a hundred processes killed at random moments."""
     python = workspace(session, "test")
     arguments = session.posargs or ["-n", "auto"]
-    session.run(python, "-m", "pytest", "-m", "slow", *arguments, external=True, env={"OMP_NUM_THREADS": "1"})
+    session.run(python, "-m", "pytest", "-m", "slow", *arguments, external=True, env=SURROUNDINGS)
 
 
 @nox.session(python=False)
