@@ -30,10 +30,13 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+from .published import numbered_halves, signed_closeness
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -97,9 +100,7 @@ class BakerAccuracyDelta(Metric):
                 f"In {int((people == 0).sum())} of {len(people)} halves of subjects the disturbance costs people "
                 "nothing, so that the distance of a model relative to this cost is not defined."
             )
-        # The published score divides by the signed cost, which exceeds 1 where people gain by the disturbance.
-        published = np.maximum(1 - np.abs(people - model) / people, 0)
-        closeness = published if self._compat else relative_closeness(model, people)
+        closeness = signed_closeness(model, people) if self._compat else relative_closeness(model, people)
         score = Score(closeness.mean())
         score.attrs.update(
             raw=one_each(closeness, "split"),
@@ -135,19 +136,10 @@ class BakerAccuracyDelta(Metric):
 
     def _halves(self, subjects: Labels) -> Floats:
         """Return which subjects are in each half, as ones, shape (n_halves, n_subjects)."""
-        size = len(subjects) // 2
         if self._compat:
-            numbers = np.arange(1, len(subjects))
-            draws = [np.random.RandomState(i).choice(numbers, size, replace=False) for i in range(self.HALVES)]
-            halves = np.stack([np.isin(subjects, draw) for draw in draws]).astype(np.float64)
-            if not halves.any(axis=1).all():
-                raise AssemblyError(
-                    f"The published halves need subjects that are numbered from 1 to {len(subjects)}; found "
-                    f"{', '.join(repr(str(name)) for name in subjects[:5])}. Without compat=True names may be any."
-                )
-            return halves
-        keys = generator(self._seed, "baker_accuracy_delta", "subject").random((self.HALVES, len(subjects)))
-        return (keys.argsort(axis=1).argsort(axis=1) < size).astype(np.float64)
+            return numbered_halves(subjects, self.HALVES).astype(np.float64)
+        rng = generator(self._seed, "baker_accuracy_delta", "subject")
+        return random_halves(rng, self.HALVES, len(subjects)).astype(np.float64)
 
 
 def _human_deltas(target: DataAssembly, image_types: Sequence[str]) -> tuple[Labels, Floats]:

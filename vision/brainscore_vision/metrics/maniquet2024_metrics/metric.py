@@ -33,7 +33,7 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import confusion_matrices, off_diagonal
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
-from brainscore_vision.metric_helpers.arrays.reliability.split_half import step_up
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves, step_up
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
@@ -177,11 +177,10 @@ class ConfusionSimilarity(_PatternCorrelation):
         _, matrices = _human_matrices(assembly)
         if len(matrices) < 2:
             raise AssemblyError(f"Halves need at least two values of 'subject_id', found {len(matrices)}.")
-        size = len(matrices) // 2
-        keys = generator(self._seed, "confusion_similarity", "subject_id").random((self.SPLITS, len(matrices)))
-        half = (keys.argsort(axis=1).argsort(axis=1) < size).astype(np.float64)
+        rng = generator(self._seed, "confusion_similarity", "subject_id")
+        half = random_halves(rng, self.SPLITS, len(matrices)).astype(np.float64)
         confusions = off_diagonal(matrices)
-        sizes = (size, len(matrices) - size)
+        sizes = (len(matrices) // 2, len(matrices) - len(matrices) // 2)
         sums = half @ confusions, (1 - half) @ confusions
         error = float("nan")
         if len(matrices) > 3:  # else a half may be empty without one person

@@ -41,6 +41,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     coords_along,
     has_coordinate,
     matrix,
+    neuroid_names,
     squeeze_time_bin,
     usable_neuroids,
 )
@@ -113,9 +114,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         """
         assembly = squeeze_time_bin(assembly)
         values = matrix(assembly, Defaults.expected_dims, role="given")
-        named = has_coordinate(assembly, Defaults.neuroid_coord)
-        names = coordinate(assembly, Defaults.neuroid_coord) if named else np.arange(values.shape[1])
-        neuroids = usable_neuroids(values, names, role="given")
+        neuroids = usable_neuroids(values, neuroid_names(assembly), role="given")
         means, counts = self._repetition_means(assembly, values[:, neuroids.used])
         n_stimuli = len(counts)
         if n_stimuli < _FEWEST:

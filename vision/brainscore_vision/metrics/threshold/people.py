@@ -16,6 +16,8 @@ from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
 
+from .published import closeness_of_drawn
+
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
 
@@ -68,7 +70,7 @@ class ClosenessToPeople(Metric, ABC):
         if len(people) < 2:
             raise AssemblyError(f"A ceiling between people needs at least two subjects, found {len(people)}.")
         if self._compat:
-            closeness = _published_draws(people)
+            closeness = closeness_of_drawn(people)
             return self._score(one_each(closeness, "draw"), float(closeness.std()), len(people))
         table = relative_closeness(people[:, None], people)
         np.fill_diagonal(table, np.nan)
@@ -124,16 +126,3 @@ def elevations_of(target: People) -> tuple[Floats, Labels]:
     test, subjects = thresholds_of(target["condition_assembly"])
     order = matching_order(subjects, baseline_subjects, what="subject")
     return test / baseline[order], subjects
-
-
-def _published_draws(people: Floats) -> Floats:
-    """Compare one person, drawn anew each time, with the others, who move up in the list."""
-    remaining = people.tolist()
-    results = []
-    for draw in range(len(people)):
-        # The published draws come from this generator, whose results are fixed for ever.
-        value = float(np.random.RandomState(draw).choice(remaining, replace=False))
-        remaining.remove(value)
-        results.append(relative_closeness(value, remaining).mean())
-        remaining.append(value)
-    return np.array(results)

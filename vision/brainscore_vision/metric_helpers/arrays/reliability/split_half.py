@@ -18,7 +18,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
-__all__ = ["spearman_brown", "split_half_correlations", "step_up"]
+__all__ = ["random_halves", "spearman_brown", "split_half_correlations", "step_up"]
 
 _BLOCK_VALUES = 2**24
 """How many sums of halves are held at a time."""
@@ -28,6 +28,12 @@ _SMALL = 1e-8
 
 _ROUNDING = 1e-20
 """Part of the squared mean below which squares may be what rounding leaves of a constant."""
+
+
+def random_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np.bool_]:
+    """Choose half of n units, rounded down, again and again; shape (n_halves, n), True for the first half."""
+    chosen: NDArray[np.bool_] = rng.random((n_halves, n)).argsort(axis=1).argsort(axis=1) < n // 2
+    return chosen
 
 
 def spearman_brown(correlation: ArrayLike, factor: float = 2.0) -> Floats:
