@@ -15,13 +15,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordi
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
 from brainscore_vision.metric_helpers.regression.metrics import RegressedCorrelation, note_alpha
 from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
-from brainscore_vision.metric_helpers.regression.sides import (
-    Side,
-    as_array,
-    check_same_features,
-    stacked,
-    take_rows,
-)
+from brainscore_vision.metric_helpers.regression.sides import Side, as_array, check_same_features, stacked, take_rows
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error_of_median
 
 if TYPE_CHECKING:

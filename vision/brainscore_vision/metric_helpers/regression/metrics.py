@@ -23,12 +23,7 @@ from brainscore_vision.metric_helpers.labelled.cross_validation import CrossVali
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression, with_bins_of
 from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
-from brainscore_vision.metric_helpers.regression.sides import (
-    Options,
-    Side,
-    usable_over_all_dims,
-    whole_assembly,
-)
+from brainscore_vision.metric_helpers.regression.sides import Options, Side, usable_over_all_dims, whole_assembly
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Coords,
     coordinate,
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 Array = TypeVar("Array", bound="xr.DataArray")
 
 __all__ = ["PerTimeRegression", "SpanTimeRegression", "average_over_presentation", "with_bins_of"]
-
-_DIMS = ("time_bin", *Defaults.expected_dims)
 
 
 def average_over_presentation(score: Score) -> Score:
