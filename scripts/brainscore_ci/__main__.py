@@ -50,6 +50,7 @@ def _add_jobs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="test plugins: their contract and their own tests",
         description="Test plugins by folder, identifier or path; what follows the names goes to pytest.",
     )
+    tests.add_argument("--library", help="whose plugins (default: the first one of the checkout)")
     test_arguments.add_arguments(tests)
     tests.set_defaults(command=_test_plugin)
     pairs = commands.add_parser(
@@ -65,7 +66,8 @@ def _test_plugin(options: argparse.Namespace) -> int:
     from brainscore_ci.checks import runner
     from brainscore_ci.jobs.run_tests import run_request
 
-    return run_request(runner.workplace(Path.cwd()).library, test_arguments.request_of(options))
+    library = options.library or runner.workplace(Path.cwd()).library
+    return run_request(library, test_arguments.request_of(options))
 
 
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -73,7 +73,7 @@ class TestRequest:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments; `read_request` reads what the parser makes of them."""
-    parser.usage = "%(prog)s [--ci] [--slow] NAME [NAME ...] [pytest arguments]"
+    parser.usage = "%(prog)s [--library PACKAGE] [--ci] [--slow] NAME [NAME ...] [pytest arguments]"
     parser.add_argument("--ci", action="store_true", help="as for a pull request: no private data, no credentials")
     parser.add_argument("--slow", action="store_true", help="run slow tests too")
     parser.add_argument("--plan", metavar="FILE", help="with --ci, in place of names: test a part of this plan")

@@ -6,9 +6,11 @@ from textwrap import dedent
 
 import pytest
 
+LIBRARY = "--library=brainscore_vision"  # these tests run outside of the checkout, which would say so
+
 
 def run(*arguments, folder):
-    command = [sys.executable, "-m", "brainscore_ci", "test_plugin", *map(str, arguments)]
+    command = [sys.executable, "-m", "brainscore_ci", "test_plugin", LIBRARY, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     rows = [
         line.split() for line in done.stdout.splitlines() if line.startswith(("models/", "metrics/", "benchmarks/"))
