@@ -10,7 +10,7 @@ diagonal, larger for pairs that are less alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 )
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels, NDArray, Notes
 
 __all__ = [
     "OTHER",
@@ -67,7 +67,7 @@ class Responses:
 
     values: Floats
     stimuli: Labels
-    notes: dict[str, Any]  # attributes hold anything
+    notes: Notes
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class SquareRDM:
 
     values: Floats
     stimuli: Labels
-    notes: dict[str, Any]  # attributes hold anything
+    notes: Notes
 
 
 def is_square(assembly: DataAssembly, neuroid_dim: str = Defaults.neuroid_dim) -> bool:
@@ -242,7 +242,7 @@ class RDMSimilarity:
 
 def paired_rdms(
     first: Responses | SquareRDM, second: Responses | SquareRDM, *, stimulus_coord: str = Defaults.stimulus_coord
-) -> tuple[Floats, Floats, dict[str, Any]]:  # attributes hold anything
+) -> tuple[Floats, Floats, Notes]:
     """Bring the dissimilarities of two sides to the order of the second.
 
     Parameters
@@ -302,9 +302,7 @@ def _stimulus_dim(assembly: DataAssembly, neuroid_dim: str) -> str:
     return dims[0]
 
 
-def _patterns(
-    assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str
-) -> tuple[Floats, dict[str, Any]]:  # attributes hold anything
+def _patterns(assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str) -> tuple[Floats, Notes]:
     """Leave out neuroids that are NaN throughout, refuse other gaps."""
     values = matrix(assembly, [dim, neuroid_dim], role=role)
     # A sum is not finite if any value is not, and needs no copy.

@@ -13,7 +13,7 @@ from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Notes
 
 __all__ = ["OnParts"]
 
@@ -54,5 +54,5 @@ class OnParts(Metric, ABC):
     @abstractmethod
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
-    ) -> tuple[Floats, dict[str, Any]]:  # attributes hold anything
+    ) -> tuple[Floats, Notes]:
         """Compare on each part, given by positions in `assembly2`; shape (n_parts,), and entries for attrs."""

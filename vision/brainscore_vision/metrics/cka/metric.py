@@ -42,7 +42,7 @@ from brainscore_vision.metric_helpers.shared_metrics.on_parts import OnParts
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Notes
 
 _COMPAT_EPSILON = 1e-12
 
@@ -99,9 +99,7 @@ class CKA(Metric):
         score.attrs.update(notes)
         return score
 
-    def responses(
-        self, assembly1: DataAssembly, assembly2: DataAssembly
-    ) -> tuple[Floats, Floats, dict[str, Any]]:  # attributes hold anything
+    def responses(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Floats, Notes]:
         """Return the values of both, in the order of `assembly2`, and entries for attrs."""
         first = read_responses(assembly1, role="source", stimulus_coord=self._comparison_coord)
         second = read_responses(assembly2, role="target", stimulus_coord=self._comparison_coord)
@@ -157,7 +155,7 @@ class CKACrossValidated(OnParts):
 
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
-    ) -> tuple[Floats, dict[str, Any]]:  # attributes hold anything
+    ) -> tuple[Floats, Notes]:
         first, second, notes = self._metric.responses(assembly1, assembly2)
         self._metric.require_stimuli(min(len(part) for part in parts))
         sums = cka_parts(first, second, parts, unbiased=self._unbiased)

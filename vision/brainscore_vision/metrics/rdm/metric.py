@@ -46,7 +46,7 @@ from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Notes
 
 NO_ERROR = "resampling stimuli takes longer than the score: ask half_sample_interval of uncertainty.intervals for it"
 
@@ -102,9 +102,7 @@ class RDMMetric(Metric):
         score.attrs.update(notes)
         return declare_no_error(score, NO_ERROR)
 
-    def dissimilarities(
-        self, assembly1: DataAssembly, assembly2: DataAssembly
-    ) -> tuple[Floats, Floats, dict[str, Any]]:  # attributes hold anything
+    def dissimilarities(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Floats, Notes]:
         """Return both matrices in the order of `assembly2`, shape (n_stimuli, n_stimuli), and entries for attrs."""
         sides = [self._read(assembly, role) for assembly, role in ((assembly1, "source"), (assembly2, "target"))]
         first, second, notes = paired_rdms(sides[0], sides[1], stimulus_coord=self._comparison_coord)
@@ -142,6 +140,6 @@ class RDMCrossValidated(OnParts):
 
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
-    ) -> tuple[Floats, dict[str, Any]]:  # attributes hold anything
+    ) -> tuple[Floats, Notes]:
         first, second, notes = self._metric.dissimilarities(assembly1, assembly2)
         return rdm_similarity_draws(first, second, parts), notes

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -50,7 +50,7 @@ from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray, Notes
 
 COMPARISONS = {
     "cosine": {"whitened": False, "centred": False},
@@ -155,9 +155,7 @@ class CrossnobisSimilarity(Metric):
     def _product(self, first: Floats, second: Floats) -> float:
         return distance_product(first, second, **COMPARISONS[self._comparison])
 
-    def _repetitions(
-        self, target: DataAssembly
-    ) -> tuple[Labels, Floats, NDArray[np.bool_], dict[str, Any]]:  # attributes hold anything
+    def _repetitions(self, target: DataAssembly) -> tuple[Labels, Floats, NDArray[np.bool_], Notes]:
         """Arrange responses by repetition and stimulus."""
         target = squeeze_time_bin(target)
         read = read_responses(target, role="target")
