@@ -213,7 +213,8 @@ def ceil_score(score: Score, ceiling: Any) -> Score:
     -------
     Score
         Not clipped. Attributes: ``raw`` (the score given), ``ceiling``, ``error`` (the raw error divided by the
-        ceiling, as the ceiling itself is taken as exact; absent when the raw score has none), and every descriptive
+        ceiling, as the ceiling itself is taken as exact; absent when the raw score has none) with what is said about it
+        (``error_nan_reason``, ``error_over``), and every descriptive
         attribute of the raw score (``n_stimuli``, ``layers``, ...) except its ``quantity``.
 
     Raises
@@ -265,6 +266,8 @@ def _normalize(score: Any, ceiling: Any, formula: Callable[[Any, Any], Any], slo
     if error is not None:
         propagated = _bare(Score(error)) * slope(_bare(raw), _bare(top))
         normalized.attrs["error"] = float(propagated) if propagated.ndim == 0 else propagated
+        # What says over what the error is, and why it may be NaN, holds for the propagated one too.
+        normalized.attrs.update({key: value for key, value in raw.attrs.items() if str(key).startswith("error_")})
     return normalized
 
 

@@ -68,6 +68,16 @@ def test_no_error_is_made_up():
     assert "error" not in ceil_score(Score(0.4), Score(0.8)).attrs
 
 
+@pytest.mark.parametrize("normalize", [ceil_score, explained_variance])
+def test_what_is_said_about_the_error_goes_with_it(normalize):
+    raw = Score(0.4)
+    raw.attrs.update(error=math.nan, error_nan_reason="there is one subject", error_over=["subject"])
+    score = normalize(raw, Score(0.8))
+    assert math.isnan(score.attrs["error"])
+    assert score.attrs["error_nan_reason"] == "there is one subject"
+    assert score.attrs["error_over"] == ["subject"]
+
+
 def test_scores_with_dimensions_are_divided_by_the_ceiling_of_the_same_entry():
     raw = Score([0.4, 0.6], coords={"subject": ["a", "b"]}, dims=["subject"])
     ceiling = Score([0.5, 0.9], coords={"subject": ["b", "a"]}, dims=["subject"])
