@@ -67,15 +67,17 @@ def _joined(*parts: object) -> object:
     return sum(sequences, ()) if len(sequences) == len(parts) else UNKNOWN
 
 
-def constants(tree: ast.Module) -> dict[str, object]:
+def constants(tree: ast.Module, fixed: frozenset[str] | None = None) -> dict[str, object]:
     """Return the values of the names that the top of a file assigns once, as far as they are literal.
 
     Parameters
     ----------
     tree : ast.Module
         Such as the ``tree`` of a `SourceFile`.
+    fixed : frozenset of str, optional
+        What `names_with_one_meaning` gives, where that is known already.
     """
-    fixed = names_with_one_meaning(tree)
+    fixed = names_with_one_meaning(tree) if fixed is None else fixed
     values: dict[str, object] = {}
     for statement in tree.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else []

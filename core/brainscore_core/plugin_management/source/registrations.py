@@ -108,7 +108,7 @@ class _Reader:
 
     @cached_property
     def _constants(self) -> dict[str, object]:
-        return constants(self.tree)
+        return constants(self.tree, self._fixed)
 
     @cached_property
     def _fixed(self) -> frozenset[str]:
