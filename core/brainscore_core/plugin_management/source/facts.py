@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from brainscore_core.plugin_management.source.literals import nodes_of
+
 __all__ = ["LOADERS", "Import", "Load", "Pattern", "SourceFacts", "fits", "read_facts", "read_texts"]
 
 LOADERS: Mapping[str, str] = {
@@ -115,7 +117,7 @@ def read_facts(tree: ast.Module) -> SourceFacts:
     calls: list[ast.Call] = []
     # Name in this file -> functions it may mean; another function of the file may import another one by that name.
     loaders: dict[str, set[str]] = {name: {name} for name in LOADERS}
-    for node in _nodes(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 texts.setdefault(node.value, node.lineno)
@@ -138,19 +140,6 @@ def read_facts(tree: ast.Module) -> SourceFacts:
         texts=frozenset(texts),
         patterns=frozenset(pattern for pattern in patterns if any(pattern)),
     )
-
-
-def _nodes(tree: ast.Module) -> list[ast.AST]:
-    """Return every node that has fields, in half the time of `ast.walk`."""
-    found: list[ast.AST] = [tree]
-    for node in found:  # grows meanwhile
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if isinstance(value, list):
-                found += [each for each in value if isinstance(each, ast.AST)]
-            elif isinstance(value, ast.AST) and value._fields:
-                found.append(value)
-    return found
 
 
 def read_texts(content: bytes) -> SourceFacts:
