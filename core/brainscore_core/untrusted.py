@@ -92,10 +92,8 @@ def read(kind: TypeAdapter[Read], data: str | bytes, what: str, most_bytes: int 
     ----------
     kind : TypeAdapter
         Of what is expected.
-    data : str or bytes
     what : str
         For people, such as 'results'.
-    most_bytes : int
 
     Raises
     ------

@@ -39,12 +39,7 @@ class Score(DataAssembly):
       sets ``raw``, ``ceiling`` and ``error`` anew.
     - Assigning values, ``score[...] = value``, changes the score alone, never its ``raw``.
 
-    Parameters
-    ----------
-    data : array-like
-        One number, or an array.
-    coords, dims, name, attrs
-        See `DataAssembly`.
+    Parameters are those of `DataAssembly`.
 
     Examples
     --------

@@ -84,13 +84,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class PairOutcome:
-    """A record, and what was said on the way to it, without secrets.
-
-    Attributes
-    ----------
-    record : ScoreRecord
-    output : str
-    """
+    """A record, and what was said on the way to it, without secrets."""
 
     record: ScoreRecord
     output: str = ""
@@ -124,10 +118,8 @@ def run_pair(
 
     Parameters
     ----------
-    pair : PairTask
     library : str
         Package with the command line, such as ``'mylibrary'``.
-    limits : Limits
     environment : mapping of str to str, optional
         To choose the environment variables from; None: those of this process.
     python : str
@@ -235,7 +227,6 @@ def run_pairs(
 
     Parameters
     ----------
-    pairs : iterable of PairTask
     records : Path
         Folder of the records, see `record_path`.
     library_of : callable

@@ -145,7 +145,6 @@ def is_recorded(store: Store, revision_of: Callable[[str, str], str | None]) -> 
 
     Parameters
     ----------
-    store : Store
     revision_of : callable
         See `reuse`.
     """

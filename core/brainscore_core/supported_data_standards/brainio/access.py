@@ -50,11 +50,6 @@ def naming_public_variant(identifier: str, known: Callable[[], Iterable[str]]) -
         Of what is being loaded in the block.
     known : callable
         Returns all registered identifiers of that kind; only called if data are private.
-
-    Raises
-    ------
-    PrivateDataError
-        As it was raised in the block, with the public variant at its end.
     """
     try:
         yield

@@ -86,8 +86,7 @@ class DataAssembly(xr.DataArray):
         Coordinate name -> (dimension, values).
     dims : sequence of str, optional
         Names of the dimensions.
-    name : str, optional
-    attrs : mapping, optional
+    name, attrs : optional
         Anything worth keeping. ``stimulus_set`` and ``identifier`` are read as attributes: ``assembly.identifier``.
     indexes, fastpath
         For xarray's own use.
@@ -158,10 +157,8 @@ class DataAssembly(xr.DataArray):
 
         Parameters
         ----------
-        coords : mapping, optional
+        coords, **coords_kwargs : mapping, optional
             Coordinate name -> (dimension, values), array, or scalar.
-        **coords_kwargs
-            The same as keywords.
 
         Raises
         ------
@@ -212,7 +209,7 @@ class DataAssembly(xr.DataArray):
 
         Parameters
         ----------
-        indexers : mapping, optional
+        indexers, **indexers_kwargs : mapping, optional
             Name -> label. For a coordinate: one value (all entries that have it), several values (all entries that
             have one of them, in the assembly's order) or a slice of values (both ends included). For a dimension: a
             boolean mask, or what xarray takes.
@@ -220,8 +217,6 @@ class DataAssembly(xr.DataArray):
             For inexact matches, see `xarray.DataArray.sel`; a coordinate must have sorted values, each once.
         drop : bool
             Whether scalar coordinates of dimensions that vanish are dropped.
-        **indexers_kwargs
-            The same as keywords.
 
         Returns
         -------
@@ -246,13 +241,7 @@ class DataAssembly(xr.DataArray):
         drop: bool = False,
         **indexers_kwargs: Any,
     ) -> Self:
-        """Select by labels like `sel` and keep the coordinates that were selected by one value.
-
-        Parameters
-        ----------
-        indexers, method, tolerance, drop, **indexers_kwargs
-            See `sel`; ``drop`` leaves the selected coordinates out after all.
-        """
+        """Select by labels like `sel` and keep the coordinates that were selected by one value, unless ``drop``."""
         wanted = {**(indexers or {}), **indexers_kwargs}
         return select.multiselect(self, wanted, method, tolerance, drop=drop)
 
@@ -341,17 +330,7 @@ class DataAssembly(xr.DataArray):
     def multi_groupby(self, group_coord_names: Sequence[str], *args: Any, **kwargs: Any) -> GroupbyBridge:  # noqa: ARG002  # kept for callers that pass xarray's options
         """Group the entries of a dimension by the values of one or more of its coordinates.
 
-        Parameters
-        ----------
-        group_coord_names : sequence of str
-            Coordinates along one dimension.
-        *args, **kwargs
-            Ignored: options of the published interface without meaning here.
-
-        Returns
-        -------
-        GroupbyBridge
-            With the methods ``mean sum min max prod var std count median reduce map``.
+        The result has the methods ``mean sum min max prod var std count median reduce map``.
 
         Raises
         ------
@@ -387,18 +366,7 @@ class DataAssembly(xr.DataArray):
     # --- files and checks --------------------------------------------------------------------------------------
 
     def validate(self, *, allow_nan: bool = True) -> None:
-        """Check the assembly against the data standard of its class.
-
-        Parameters
-        ----------
-        allow_nan : bool
-            Whether missing values are fine.
-
-        Raises
-        ------
-        AssemblyError
-            Listing every problem.
-        """
+        """Raise an `AssemblyError` that lists every problem that `check_assembly` finds, if there is any."""
         problems = check_assembly(self, allow_nan=allow_nan)
         if problems:
             listed = "\n".join(f"- {problem}" for problem in problems)

@@ -61,13 +61,6 @@ def fetch(source: S3Object, target: str | Path) -> Path:
     or downloaded, in several parts at once; an interrupted download is continued by the next one. Processes that ask
     at the same time download once. A file appears under its name only when it is whole and verified.
 
-    Parameters
-    ----------
-    source : S3Object
-        What to fetch.
-    target : path-like
-        Where the copy shall be.
-
     Returns
     -------
     Path
@@ -86,22 +79,10 @@ def fetch(source: S3Object, target: str | Path) -> Path:
 
 
 def fetch_all(wanted: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
-    """Fetch several files, up to four at once.
+    """Fetch several files, up to four at once, and return where each of them is, in the same order.
 
-    Parameters
-    ----------
-    wanted : sequence of (S3Object, path-like)
-        Arguments of `fetch`.
-
-    Returns
-    -------
-    list of Path
-        Where each of them is, in the same order.
-
-    Raises
-    ------
-    ChecksumError, DownloadError
-        Of the first file that fails, see `fetch`; the others are given up then, and continued the next time.
+    Raises the error of the first file that fails, see `fetch`; the others are given up then, and continued the next
+    time.
     """
     if len(wanted) <= 1:
         return [fetch(source, target) for source, target in wanted]
@@ -308,24 +289,12 @@ def resolve_assembly_class(name: str) -> type[DataAssembly]:
 
 
 def get_assembly(identifier: str) -> NoReturn:
-    """Refuse: there is no catalogue of assemblies; data plugins register them.
-
-    Raises
-    ------
-    NotImplementedError
-        Always; the message names what to call instead.
-    """
+    """Raise `NotImplementedError`: there is no catalogue of assemblies; data plugins register them."""
     raise _no_catalogue(identifier, "load_dataset", "load_assembly_from_s3")
 
 
 def get_stimulus_set(identifier: str) -> NoReturn:
-    """Refuse: there is no catalogue of stimulus sets; data plugins register them.
-
-    Raises
-    ------
-    NotImplementedError
-        Always; the message names what to call instead.
-    """
+    """Raise `NotImplementedError`: there is no catalogue of stimulus sets; data plugins register them."""
     raise _no_catalogue(identifier, "load_stimulus_set", "load_stimulus_set_from_s3")
 
 

@@ -210,35 +210,19 @@ def package_stimulus_set(
 ) -> dict[str, str | None]:
     """Package a stimulus set and upload it.
 
-    Parameters
-    ----------
-    catalog_name : object
-        Ignored.
-    proto_stimulus_set, stimulus_set_identifier
-        See `package_stimulus_set_locally`.
-    bucket_name : str
-        ``name`` or ``name/folder/sub``.
+    Parameters and errors are those of `package_stimulus_set_locally` and `upload_to_s3`; ``catalog_name`` is ignored.
 
     Returns
     -------
     dict
         ``identifier``, ``bucket``, ``csv_sha1``, ``zip_sha1``, ``csv_version_id``, ``zip_version_id``; the versions are
         None in a bucket without versions.
-
-    Raises
-    ------
-    StimulusError
-        See `package_stimulus_set_locally`.
-    ConfigurationError, UploadError
-        See `upload_to_s3`.
     """
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
     package = package_stimulus_set_locally(proto_stimulus_set, identifier, _upload_folder("stimulus_", identifier))
     return {
-        "identifier": package["identifier"],
+        **{name: package[name] for name in ("identifier", "csv_sha1", "zip_sha1")},
         "bucket": bucket_name,
-        "csv_sha1": package["csv_sha1"],
-        "zip_sha1": package["zip_sha1"],
         "csv_version_id": _uploaded(package["csv_path"], bucket_name),
         "zip_version_id": _uploaded(package["zip_path"], bucket_name),
     }
@@ -258,28 +242,13 @@ def package_data_assembly(
 ) -> dict[str, str | None]:
     """Package an assembly and upload it.
 
-    Parameters
-    ----------
-    catalog_identifier : object
-        Ignored.
-    proto_data_assembly, assembly_identifier, stimulus_set_identifier, assembly_class_name, extras
-        See `package_data_assembly_locally`.
-    bucket_name : str
-        ``name`` or ``name/folder/sub``.
-    stimulus_set, nans_expected
-        See `package_data_assembly_locally`.
+    Parameters and errors are those of `package_data_assembly_locally` and `upload_to_s3`; ``catalog_identifier`` is
+    ignored.
 
     Returns
     -------
     dict
         ``identifier``, ``version_id``, ``sha1``, ``bucket``, ``cls``; the version is None in a bucket without versions.
-
-    Raises
-    ------
-    AssemblyError
-        See `package_data_assembly_locally`.
-    ConfigurationError, UploadError
-        See `upload_to_s3`.
     """
     if assembly_identifier is None:
         shown = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set

@@ -1,4 +1,8 @@
-"""Turn a reference to an artefact in S3 into a file, an assembly or a stimulus set."""
+"""Turn a reference to an artefact in S3 into a file, an assembly or a stimulus set.
+
+Whatever is not here yet is downloaded; all of these functions raise the errors of `fetch.fetch`. A ``bucket`` is
+``name`` or ``name/folder/sub``.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +54,7 @@ def get_path(
     filename_prefix: str | None = None,
     folder_name: str | None = None,
 ) -> Path:
-    """Return the local copy of a packaged file, downloading it if needed.
+    """Return the local copy of a packaged file.
 
     Parameters
     ----------
@@ -58,12 +62,8 @@ def get_path(
         Of the stimulus set or assembly; a ``.`` in it is a ``_`` in the name of the file.
     file_type : {'csv', 'zip', 'nc'}
         Ending of the file.
-    bucket : str
-        ``name`` or ``name/folder/sub``.
-    version_id : str, optional
-        Version of the object; None or ``''`` is the newest.
-    sha1 : str, optional
-        Digest that the file has to have; None is not verified.
+    bucket, version_id, sha1
+        As for `S3Object`.
     filename_prefix : str, optional
         None is ``'stimulus_'`` for csv and zip files and ``'assy_'`` for others.
     folder_name : str, optional
@@ -73,11 +73,6 @@ def get_path(
     -------
     Path
         ``<data home>/<sha1>/<file name>``: two files of one name and different content do not meet.
-
-    Raises
-    ------
-    ChecksumError, DownloadError
-        See `fetch.fetch`.
     """
     source, target = locate(identifier, file_type, bucket, version_id, sha1, filename_prefix, folder_name)
     return fetch(source, target)
@@ -149,8 +144,6 @@ def load_assembly_from_s3(
 
     Raises
     ------
-    ChecksumError, DownloadError
-        See `fetch.fetch`.
     CorruptFileError
         If the file is damaged or refers to other files.
     """
@@ -199,8 +192,6 @@ def load_stimulus_set_from_s3(
 
     Raises
     ------
-    ChecksumError, DownloadError
-        See `fetch.fetch`.
     StimulusError
         If table and archive do not list the same files; `MissingStimulusError` if the archive lacks one.
     """
@@ -235,32 +226,19 @@ def load_file_from_s3(
 
     Parameters
     ----------
-    bucket : str
-        ``name`` or ``name/folder/sub``.
-    path : str
-        Path of the file within the bucket.
+    bucket, path, sha1, version_id
+        As for `S3Object.below`.
     local_filepath : path-like
         Where the copy shall be; folders are made.
-    sha1 : str, optional
-        Digest that the file has to have; None is not verified.
-    version_id : str, optional
-        Version of the object; None or ``''`` is the newest.
-
-    Raises
-    ------
-    ChecksumError, DownloadError
-        See `fetch.fetch`.
     """
     return fetch(S3Object.below(bucket, path, version_id, sha1), local_filepath)
 
 
 def load_file(bucket: str, relative_path: str, version_id: str | None, folder_name: str | None = None) -> Path:
-    """Return the local copy of a file that a plugin needs, such as weights, downloading it if needed.
+    """Return the local copy of a file that a plugin needs, such as weights.
 
     Parameters
     ----------
-    bucket : str
-        ``name`` or ``name/folder/sub``.
     relative_path : str
         Path of the file below ``folder_name``.
     version_id : str, optional
@@ -272,11 +250,6 @@ def load_file(bucket: str, relative_path: str, version_id: str | None, folder_na
     -------
     Path
         ``$BRAINSCORE_HOME/<folder_name>/<relative_path>``.
-
-    Raises
-    ------
-    DownloadError
-        See `fetch.fetch`.
     """
     return load_weight_file(bucket, relative_path, version_id, None, folder_name)
 
@@ -284,20 +257,7 @@ def load_file(bucket: str, relative_path: str, version_id: str | None, folder_na
 def load_weight_file(
     bucket: str, relative_path: str, version_id: str | None, sha1: str | None, folder_name: str | None = None
 ) -> Path:
-    """Return the local copy of a file like `load_file`, and verify its digest.
-
-    Parameters
-    ----------
-    bucket, relative_path, version_id, folder_name
-        See `load_file`.
-    sha1 : str, optional
-        Digest that the file has to have; None or ``''`` is not verified.
-
-    Raises
-    ------
-    ChecksumError, DownloadError
-        See `fetch.fetch`.
-    """
+    """Return the local copy of a file like `load_file`, and verify its digest unless that is None or ``''``."""
     current = settings()
     folder = current.s3_weight_folder if folder_name is None else folder_name
     target = current.home / folder / relative_path
@@ -310,23 +270,14 @@ def load_folder_from_s3(
     filename_version_sha: Iterable[tuple[str, str | None, str | None]],
     save_directory: str | Path,
 ) -> None:
-    """Download files of one folder, several at once.
+    """Download files of one folder of a bucket, several at once.
 
     Parameters
     ----------
-    bucket : str
-        ``name`` or ``name/folder/sub``.
-    folder_path : str
-        Folder within the bucket.
     filename_version_sha : iterable of (filename, version_id, sha1)
         What to download; version and digest may be None.
     save_directory : path-like
         Where the files shall be.
-
-    Raises
-    ------
-    ChecksumError, DownloadError
-        See `fetch.fetch`.
     """
     fetch_all(
         [
@@ -337,13 +288,7 @@ def load_folder_from_s3(
 
 
 def download_file_if_not_exists(local_path: str | Path, bucket: str, remote_filepath: str) -> None:
-    """Download a file unless there is a file at ``local_path`` already.
-
-    Raises
-    ------
-    DownloadError
-        See `fetch.fetch`.
-    """
+    """Download a file unless there is a file at ``local_path`` already."""
     load_file_from_s3(bucket=bucket, path=remote_filepath, local_filepath=local_path)
 
 

@@ -135,13 +135,7 @@ class StimulusSet(pd.DataFrame):
         return self
 
     def get_stimulus(self, stimulus_id: Hashable) -> Any:
-        """Return the path of one stimulus, as it is stored in `stimulus_paths`.
-
-        Raises
-        ------
-        UnknownIdentifierError
-            A `KeyError`: there is no path for this `stimulus_id`.
-        """
+        """Return the path of one stimulus, as it is stored in `stimulus_paths`; `UnknownIdentifierError` without it."""
         try:
             return self.stimulus_paths[stimulus_id]
         except KeyError:
@@ -161,17 +155,7 @@ class StimulusSet(pd.DataFrame):
 
     @classmethod
     def from_files(cls, csv_path: str | Path, dir_path: str | Path, **kwargs: Any) -> StimulusSet:
-        """Load a stimulus set from a table and a folder of files.
-
-        Parameters
-        ----------
-        csv_path : path-like
-            Table with the columns ``stimulus_id``, ``filename`` and any others.
-        dir_path : path-like
-            Folder that the file names are relative to.
-        **kwargs
-            For the loader class.
-        """
+        """Load a stimulus set with its loader class, see `StimulusSetLoader`, which ``kwargs`` go to."""
         return cls.get_loader_class()(cls=cls, csv_path=csv_path, stimuli_directory=dir_path, **kwargs).load()
 
 

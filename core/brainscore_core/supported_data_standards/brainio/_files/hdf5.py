@@ -24,11 +24,6 @@ def check_self_contained(path: str | Path) -> None:
     HDF5 can link to data sets of other files, take values from raw bytes of any file, and put together virtual data
     sets. A file from outside could so make us read files of this machine. Files of other formats are left alone.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
     Raises
     ------
     CorruptFileError

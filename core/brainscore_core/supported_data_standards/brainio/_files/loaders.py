@@ -17,11 +17,7 @@ from brainscore_core.validation.standards import LEGACY_STIMULUS_ID, PRESENTATIO
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = [
-    "AssemblyLoader",
-    "StimulusMergeAssemblyLoader",
-    "StimulusReferenceAssemblyLoader",
-]
+__all__ = ["AssemblyLoader", "StimulusMergeAssemblyLoader", "StimulusReferenceAssemblyLoader"]
 
 
 class AssemblyLoader:
@@ -78,16 +74,8 @@ class AssemblyLoader:
 class StimulusReferenceAssemblyLoader(AssemblyLoader):
     """Read one assembly and name its stimulus set in ``attrs``.
 
-    Parameters
-    ----------
-    cls, file_path
-        See `AssemblyLoader`.
-    stimulus_set_identifier : str, optional
-        Becomes ``attrs['stimulus_set_identifier']``, also if it is None.
-    stimulus_set : StimulusSet, optional
-        Becomes ``attrs['stimulus_set']``, also if it is None.
-    **kwargs
-        See `AssemblyLoader`.
+    ``stimulus_set_identifier`` and ``stimulus_set`` become attributes of these names, also if they are None; the other
+    parameters are those of `AssemblyLoader`.
     """
 
     def __init__(
@@ -121,18 +109,8 @@ class StimulusMergeAssemblyLoader(StimulusReferenceAssemblyLoader):
     def merge_stimulus_set_meta(self, assy: xr.DataArray, stimulus_set: pd.DataFrame) -> xr.DataArray:
         """Return the assembly with the columns of a stimulus set joined to its presentations by ``stimulus_id``.
 
-        Parameters
-        ----------
-        assy : xr.DataArray
-            With the coordinate ``stimulus_id`` along ``presentation``. Left alone.
-        stimulus_set : StimulusSet
-            With the column ``stimulus_id``, each value once.
-
-        Returns
-        -------
-        xr.DataArray
-            Presentations in their order. Coordinates that the assembly has already keep its values; stimuli that the
-            set lacks get missing values.
+        Presentations stay in their order. Coordinates that the assembly has already keep its values; stimuli that the
+        set lacks get missing values.
 
         Raises
         ------

@@ -49,8 +49,6 @@ def write_netcdf(
     ----------
     assembly : xr.DataArray
         Left alone. Attrs that are None, data frames, arrays with labels or assemblies are left out.
-    target_netcdf_file : path-like
-        The file.
     append : bool
         Add to the file if it is there instead of replacing it.
     group : str, optional
@@ -88,8 +86,6 @@ def read_netcdf(
     ----------
     path : path-like
         A netCDF4 file, or one in the classic format, with exactly one variable that is not a coordinate.
-    cls : type
-        Class of the result.
     group : str, optional
         Which group to read; None is the root.
     memory_map : Path, optional
@@ -164,13 +160,7 @@ def _copy_in_blocks(variable: xr.DataArray, target: Path) -> None:
 
 
 def list_groups(path: str | Path) -> list[str]:
-    """Return the names of the groups directly below the root of a netCDF file.
-
-    Raises
-    ------
-    CorruptFileError
-        If the file is truncated, damaged or not netCDF.
-    """
+    """Return the names of the groups directly below the root of a netCDF file; raises as `read_netcdf` does."""
     import h5netcdf
 
     path = Path(path)

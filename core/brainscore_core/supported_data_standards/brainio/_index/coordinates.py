@@ -73,19 +73,9 @@ def _variable_values(array: xr.DataArray, name: Hashable, variable: xr.Variable)
 
 
 def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, ...], npt.NDArray[Any]]]:
-    """Yield (name, dims, values) of every coordinate.
+    """Yield (name, dims, values) of every coordinate; dims are empty for a scalar one.
 
-    Parameters
-    ----------
-    assembly : xr.DataArray
-
-    Yields
-    ------
-    name : str
-    dims : tuple of str
-        Empty for a scalar coordinate.
-    values : array
-        Levels of an index appear under their own names; the index as a whole does not.
+    Levels of an index appear under their own names; the index as a whole does not.
     """
     indexed = levels_by_dim(assembly)
     for name, variable in assembly.coords.variables.items():
@@ -127,7 +117,6 @@ def get_metadata(
 
     Parameters
     ----------
-    assembly : xr.DataArray
     dims : tuple of str, or sequence of such tuples, optional
         Only coordinates with these dimensions (or with one of these tuples of dimensions); None takes all.
     names_only : bool
@@ -175,7 +164,6 @@ def group_codes(array: xr.DataArray, names: Sequence[Hashable]) -> tuple[Codes, 
 
     Parameters
     ----------
-    array : xr.DataArray
     names : sequence of str
         At least one coordinate, all along the same dimension. Missing values equal each other.
 

@@ -157,14 +157,10 @@ def fold(
 
 
 def with_index(array: Array, dim: Hashable, index: pd.MultiIndex | None, dtypes: Mapping[Hashable, Any]) -> Array:
-    """Return the array with another multi-index along a dimension.
+    """Return an array with the same values whose coordinates along a dimension are those of another multi-index.
 
     Parameters
     ----------
-    array : xr.DataArray
-        Left alone; the result shares its values.
-    dim : str
-        The dimension; its coordinates are all replaced.
     index : pd.MultiIndex or None
         As long as the dimension; None leaves it without coordinates.
     dtypes : mapping of str to dtype

@@ -32,13 +32,7 @@ def _reduction(how: Reduction, summary: str) -> Callable[..., Any]:
 
 
 class GroupbyBridge:
-    """Entries of one dimension, grouped by some of its coordinates; see `DataAssembly.multi_groupby`.
-
-    Parameters
-    ----------
-    assembly : DataAssembly
-    group_coord_names : sequence of str
-    """
+    """Entries of one dimension, grouped by some of its coordinates; see `DataAssembly.multi_groupby`."""
 
     def __init__(self, assembly: xr.DataArray, group_coord_names: Sequence[str]) -> None:
         names = [group_coord_names] if isinstance(group_coord_names, str) else list(group_coord_names)

@@ -71,7 +71,6 @@ def reduce_rows(
     rows : (n, ...) array
     groups : (n,) int array
         Number of each row's group, 0 .. n_groups - 1; every group has a row.
-    n_groups : int
     how : str or callable
         See `reduce_groups`.
     skipna : bool

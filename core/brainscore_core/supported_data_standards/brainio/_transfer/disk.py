@@ -21,13 +21,7 @@ _ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
 
 
 def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
-    """Refuse to begin what does not fit on the disk.
-
-    Raises
-    ------
-    DownloadError
-        Names both numbers and the variables that move the cache.
-    """
+    """Raise a `DownloadError` for what does not fit on the disk, before it is begun."""
     free_bytes = shutil.disk_usage(path.parent).free
     if needed_bytes > free_bytes:
         raise DownloadError(

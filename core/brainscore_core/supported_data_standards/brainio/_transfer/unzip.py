@@ -76,11 +76,6 @@ def check_extracted(zip_path: str | Path) -> list[str]:
     -------
     list of str
         What is wrong, such as ``'.../a.png differs from the archive'``. Empty if nothing is or if there is no folder.
-
-    Raises
-    ------
-    CorruptFileError
-        See `unzip`.
     """
     zip_path = Path(zip_path)
     directory = zip_path.with_suffix("")

@@ -20,8 +20,6 @@ def upload_to_s3(source_file_path: str | Path, bucket_name: str, target_s3_key: 
 
     Parameters
     ----------
-    source_file_path : path-like
-        What to upload.
     bucket_name : str
         ``name`` or ``name/folder/sub``.
     target_s3_key : str
