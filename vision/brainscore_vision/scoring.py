@@ -141,7 +141,7 @@ def _score_pair(model_identifier: str, benchmark_identifier: str) -> tuple[Score
 
 
 def _record_from_new_environment(model_identifier: str, benchmark_identifier: str, path: Path) -> ScoreRecord:
-    from brainscore_core.plugin_management.isolated_score import isolated_score
+    from brainscore_core.plugin_management.environment import isolated_score
     from brainscore_core.scoring.records import ScoreRecord
 
     return isolated_score(

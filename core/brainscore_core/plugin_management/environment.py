@@ -15,20 +15,23 @@ import os
 import shutil
 import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import TypeVar
 
 from packaging.requirements import Requirement
 
 from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
-from brainscore_core.errors import RequirementsError
+from brainscore_core.errors import BrainScoreError, RequirementsError
 from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
-from brainscore_core.plugin_management.requirements import LAYER_MARKER, is_satisfied, run_installer
+from brainscore_core.plugin_management.requirements import LAYER_MARKER, is_satisfied, run_installer, unsatisfied
 from brainscore_core.processes import Ended, run_bounded
 
-__all__ = ["environment_for", "python_for", "run_in_environment"]
+__all__ = ["environment_for", "isolated_score", "python_for", "run_in_environment"]
+
+Record = TypeVar("Record")
 
 _FORMAT = 1  # raise it whenever environments are made differently
 
@@ -76,7 +79,7 @@ def python_for(plugin_folders: Sequence[Path]) -> Path:
     Parameters and errors are those of `environment_for`. Nothing is installed into the running interpreter.
     """
     lines = [line for folder in plugin_folders for line in read_requirements(folder)]
-    return environment_for(plugin_folders) if any(map(_is_missing, lines)) else Path(sys.executable)
+    return environment_for(plugin_folders) if unsatisfied(lines) else Path(sys.executable)
 
 
 def run_in_environment(
@@ -101,6 +104,54 @@ def run_in_environment(
     )
 
 
+def isolated_score(
+    library: str,
+    model_identifier: str,
+    benchmark_identifier: str,
+    *,
+    plugin_folders: Sequence[Path],
+    record_path: Path,
+    read: Callable[[Path], Record],
+) -> Record:
+    """Score a model on a benchmark in an environment that has what their plugins require.
+
+    Runs ``python -m <library> score`` there, which installs into that environment what further plugins (a metric, a
+    data set) require.
+
+    Parameters
+    ----------
+    library : str
+        Package with the command line, such as ``'mylibrary'``.
+    plugin_folders : sequence of Path
+        Folders of the plugins whose requirements the environment shall have.
+    record_path : Path
+        Where the program shall write its record, which ``read`` reads back from there.
+
+    Raises
+    ------
+    RequirementsError
+        If the environment cannot be made.
+    BrainScoreError
+        If the program fails, with its command, exit status and last lines.
+    """
+    record_path = record_path.absolute()
+    finished = run_in_environment(
+        environment_for(plugin_folders),
+        [
+            *("-m", library, "score"),
+            f"--model_identifier={model_identifier}",
+            f"--benchmark_identifier={benchmark_identifier}",
+            *("--record", record_path),
+        ],
+        environment={"BS_INSTALL_DEPENDENCIES": "yes"},
+    )
+    if finished.status != 0:
+        raise BrainScoreError(
+            f"Scoring {model_identifier} on {benchmark_identifier} in an environment of its own failed.\n{finished}"
+        )
+    return read(record_path)
+
+
 def _make(
     folder: Path, python: Path, lines: Sequence[RequirementLine], paths: Sequence[str], plugin_folders: Sequence[Path]
 ) -> None:
@@ -120,13 +171,6 @@ def _make(
     # Written last: an environment without it is not whole.
     with atomic_path(folder / LAYER_MARKER) as temporary:
         temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
-
-
-def _is_missing(line: RequirementLine) -> bool:
-    """Whether the running interpreter lacks something, or only an installer could tell; an option asks for nothing."""
-    if line.requirement is None:
-        return not line.text.startswith("-") or line.text.startswith(("-e", "--editable"))
-    return not is_satisfied(line.requirement)
 
 
 def _require_success(finished: Ended, message: str) -> None:

@@ -37,6 +37,7 @@ __all__ = [
     "is_own_distribution",
     "is_satisfied",
     "run_installer",
+    "unsatisfied",
 ]
 
 SHARED = ("numpy", "pandas", "scipy", "scikit-learn", "torch", "xarray")
@@ -77,7 +78,7 @@ def install_requirements(plugin: str, directory: Path) -> bool:
         if _nothing_to_do(lines, stamp):  # another process was faster
             return False
         _refuse_conflicts(plugin, directory, lines)
-        wanted = ", ".join(line.text for line in _unsatisfied(lines) if not line.text.startswith("-"))
+        wanted = ", ".join(line.text for line in unsatisfied(lines) if not line.text.startswith("-"))
         sys.stderr.write(f"Installing what plugin {plugin} requires: {wanted}\n")
         finished = run_installer(
             lines, constraints=_constraints(lines), layered=Path(sys.prefix, LAYER_MARKER).is_file()
@@ -87,7 +88,7 @@ def install_requirements(plugin: str, directory: Path) -> bool:
                 f"What plugin {plugin} requires ({wanted}) cannot be installed.\n{finished}\n{_advice(finished)}"
             )
         importlib.invalidate_caches()
-        left = [line.text for line in _unsatisfied(lines)]
+        left = [line.text for line in unsatisfied(lines)]
         with atomic_path(stamp) as temporary:
             temporary.write_text(json.dumps({"python": sys.executable, "unsatisfied": left}), encoding="utf-8")
     return True
@@ -203,7 +204,7 @@ def _is_from(distribution: metadata.Distribution, url: str) -> bool:
     return str(installed) == url.partition("#")[0]
 
 
-def _unsatisfied(lines: Sequence[RequirementLine]) -> list[RequirementLine]:
+def unsatisfied(lines: Sequence[RequirementLine]) -> list[RequirementLine]:
     """Return the lines that are not satisfied or of which that cannot be told; options alone ask for nothing."""
     return [
         line
@@ -217,12 +218,12 @@ def _is_mere_option(text: str) -> bool:
 
 
 def _nothing_to_do(lines: Sequence[RequirementLine], stamp: Path) -> bool:
-    unsatisfied = {line.text for line in _unsatisfied(lines)}
-    if not unsatisfied or settings().caching_disabled:
-        return not unsatisfied
+    left = {line.text for line in unsatisfied(lines)}
+    if not left or settings().caching_disabled:
+        return not left
     try:
         # What stayed unsatisfied after an installation that succeeded (an address, say) would do so again.
-        return unsatisfied <= set(json.loads(stamp.read_bytes())["unsatisfied"])
+        return left <= set(json.loads(stamp.read_bytes())["unsatisfied"])
     except (OSError, ValueError, TypeError, KeyError):
         return False
 

@@ -5,7 +5,6 @@
 `synthetic`     stimuli and recordings made by code
 `pytest_plugin` markers, options, and what is loaded with every run of tests
 `machine`       which tests cannot run here or shall not run now, and why
-`credentials`   keep them away from what plugins run or install
-`outcomes`      what tests gave, as a file and as a table
+`outcomes`      what tests gave, as a file
 =============== ============================================================
 """

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.testing.outcomes import TestOutcome, format_table, read_outcomes, write_outcomes
+from brainscore_core.testing.outcomes import TestOutcome, read_outcomes, write_outcomes
 
 OUTCOMES = st.lists(
     st.builds(
@@ -24,7 +24,6 @@ def test_what_is_written_is_read(tmp_path_factory, outcomes):
     file = tmp_path_factory.mktemp("outcomes") / "outcomes.json"
     write_outcomes(file, outcomes)
     assert read_outcomes(file) == tuple(outcomes)
-    assert format_table({"models/a": outcomes})
 
 
 @pytest.mark.parametrize(
@@ -49,26 +48,3 @@ def test_no_file_and_no_plain_file_are_refused(tmp_path):
     for path in (tmp_path / "absent", tmp_path):
         with pytest.raises(CorruptFileError):
             read_outcomes(path)
-
-
-def test_table_by_hand():
-    outcomes = [
-        TestOutcome(test="a::loads", part="contract", outcome="passed", seconds=1.26),
-        TestOutcome(test="t1", part="test.py", outcome="failed", seconds=2.0),
-        TestOutcome(test="t2", part="test.py", outcome="error", seconds=0.5),
-        *(
-            TestOutcome(test=f"p{n}", part="test.py", outcome="skipped", reason=f"Skipped: private: needs {n}")
-            for n in range(4)
-        ),
-        TestOutcome(test="s", part="test.py", outcome="skipped", reason="other: no\n reason"),
-        TestOutcome(test="d", part="test.py", outcome="deselected"),
-    ]
-    assert format_table({"models/a": outcomes}).splitlines() == [
-        "plugin    part      passed  failed  skipped   time",
-        "models/a  contract       1       0        0  1.3 s",
-        "models/a  test.py        0       2        6  2.5 s",
-        "models/a: skipped 4, private: needs 0 (p0, p1, p2, ...)",
-        "models/a: skipped 1, no reason (s)",
-        "models/a: skipped 1, deselected by -k or -m (d)",
-        "models/a: slowest: t1 2.0 s, a::loads 1.3 s",
-    ]

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_ci.jobs.arguments import TestOptions
+from brainscore_ci.jobs.credentials import credentials_aside, without_credentials
+from brainscore_ci.jobs.table import format_table
 from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
 from brainscore_core.config import settings
 from brainscore_core.errors import (
@@ -27,9 +29,8 @@ from brainscore_core.errors import (
 )
 from brainscore_core.plugin_management.named import find_plugins, label_of
 from brainscore_core.processes import Ended, run_attached, run_bounded
-from brainscore_core.testing.credentials import credentials_aside, without_credentials
 from brainscore_core.testing.machine import has_network
-from brainscore_core.testing.outcomes import TestOutcome, format_table, read_outcomes
+from brainscore_core.testing.outcomes import TestOutcome, read_outcomes
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin

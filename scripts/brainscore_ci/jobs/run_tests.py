@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brainscore_ci.jobs.credentials import forget_credentials
 from brainscore_ci.jobs.plugin_tests import (
     PluginRun,
     environment_of_tests,
@@ -26,7 +27,6 @@ from brainscore_core.command_line import FAILED
 from brainscore_core.errors import BrainScoreError, ConfigurationError, RequirementsError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
-from brainscore_core.testing.credentials import forget_credentials
 from brainscore_core.testing.machine import has_network
 from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE
 

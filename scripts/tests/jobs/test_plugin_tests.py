@@ -6,6 +6,7 @@ import zipfile
 import pytest
 
 from brainscore_ci.jobs.arguments import TestOptions
+from brainscore_ci.jobs.credentials import forget_credentials, without_credentials
 from brainscore_ci.jobs.plugin_tests import (
     environment_of_tests,
     run_plugin_tests,
@@ -13,7 +14,6 @@ from brainscore_ci.jobs.plugin_tests import (
 from brainscore_core.errors import ConfigurationError, PluginError, RequirementsError, UnknownIdentifierError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.named import plugin_at, plugins_named
-from brainscore_core.testing.credentials import forget_credentials, without_credentials
 
 LIBRARY = "tinylibrary"
 

@@ -23,7 +23,6 @@ def without_credentials(environment: Mapping[str, str], *, keep_aws: bool = Fals
 
     Parameters
     ----------
-    environment : mapping of str to str
     keep_aws : bool
         Whether those that private data are read with stay.
 

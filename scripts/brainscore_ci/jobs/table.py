@@ -1,0 +1,84 @@
+"""Show what the tests of plugins gave as a table for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from brainscore_core.testing.outcomes import Part, TestOutcome
+
+__all__ = ["format_table"]
+
+_MOST_NAMES, _WIDEST_REASON, _N_SLOWEST, _NOTABLE_S = 3, 160, 3, 1.0
+
+
+def format_table(results: Mapping[str, Sequence[TestOutcome]]) -> str:
+    """Show what ran, what was skipped and why, and how long it took.
+
+    Parameters
+    ----------
+    results : mapping of str to sequence of TestOutcome
+        By plugin, such as ``'models/network'``.
+
+    Returns
+    -------
+    str
+        Lines for people: a row for each plugin and part, the reasons of skipped tests, and the slowest tests.
+    """
+    rows = [("plugin", "part", "passed", "failed", "skipped", "time")]
+    for plugin, outcomes in results.items():
+        for part in get_args(Part):
+            chosen = [outcome for outcome in outcomes if outcome.part == part]
+            if chosen:
+                rows.append((plugin, part, *_numbers(chosen)))
+    lines = _aligned(rows)
+    for plugin, outcomes in results.items():
+        lines += [f"{plugin}: {line}" for line in (*_skips(outcomes), *_slowest(outcomes))]
+    return "\n".join(lines)
+
+
+def _numbers(outcomes: Sequence[TestOutcome]) -> tuple[str, str, str, str]:
+    counts = Counter(outcome.outcome for outcome in outcomes)
+    failed, skipped = counts["failed"] + counts["error"], counts["skipped"] + counts["deselected"]
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    return str(counts["passed"]), str(failed), str(skipped), f"{seconds:.1f} s"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if column < 2 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _skips(outcomes: Sequence[TestOutcome]) -> list[str]:
+    """Return a line for each reason, with the names of some tests; reasons of one kind count as one."""
+    groups: dict[str, list[TestOutcome]] = {}
+    for outcome in outcomes:
+        if outcome.outcome == "skipped":
+            groups.setdefault(outcome.kind if outcome.kind != "other" else outcome.reason, []).append(outcome)
+        elif outcome.outcome == "deselected":
+            groups.setdefault("deselected", []).append(outcome)
+    lines = []
+    for key, group in sorted(groups.items(), key=lambda entry: -len(entry[1])):
+        reason = "deselected by -k or -m" if key == "deselected" else _shown_reason(group[0])
+        names = ", ".join(each.test for each in group[:_MOST_NAMES]) + (", ..." if len(group) > _MOST_NAMES else "")
+        lines.append(f"skipped {len(group)}, {reason} ({names})")
+    return lines
+
+
+def _shown_reason(outcome: TestOutcome) -> str:
+    reason = " ".join(outcome.reason.removeprefix("Skipped: ").split()).removeprefix("other: ")
+    return reason if len(reason) <= _WIDEST_REASON else f"{reason[: _WIDEST_REASON - 3]}..."
+
+
+def _slowest(outcomes: Sequence[TestOutcome]) -> list[str]:
+    slow = sorted((each for each in outcomes if each.seconds >= _NOTABLE_S), key=lambda each: -each.seconds)
+    if not slow:
+        return []
+    return [f"slowest: {', '.join(f'{each.test} {each.seconds:.1f} s' for each in slow[:_N_SLOWEST])}"]

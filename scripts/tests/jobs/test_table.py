@@ -1,0 +1,44 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_ci.jobs.table import format_table
+from brainscore_core.testing.outcomes import TestOutcome
+
+OUTCOMES = st.lists(
+    st.builds(
+        TestOutcome,
+        test=st.text(),
+        part=st.sampled_from(["contract", "test.py"]),
+        outcome=st.sampled_from(["passed", "failed", "error", "skipped", "deselected"]),
+        seconds=st.floats(0, 1e5),
+        reason=st.text(),
+    )
+)
+
+
+@given(OUTCOMES)
+def test_any_outcomes_make_a_table(outcomes):
+    assert format_table({"models/a": outcomes})
+
+
+def test_table_by_hand():
+    outcomes = [
+        TestOutcome(test="a::loads", part="contract", outcome="passed", seconds=1.26),
+        TestOutcome(test="t1", part="test.py", outcome="failed", seconds=2.0),
+        TestOutcome(test="t2", part="test.py", outcome="error", seconds=0.5),
+        *(
+            TestOutcome(test=f"p{n}", part="test.py", outcome="skipped", reason=f"Skipped: private: needs {n}")
+            for n in range(4)
+        ),
+        TestOutcome(test="s", part="test.py", outcome="skipped", reason="other: no\n reason"),
+        TestOutcome(test="d", part="test.py", outcome="deselected"),
+    ]
+    assert format_table({"models/a": outcomes}).splitlines() == [
+        "plugin    part      passed  failed  skipped   time",
+        "models/a  contract       1       0        0  1.3 s",
+        "models/a  test.py        0       2        6  2.5 s",
+        "models/a: skipped 4, private: needs 0 (p0, p1, p2, ...)",
+        "models/a: skipped 1, no reason (s)",
+        "models/a: skipped 1, deselected by -k or -m (d)",
+        "models/a: slowest: t1 2.0 s, a::loads 1.3 s",
+    ]
