@@ -24,15 +24,7 @@ Result = TypeVar("Result")
 
 
 def file_digest(path: str | Path, algorithm: str = "sha1") -> str:
-    """Return the hexadecimal digest of a file's bytes.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to read.
-    algorithm : str
-        Any name that :func:`hashlib.new` knows.
-    """
+    """Return the hexadecimal digest of a file's bytes, by any algorithm that :func:`hashlib.new` knows."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, algorithm).hexdigest()
 
@@ -109,13 +101,7 @@ def _feed_token(digest: hashlib._Hash, kind: str, value: bytes) -> None:
 
 @contextmanager
 def locked(path: str | Path) -> Iterator[None]:
-    """Hold an exclusive lock between processes on ``path`` (a file ``<path>.lock`` beside it).
-
-    Parameters
-    ----------
-    path : path-like
-        What is protected; its folder is made if it is absent.
-    """
+    """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it, whose folder is made if absent."""
     from filelock import FileLock  # imported when needed: start-up stays fast
 
     lock_path = Path(f"{path}.lock")

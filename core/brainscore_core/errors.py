@@ -103,19 +103,7 @@ class CeilingError(BrainScoreError, ValueError):
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Return the known names closest to a wrong one, best first.
 
-    Parameters
-    ----------
-    name : str
-        What was asked for.
-    known : iterable of str
-        The valid names.
-    most : int
-        How many to return at the most.
-
-    Returns
-    -------
-    list of str
-        Possibly empty. Comparison ignores case.
+    There may be none; at most ``most`` are returned. The comparison ignores case.
 
     Examples
     --------
@@ -130,12 +118,7 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
 
 def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
-    """Return what an error says about the names closest to a wrong one, with a space before it; empty if none is near.
-
-    Parameters
-    ----------
-    name, known, most
-        See `nearest`.
+    """Return what an error says about the `nearest` names to a wrong one, with a space before it; empty without any.
 
     Examples
     --------

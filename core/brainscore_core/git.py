@@ -31,10 +31,8 @@ def run_git(
         Folder of a checkout; None: where this process is.
     *arguments : str
         Command of git, and what it takes.
-    stdin : bytes
-        What it reads.
-    environment : mapping of str to str, optional
-        All of its environment variables, see `environment_of_git`; None: those of this process.
+    stdin, environment
+        As for `run_captured`; see `environment_of_git`.
     timeout_s : float, optional
         After which it is stopped; its status then is 124.
 

@@ -184,13 +184,10 @@ def run_captured(
 
     Parameters
     ----------
-    command : sequence of str or Path
-    environment : mapping of str to str, optional
-        All of its environment variables; None: those of this process.
+    command, environment, timeout_s
+        As for `run_bounded`.
     stdin : bytes
         What it reads.
-    timeout_s : float, optional
-        None: it may take as long as it likes.
 
     Raises
     ------

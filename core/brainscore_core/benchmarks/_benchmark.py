@@ -21,12 +21,7 @@ class Benchmark:
     """
 
     def __call__(self, candidate: Any) -> Score:
-        """Run the experiment on a candidate.
-
-        Parameters
-        ----------
-        candidate : model
-            Implements the model interface of the domain.
+        """Run the experiment on a candidate, which implements the model interface of the domain.
 
         Returns
         -------
@@ -61,13 +56,7 @@ class Benchmark:
     parent: str | None = None
 
     def preallocate_memory(self, candidate: Any) -> None:
-        """Raise `MemoryError` early if the candidate will not fit; the default does not look.
-
-        Parameters
-        ----------
-        candidate : model
-            The model that is about to be scored.
-        """
+        """Raise `MemoryError` before scoring if the candidate will not fit; the default does not look."""
 
 
 class BenchmarkBase(Benchmark):
@@ -158,24 +147,6 @@ class BenchmarkBase(Benchmark):
 
 
 def score_benchmark(benchmark: Benchmark, candidate: Any) -> Score:
-    """Check the memory, then run the benchmark.
-
-    Parameters
-    ----------
-    benchmark : Benchmark
-        What to run.
-    candidate : model
-        Whom to run it on.
-
-    Returns
-    -------
-    Score
-        What ``benchmark(candidate)`` returns.
-
-    Raises
-    ------
-    MemoryError
-        If the benchmark foresees that the candidate will not fit.
-    """
+    """Return ``benchmark(candidate)``, after `Benchmark.preallocate_memory` has looked whether the candidate fits."""
     benchmark.preallocate_memory(candidate)
     return benchmark(candidate)

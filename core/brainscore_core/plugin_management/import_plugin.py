@@ -95,13 +95,6 @@ def known_identifiers_of(library: str, kind: str, *, index: PluginIndex | None =
 def load_plugin(library: str, plugin: Plugin) -> ModuleType:
     """Import a plugin, after installing what it requires if ``BS_INSTALL_DEPENDENCIES`` is ``yes``.
 
-    Parameters
-    ----------
-    library : str
-        Name of the package that has the registries.
-    plugin : Plugin
-        Which plugin.
-
     Raises
     ------
     PluginError

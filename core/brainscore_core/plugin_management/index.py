@@ -92,15 +92,7 @@ class Plugin:
         return f"{self.root.package}.{self.name}"
 
     def identifiers(self, kind: Kind, *, conditional: bool = True) -> list[str]:
-        """Return the identifiers of one kind that it registers.
-
-        Parameters
-        ----------
-        kind : Kind
-            Which registry.
-        conditional : bool
-            Whether those count that stand below ``if``, ``try`` or the like.
-        """
+        """Return the identifiers of one kind that it registers, ``conditional`` ones (below ``if`` or ``try``) too."""
         return [
             found.identifier
             for found in self.registrations
@@ -109,18 +101,7 @@ class Plugin:
 
 
 def library_roots(library: str) -> list[PluginRoot]:
-    """Return where a library keeps its plugins; does not import the library.
-
-    Parameters
-    ----------
-    library : str
-        Name of a package, such as ``'mylibrary'``.
-
-    Raises
-    ------
-    PluginError
-        If there is no such package.
-    """
+    """Return where a library keeps its plugins, without importing it; `PluginError` if there is no such package."""
     specification = importlib.util.find_spec(library)
     if specification is None or not specification.submodule_search_locations:
         raise PluginError(f"There is no package {library!r} to look for plugins in. Is it installed in {sys.prefix}?")

@@ -80,10 +80,6 @@ def unknown_identifier(
 
     Parameters
     ----------
-    kind : Kind
-        What was looked for.
-    identifier : str
-        What was asked for.
     library : str
         Name of the package whose plugins were searched, such as ``'mylibrary'``.
     known : iterable of str
@@ -111,17 +107,7 @@ def _loader(kind: Kind) -> str:
 
 
 def duplicate_identifier(kind: Kind, identifier: str, places: Iterable[tuple[Path, int]]) -> DuplicateIdentifierError:
-    """Phrase that several plugins register one identifier.
-
-    Parameters
-    ----------
-    kind : Kind
-        What was looked for.
-    identifier : str
-        What was asked for.
-    places : iterable of (Path, int)
-        File and line of each registration.
-    """
+    """Phrase that several plugins register one identifier, given the file and line of each registration."""
     listing = " and ".join(f"{path}:{line}" for path, line in places)
     return DuplicateIdentifierError(
         f"The {kind.label} {identifier!r} is registered by more than one plugin: {listing}. "

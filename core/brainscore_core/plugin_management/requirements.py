@@ -105,8 +105,6 @@ def run_installer(
 
     Parameters
     ----------
-    lines : sequence of RequirementLine
-        What to install.
     python : path-like
         The interpreter to install into.
     constraints : sequence of str
@@ -156,12 +154,9 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
 
 
 def is_satisfied(requirement: Requirement) -> bool:
-    """Whether the running interpreter has what a requirement asks for.
+    """Whether the running interpreter has what a requirement asks for: version, address and extras.
 
-    Parameters
-    ----------
-    requirement : Requirement
-        Version, URL and extras count; requirements of what is installed are taken as satisfied.
+    Requirements of what is installed are taken as satisfied.
     """
     return _is_satisfied(requirement, frozenset())
 

@@ -1,4 +1,7 @@
-"""Make small stimulus sets, assemblies and images for tests; everything is determined by its arguments."""
+"""Make small stimulus sets, assemblies and images for tests; everything is determined by its arguments.
+
+Every ``seed`` is that of all the random numbers of a function.
+"""
 
 from __future__ import annotations
 
@@ -44,12 +47,8 @@ def make_images(folder: str | Path, n_images: int = 8, *, size_px: int = 16, see
     ----------
     folder : path-like
         Where to write; made if it is absent.
-    n_images : int
-        How many.
     size_px : int
         Width and height.
-    seed : int
-        Of the colours.
 
     Returns
     -------
@@ -83,14 +82,8 @@ def make_stimulus_set(
     ----------
     folder : path-like
         Where the images are written.
-    n_stimuli : int
-        How many.
-    identifier : str
-        Of the stimulus set.
     size_px : int
         Width and height of the images.
-    seed : int
-        Of the images and of the numbers in the table.
 
     Returns
     -------
@@ -140,8 +133,6 @@ def make_neuroid_assembly(
         Given to the neuroids in turn.
     identifier : str
         Becomes ``attrs['identifier']`` and ``attrs['stimulus_set_identifier']``.
-    seed : int
-        Of signal and noise.
 
     Returns
     -------
@@ -228,9 +219,7 @@ def make_behavioral_assembly(
     probabilities : bool
         Whether the values are probabilities (then there are no subjects).
     identifier : str
-        Becomes ``attrs['identifier']`` and ``attrs['stimulus_set_identifier']``.
-    seed : int
-        Of the choices.
+        As for `make_neuroid_assembly`.
 
     Returns
     -------

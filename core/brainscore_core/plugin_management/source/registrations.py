@@ -68,11 +68,6 @@ def find_registrations(tree: ast.Module) -> tuple[list[Registration], list[Compu
     Another name for a registry is followed. The bodies of ``if __name__ == '__main__'`` and ``if TYPE_CHECKING`` do not
     count.
 
-    Parameters
-    ----------
-    tree : ast.Module
-        See `parse`.
-
     Returns
     -------
     registrations : list of Registration
