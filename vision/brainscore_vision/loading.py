@@ -58,11 +58,6 @@ def load_stimulus_set(identifier: str) -> StimulusSet:
     ----------
     identifier : str
         Key in ``stimulus_set_registry``. Plugins below ``brainscore_vision/data`` register stimulus sets too.
-
-    Returns
-    -------
-    StimulusSet
-        Loaded anew at every call.
     """
     return cast("StimulusSet", _load("stimulus_set", identifier))
 
@@ -92,8 +87,6 @@ def load_ceiling(identifier: str, *args: Any, **kwargs: Any) -> Ceiling:  # argu
     ----------
     identifier : str
         Key in ``metric_registry``: ceilings are registered as metrics, such as ``'internal_consistency'``.
-    *args, **kwargs
-        Passed to the registered factory.
 
     Returns
     -------

@@ -71,15 +71,6 @@ def score_and_record(
         What to score.
     record_path : Path, optional
         Where to write the record; None means ``scores/<benchmark>/<model>.json`` in the Brain-Score home.
-    conda_active : bool
-        See `score`.
-
-    Returns
-    -------
-    score : Score
-    record : ScoreRecord
-    path : Path
-        Where the record is.
     """
     from brainscore_core.config import settings
     from brainscore_core.scoring import records  # brings NumPy, which the command line can do without
@@ -103,17 +94,7 @@ def score_and_record(
 
 
 def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:
-    """Write the record of a pair that could not be scored: status ``failed:<class of the error>``.
-
-    Parameters
-    ----------
-    model_identifier, benchmark_identifier : str
-        What was to be scored.
-    error : Exception
-        Why it could not.
-    record_path : Path
-        Where to write the record.
-    """
+    """Write the record of a pair that could not be scored: status ``failed:<class of the error>``."""
     from brainscore_core.scoring.records import ScoreRecord
 
     failed = ScoreRecord.without_score(

@@ -12,15 +12,7 @@ __all__ = ["format_record"]
 
 
 def format_record(record: ScoreRecord, path: Path) -> str:
-    """Return the summary of a record as lines of text.
-
-    Parameters
-    ----------
-    record : ScoreRecord
-        Of one pair.
-    path : Path
-        Where the record is.
-    """
+    """Return the summary of a record as lines of text."""
 
     def shown(value: float | None) -> str:
         return "not available" if value is None else f"{value:.4f}"

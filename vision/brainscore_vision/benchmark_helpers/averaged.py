@@ -104,13 +104,7 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         return declare_no_error(score, reason=f"a single {self._dim}: there is nothing to resample")
 
     def preallocate_memory(self, candidate: BrainModel, raise_if_oom: bool = True) -> None:
-        """Ask the first child whether the candidate fits.
-
-        Raises
-        ------
-        MemoryError
-            If the child foresees that it does not.
-        """
+        """Ask the first child whether the candidate fits; `MemoryError` if it foresees that it does not."""
         ask_child_for_memory(self, candidate, lambda: self._factory(self._keys[0]), raise_if_oom)
 
     def _children(self) -> Iterator[Child]:
@@ -145,10 +139,6 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
 
     Parameters
     ----------
-    identifier : str
-        Unique name, equal to the registry key.
-    subjects : sequence of str
-        Names of the subjects.
     per_subject_factory : callable
         ``per_subject_factory(subject)`` builds the benchmark of a subject, such as a `TrainTestNeuralBenchmark`. The
         first is built at once, to read region, version and reference.
@@ -177,10 +167,6 @@ class KFoldNeuralBenchmark(_MeanOverChildren[int]):
 
     Parameters
     ----------
-    identifier : str
-        Unique name, equal to the registry key.
-    n_folds : int
-        How many.
     fold_factory : callable
         ``fold_factory(fold)`` builds the benchmark of fold 0, 1, ...; the first is built at once, to read region,
         version and reference.

@@ -53,13 +53,6 @@ class NeuralBenchmark(BenchmarkBase):
         Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS` if it has none.
     **kwargs
         ``ceiling_func``, ``version``, ``parent``, ``bibtex`` of `BenchmarkBase`.
-
-    Attributes
-    ----------
-    region : str
-        Where the model is recorded.
-    timebins : list of (int, int)
-        When, in ms.
     """
 
     def __init__(
@@ -120,18 +113,10 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    identifier : str
-        Unique name, equal to the registry key.
-    ceiling_func, version, parent
-        See `BenchmarkBase`.
     train_assembly, test_assembly : NeuroidAssembly
         As in `NeuralBenchmark`, of the same region.
     similarity_metric : Metric
         Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
-    visual_degrees : float
-        Width of the stimuli in the experiment, degrees of visual angle.
-    number_of_trials : int
-        How often each stimulus is shown to the model.
     alpha_coord : str, optional
         Coordinate of neuroid, such as ``'subject'``: fit and normalise apart for each of its values, then average.
         None: all neuroids together.
@@ -139,8 +124,6 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`) instead of all by one.
     timebins : list of (int, int), optional
         See `NeuralBenchmark`; None: those of the training assembly.
-    **kwargs
-        ``bibtex``.
     """
 
     def __init__(

@@ -65,15 +65,8 @@ class PrecomputedFeatures(BrainModel):
 
         Parameters
         ----------
-        stimuli : StimulusSet
-            With the column ``stimulus_id``.
         number_of_trials : int
             Ignored: stored features have no trial-to-trial variance.
-
-        Returns
-        -------
-        assembly
-            The stored features in the order of the stimuli; time bins of length one are squeezed away.
 
         Raises
         ------

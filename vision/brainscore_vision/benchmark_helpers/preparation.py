@@ -18,16 +18,7 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_coord: str) -> Array:
-    """Keep the neuroids that are reliable enough.
-
-    Parameters
-    ----------
-    assembly : NeuroidAssembly
-        Any dims; the coordinate lies on one of them.
-    reliab_threshold : float
-        Kept are entries strictly above it.
-    reliab_coord : str
-        Coordinate that holds the reliability.
+    """Keep the neuroids with a reliability strictly above a threshold.
 
     Returns
     -------
@@ -85,20 +76,7 @@ def flatten_timebins_into_neuroids(assembly: Array) -> Array:
 
 
 def apply_keep_attrs(assembly: Array, fnc: Callable[[Array], Array]) -> Array:
-    """Return ``fnc(assembly)`` with the attributes of the assembly.
-
-    Parameters
-    ----------
-    assembly : assembly
-        What to change.
-    fnc : callable
-        Takes and returns an assembly; may lose the attributes on the way.
-
-    Returns
-    -------
-    assembly
-        The attributes are a copy of those of the input.
-    """
+    """Return ``fnc(assembly)`` with a copy of the attributes of the assembly."""
     result = fnc(assembly)
     result.attrs = dict(assembly.attrs)
     return result

@@ -51,8 +51,6 @@ class PropertiesBenchmark(BenchmarkBase):
     neuronal_property : callable
         ``neuronal_property(model_identifier=, responses=, baseline=)`` returns a PropertyAssembly; responses to the
         stimuli and to the blank are firing rates, dims (neuroid, presentation).
-    similarity_metric : Metric
-        ``similarity_metric(model_property, assembly)``.
     timebins : list of (int, int)
         Windows to record, ms after stimulus onset; one.
     **kwargs

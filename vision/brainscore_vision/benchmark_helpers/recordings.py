@@ -48,13 +48,6 @@ class Conditions(NamedTuple):
 def region_of(assembly: xr.DataArray, benchmark: str) -> str:
     """Return the one region of an assembly.
 
-    Parameters
-    ----------
-    assembly : NeuroidAssembly or PropertyAssembly
-        With the coordinate ``region`` on neuroid.
-    benchmark : str
-        Whose assembly it is, for the message.
-
     Raises
     ------
     AssemblyError
@@ -77,13 +70,6 @@ def region_of(assembly: xr.DataArray, benchmark: str) -> str:
 def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None = None) -> list[tuple[float, float]]:
     """Return the windows to record a model in, ms after stimulus onset.
 
-    Parameters
-    ----------
-    assembly : NeuroidAssembly
-        Looked at if no windows are given.
-    given : sequence of (start, end), optional
-        Windows that win over those of the assembly.
-
     Returns
     -------
     list of (start, end)
@@ -98,22 +84,12 @@ def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None
 
 
 def timebins_from_assembly(assembly: xr.DataArray) -> list[tuple[float, float]]:
-    """Return the windows of an assembly.
+    """Return the windows of an assembly in ms after stimulus onset; `KeyError` if it has none.
 
     Parameters
     ----------
     assembly : NeuroidAssembly
         With ``time_bin`` as a dim, or as what is left of it after `squeeze`.
-
-    Returns
-    -------
-    list of (start, end)
-        In ms after stimulus onset.
-
-    Raises
-    ------
-    KeyError
-        If the assembly has no time bins.
     """
     if "time_bin_start" in assembly.coords and "time_bin_end" in assembly.coords:
         starts, ends = (np.atleast_1d(assembly[name].values).tolist() for name in ("time_bin_start", "time_bin_end"))
@@ -142,14 +118,8 @@ def show(
 
     Parameters
     ----------
-    candidate : BrainModel
-        Whom to show them to.
-    stimulus_set : StimulusSet
-        What to show.
     visual_degrees : float or None
         Width of the stimuli in the experiment, degrees of visual angle. None: the column ``degrees`` says it.
-    number_of_trials : int
-        How often.
 
     Returns
     -------
@@ -166,29 +136,7 @@ def show(
 def record(
     candidate: BrainModel, assembly: NeuroidAssembly, conditions: Conditions, *, benchmark: str
 ) -> NeuroidAssembly:
-    """Record a model while it sees the stimuli of some recordings.
-
-    Parameters
-    ----------
-    candidate : BrainModel
-        Whom to record from.
-    assembly : NeuroidAssembly
-        Of the experiment, with the attribute ``stimulus_set``.
-    conditions : Conditions
-        Where, when and how it was recorded.
-    benchmark : str
-        Who asks, for the message.
-
-    Returns
-    -------
-    NeuroidAssembly
-        See `show`.
-
-    Raises
-    ------
-    AssemblyError
-        If the recordings have lost their stimulus set.
-    """
+    """Record a model while it sees the stimuli of some recordings; `AssemblyError` if these have lost them."""
     candidate.start_recording(conditions.region, time_bins=conditions.time_bins)
     stimulus_set = assembly.attrs.get("stimulus_set")
     if stimulus_set is None:
@@ -207,12 +155,8 @@ def describe(score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataAr
     score : Score
         Gets the attributes ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and where they are known
         ``seed`` and ``layers``.
-    candidate : BrainModel
-        Whose layers are named.
     assemblies : sequence of assemblies
         Different stimuli are counted in all of them, neuroids in the last; the seed is that of the first.
-    conditions : Conditions
-        Of the recording.
     """
     stimulus_ids = {each for assembly in assemblies for each in assembly["stimulus_id"].values.tolist()}
     score.attrs.update(

@@ -45,14 +45,8 @@ class RSABenchmark(BenchmarkBase):
     assembly : NeuroidAssembly or LazyLoad
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
         the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject).
-    region : str
-        Where the model is recorded.
     visual_degrees : float
         Width of the stimuli in the experiment, degrees of visual angle.
-    number_of_trials : int
-        How often each stimulus is shown to the model.
-    bibtex : str
-        Reference of the experiment.
     ceiler : callable, optional
         From the assembly to a `Score`; None takes `RSACeiling`, whose upper bound no model exceeds.
     parent : str, optional

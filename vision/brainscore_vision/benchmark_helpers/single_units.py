@@ -167,10 +167,6 @@ def firing_rate_scale(model: BrainModel, region: str, centres: Floats) -> tuple[
 
     Parameters
     ----------
-    model : BrainModel
-        That has started recording.
-    region : str
-        Whose neurons have the typical rates.
     centres : array of shape (n_units, 2)
         Of receptive fields, see `map_receptive_fields`.
 
@@ -218,10 +214,6 @@ def firing_rates(
     ----------
     model, stimuli, number_of_trials
         See `record_from_model`.
-    units : int or array of int
-        Positions of the units.
-    scale : (float, float)
-        See `firing_rate_scale`.
 
     Returns
     -------

@@ -43,13 +43,7 @@ class StandardizedTests:
         _require_equal(load_benchmark(benchmark).ceiling, expected, f"ceiling of {benchmark!r}")
 
     def self_regression_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
-        """Compare the raw score of the recordings against themselves, where a regression fits 10 splits.
-
-        Parameters
-        ----------
-        visual_degrees : float
-            Field of view of the stand-in; that of the benchmark shows stimuli unchanged.
-        """
+        """Compare the raw score of the recordings against themselves, where a regression fits 10 splits."""
         self._self_test(benchmark, visual_degrees, expected, dims=("neuroid", "split"))
 
     def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
@@ -88,13 +82,7 @@ class PrecomputedTests:
         _require_equal(raw, expected, f"raw score of the stored features on {benchmark!r}")
 
     def run_test_properties(self, benchmark: str, files: Mapping[str, str | Path], expected: object) -> None:
-        """Compare the raw score of stored features for several stimulus sets.
-
-        Parameters
-        ----------
-        files : mapping of str to path-like
-            Stimulus set identifier -> netCDF file that exists on this machine.
-        """
+        """Compare the raw score of stored features, a netCDF file for each identifier of a stimulus set."""
         features = {}
         for identifier, path in files.items():
             stimulus_set = load_stimulus_set(identifier)
@@ -114,10 +102,6 @@ class VisualDegreesTests:
 
         Parameters
         ----------
-        candidate_degrees : float
-            Field of view of the model that is shown the image.
-        image_id : str
-            Which stimulus.
         expected
             Number of gray pixels divided by the number of values of the image (pixels times channels).
         """

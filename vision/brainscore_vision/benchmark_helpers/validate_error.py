@@ -44,14 +44,8 @@ def validate_score_uncertainty(
     score : Score
         With attrs ``error`` (a number, at least 0, on the scale of the score, or NaN beside ``error_nan_reason``),
         ``error_over`` (what was resampled) and ``raw`` (values before they were summarised).
-    require_raw : bool
-        Whether a missing ``raw`` is a problem.
     allow_nan_with_reason : bool
         Whether NaN will do where ``error_nan_reason`` says why, see `declare_no_error`.
-
-    Returns
-    -------
-    ValidationResult
     """
     result = ValidationResult()
     if "error" in score.attrs:
@@ -90,12 +84,6 @@ def _check_error(score: Score, result: ValidationResult, *, allow_nan_with_reaso
 
 def assert_valid_uncertainty(score: Score, **kwargs: bool) -> None:
     """Raise if a score does not say how uncertain it is; for tests of benchmarks.
-
-    Parameters
-    ----------
-    score : Score
-    **kwargs
-        ``require_raw``, ``allow_nan_with_reason`` of `validate_score_uncertainty`.
 
     Raises
     ------

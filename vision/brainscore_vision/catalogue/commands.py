@@ -19,13 +19,7 @@ DAMAGED = 1
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command ``data`` to a command line; each parser sets ``command``, a function of the parsed options.
-
-    Parameters
-    ----------
-    commands : argparse subparsers
-        As returned by ``ArgumentParser.add_subparsers``.
-    """
+    """Add the command ``data`` to a command line; each parser sets ``command``, a function of the parsed options."""
     data = commands.add_parser("data", help="list, describe, fetch, verify or remove data")
     actions = data.add_subparsers(required=True, metavar="ACTION")
 

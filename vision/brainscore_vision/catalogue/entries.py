@@ -29,15 +29,7 @@ _DIGEST = re.compile("[0-9a-f]{40}")
 
 @dataclass(frozen=True, kw_only=True)
 class StoredFile:
-    """A file in S3 and where its copy is kept.
-
-    Attributes
-    ----------
-    source : S3Object
-        Bucket, key, version and digest.
-    path : Path
-        Of the copy, whether it exists or not.
-    """
+    """A file in S3 and where its copy is kept."""
 
     source: S3Object
     path: Path
@@ -61,12 +53,6 @@ class Entry:
 
     Attributes
     ----------
-    kind : {'data', 'stimulus_set'}
-        Which registry.
-    identifier : str
-        Key in it.
-    plugin : Plugin
-        Who registers it.
     files : tuple of StoredFile
         What the registration names; empty for data that are generated or whose files only the running plugin knows.
     """
@@ -216,8 +202,6 @@ def clean(found: Iterable[Entry] | None = None, *, dry_run: bool = False) -> lis
     ----------
     found : iterable of Entry, optional
         Whose files; None is everything that was cached by its digest, registered or not.
-    dry_run : bool
-        Only say what would be removed.
 
     Returns
     -------

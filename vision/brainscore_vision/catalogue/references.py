@@ -41,8 +41,6 @@ class Reference:
     ----------
     identifier : str
         That the file was packaged under; not always the one that is registered.
-    file_type : {'csv', 'zip', 'nc'}
-        Ending of the file.
     bucket, version_id, sha1, filename_prefix : str, optional
         Arguments for `s3.locate`; None if they are not given or not known.
     """
@@ -56,17 +54,7 @@ class Reference:
 
 
 def find_references(plugin: PluginSource, registry: str, identifier: str) -> list[Reference]:
-    """Return the files in S3 that a registration names; empty if there are none or they cannot be known.
-
-    Parameters
-    ----------
-    plugin : PluginSource
-        The files of the plugin.
-    registry : {'data_registry', 'stimulus_set_registry'}
-        What is registered.
-    identifier : str
-        Under which key.
-    """
+    """Return the files in S3 that a registration names; empty if there are none or they cannot be known."""
     init = plugin.files.get("__init__.py")
     for node in ast.walk(init.tree) if init and init.tree else ():
         if isinstance(node, ast.Assign) and any(_is_key(target, registry, identifier) for target in node.targets):

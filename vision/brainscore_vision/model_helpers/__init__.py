@@ -20,14 +20,8 @@ def download_weights(
 
     Parameters
     ----------
-    bucket : str
-        Name of the bucket.
-    folder_path : str
-        Folder in the bucket.
     filename_version_sha : list of (str, str, str)
         File name, version id and SHA1 of each file.
-    save_directory : path-like
-        Where the files are put.
 
     See Also
     --------

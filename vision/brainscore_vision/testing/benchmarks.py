@@ -22,13 +22,7 @@ __all__ = ["BenchmarkContract"]
 
 
 class BenchmarkContract(IdentifierContract):
-    """It loads, is called like its key, has version, reference and a lawful ceiling, and scores a model.
-
-    Attributes
-    ----------
-    identifier : str
-        Key in ``benchmark_registry``.
-    """
+    """It loads, is called like its key, has version, reference and a lawful ceiling, and scores a model."""
 
     kind = "benchmark"
     base = "BenchmarkContract"

@@ -33,13 +33,7 @@ class _ValidatedContract(Contract):
 
 
 class StimulusSetContract(_ValidatedContract, IdentifierContract):
-    """It loads, is called like its key, and keeps to the data standard.
-
-    Attributes
-    ----------
-    identifier : str
-        Key in ``stimulus_set_registry``.
-    """
+    """It loads, is called like its key, and keeps to the data standard."""
 
     kind = "stimulus set"
     base = "StimulusSetContract"
@@ -61,8 +55,6 @@ class DataContract(_ValidatedContract):
 
     Attributes
     ----------
-    identifier : str
-        Key in ``data_registry``.
     nans_expected : bool
         Whether missing values are part of the data.
     """

@@ -34,8 +34,6 @@ class MetricContract(Contract):
 
     Attributes
     ----------
-    identifier : str
-        Key in ``metric_registry``.
     arguments : mapping of str to object
         For the registered factory.
     """

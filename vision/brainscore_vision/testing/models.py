@@ -27,13 +27,7 @@ _REGIONS = ("V1", "V2", "V4", "IT")
 
 
 class ModelContract(IdentifierContract):
-    """It loads, is called like its key, sees a known part of the world, has its layers, and gives finite activations.
-
-    Attributes
-    ----------
-    identifier : str
-        Key in ``model_registry``.
-    """
+    """It loads, is called like its key, sees a known part of the world, has its layers and gives finite activations."""
 
     kind = "model"
     base = "ModelContract"

@@ -20,17 +20,7 @@ Coords = Mapping[str, tuple[str, npt.ArrayLike]]
 
 
 class RandomModel(BrainModel):
-    """A model that gives the same random answer to a stimulus whenever it is asked.
-
-    Parameters
-    ----------
-    visual_degrees : float
-        Field of view to report.
-    n_neuroids : int
-        How many are recorded from.
-    seed : int
-        Of the answers.
-    """
+    """A model that gives the same random answer to a stimulus whenever it is asked."""
 
     def __init__(self, visual_degrees: float = 8.0, *, n_neuroids: int = 40, seed: int = 0) -> None:
         self._visual_degrees = visual_degrees

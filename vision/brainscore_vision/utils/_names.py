@@ -8,11 +8,6 @@ __all__ = ["fullname"]
 def fullname(obj: object) -> str:
     """Return the name of an object's class, or of a class or function itself, with its module.
 
-    Parameters
-    ----------
-    obj : object
-        An instance, a class or a function.
-
     Returns
     -------
     str

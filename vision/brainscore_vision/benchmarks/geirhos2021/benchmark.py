@@ -91,8 +91,6 @@ class Geirhos2021Accuracy(BenchmarkBase):
 
     Parameters
     ----------
-    condition : str
-        How images were changed, such as ``'silhouette'``.
     stimuli : str, optional
         Identifier of the images; None: ``Geirhos2021_<condition>``.
     """

@@ -94,8 +94,6 @@ def simulate(images: np.ndarray, parameters: population.PopulationParameters) ->
     ----------
     images : array of shape (n_images, size, size)
         Luminance, 0 to 1.
-    parameters : PopulationParameters
-        All numbers of the simulation, the seed included.
 
     Returns
     -------

@@ -54,12 +54,7 @@ class Patch:
 
 
 def photograph_paths() -> dict[str, Path]:
-    """Find the photographs without importing the packages that bring them.
-
-    Returns
-    -------
-    dict of str to Path
-        Existing files by name.
+    """Find the photographs by name without importing the packages that bring them.
 
     Raises
     ------
@@ -99,12 +94,8 @@ def cut_patches(photograph: str, pixels: np.ndarray, count: int = PATCHES_PER_PH
 
     Parameters
     ----------
-    photograph : str
-        Name to give to the patches.
     pixels : uint8 array of shape (height, width, 3)
         The photograph.
-    count : int
-        How many to keep.
 
     Returns
     -------

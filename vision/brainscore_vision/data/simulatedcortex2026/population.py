@@ -125,8 +125,6 @@ def quadrature_energy(images: np.ndarray, parameters: PopulationParameters) -> n
     ----------
     images : array of shape (n_images, size, size)
         Luminance, 0 to 1.
-    parameters : PopulationParameters
-        Orientations, frequencies and lattice.
 
     Returns
     -------
@@ -229,8 +227,6 @@ def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.rando
     ----------
     energy : array of shape (n_images, n_orientations, n_frequencies, grid, grid)
         See `quadrature_energy`, in units of a typical energy.
-    parameters : PopulationParameters
-        The ``it_*`` numbers.
     rng : numpy.random.Generator
         Draws the wiring.
 
@@ -274,8 +270,6 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
     ----------
     drive : array of shape (n_images, n_neuroids)
         At least 0, not all 0.
-    parameters : PopulationParameters
-        ``spontaneous_count`` and ``evoked_count``.
 
     Returns
     -------
@@ -295,10 +289,6 @@ def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Genera
     ----------
     expected : array of any shape
         Expected counts, at least 0 and below about 700.
-    repetitions : int
-        How many draws.
-    rng : numpy.random.Generator
-        Source of the uniform numbers.
 
     Returns
     -------

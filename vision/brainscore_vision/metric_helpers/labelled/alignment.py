@@ -101,8 +101,6 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     values : array-like, shape (n,)
         The same values in any order. Where a value repeats, its first occurrence pairs with the first occurrence in
         `reference`, the second with the second.
-    what : str
-        Name of the coordinate, for the message.
 
     Returns
     -------
@@ -132,11 +130,8 @@ def matrix(
 
     Parameters
     ----------
-    assembly : DataArray
     dims : sequence of str
         All dimensions of the assembly.
-    role : str
-        What to call the assembly in a message, such as ``'source'``.
     dtype : data type or None
         Of the result. None: as the assembly has it, without a copy, so that a memory map stays one.
 
@@ -190,9 +185,6 @@ def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *,
     ----------
     values : ndarray or ColumnBlocks, shape (n_presentations, n_neuroids)
         Read block by block.
-    names : ndarray, shape (n_neuroids,)
-    role : str
-        What to call the assembly in a message.
 
     Raises
     ------

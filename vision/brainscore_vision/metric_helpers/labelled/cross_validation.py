@@ -54,7 +54,6 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
     ----------
     aggregate_fnc : callable
         Score -> Score, such as ``lambda scores: scores.median('neuroid')``.
-    values : Score
 
     Returns
     -------
@@ -78,14 +77,10 @@ class Transformation:
 
         Parameters
         ----------
-        *args : DataAssembly
-            What to split.
         apply : callable
             Called with the parts, returns a Score, an assembly or a number.
         aggregate : callable or None
             Applied to the stacked results before the transformation reduces its own dimension.
-        **kwargs
-            Passed to `apply`.
 
         Returns
         -------
@@ -174,13 +169,7 @@ class CrossValidation(Transformation):
     """Split two assemblies alike: ``apply(source_train, target_train, source_test, target_test)``.
 
     Splits are made from the target, in the order of its presentations. Parts keep the order of their assembly.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As for `Split`.
-    split_coord, stratification_coord, preprocess_indices
-        As for `Split`.
+    Parameters as for `Split`.
 
     Raises
     ------
@@ -299,8 +288,6 @@ def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:
 
     Parameters
     ----------
-    assembly : DataAssembly
-        Left alone.
     target_dims : sequence of str
         Names; a coordinate is meant too if its name has ``_source`` or ``_target`` behind one of them.
 

@@ -44,11 +44,10 @@ def labelled(
 
     Parameters
     ----------
-    values : ndarray, shape as `dims`
     assembly : DataArray
         In whose order neuroids and time bins are.
     dims : sequence of str
-        Such as ``('split', 'neuroid')``; splits are numbered.
+        Of `values`, such as ``('split', 'neuroid')``; splits are numbered.
     used : ndarray of bool, shape (n_neuroids,), or None
         The neuroids that the last axis of `values` has; None: all.
 

@@ -59,8 +59,6 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
     ----------
     assembly : BehavioralAssembly, dims (presentation), or two dimensions of which the other one has length one
         Answers are the values or, if these are numbers and there is one, the coordinate `choice` of presentation.
-    role : str
-        What to call the assembly in a message.
 
     Raises
     ------
@@ -171,9 +169,6 @@ def read_model_judgements(
     source : BehavioralAssembly, dims (presentation) or with a second one of length one
         With `stimulus_id`; answers are compared with its own `truth` or, without one, with that of people. A model
         that has not all coordinates of conditions gives one answer for all conditions.
-    people : Judgements
-    omitted : collection of str
-        As for `read_judgements`.
     single : bool
         Refuse more than one answer to a stimulus in a condition.
     partial_conditions : bool

@@ -107,10 +107,6 @@ def read_responses(
     ----------
     assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
         Neuroids that are NaN throughout are left out. A `time_bin` of length one is dropped.
-    role : str
-        What to call the assembly in a message, such as ``'source'``.
-    neuroid_dim, stimulus_coord : str
-        Dimension of neuroids, coordinate that names stimuli.
 
     Raises
     ------
@@ -131,8 +127,6 @@ def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimul
     assembly : DataAssembly, square
         See the module. If the halves above and below the diagonal differ, their mean counts, since no order of stimuli
         is better than another.
-    stimulus_coord : str
-        Coordinate that names stimuli.
 
     Raises
     ------
@@ -177,11 +171,7 @@ class RDM:
         self._neuroid_dim = neuroid_dim
 
     def __call__(self, assembly: DataAssembly) -> DataAssembly:
-        """Compute ``1 - corr`` of the patterns of all pairs of stimuli.
-
-        Parameters
-        ----------
-        assembly : NeuroidAssembly, dims (presentation, neuroid)
+        """Compute ``1 - corr`` of all pairs of patterns, dims (presentation, neuroid).
 
         Returns
         -------
@@ -215,12 +205,7 @@ class RDMSimilarity:
         self._comparison_coord = comparison_coord
 
     def __call__(self, rdm_assembly1: DataAssembly, rdm_assembly2: DataAssembly) -> Score:
-        """Compute the Spearman correlation above the diagonal.
-
-        Parameters
-        ----------
-        rdm_assembly1, rdm_assembly2 : DataAssembly, square
-            See the module.
+        """Compute the Spearman correlation above the diagonal of square assemblies, see the module.
 
         Returns
         -------
@@ -249,8 +234,6 @@ def paired_rdms(
     ----------
     first, second : Responses or SquareRDM
         Of the same stimuli. Of responses, `correlation_distances` are computed.
-    stimulus_coord : str
-        Coordinate that names stimuli, for a message.
 
     Returns
     -------

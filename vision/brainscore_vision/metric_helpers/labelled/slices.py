@@ -100,16 +100,7 @@ class PerOps:
 
 
 class PerTime(PerOps):
-    """Apply a callable to every time bin; see `PerOps`. Bins are sorted by `check_coord`.
-
-    Parameters
-    ----------
-    callable : callable
-        As for `PerOps`.
-    time_dim : str
-    check_coord : str
-        Coordinate along `time_dim` that all assemblies share.
-    """
+    """Apply a callable to every time bin; see `PerOps`. Bins are sorted by `check_coord`."""
 
     def __init__(
         self,
@@ -122,16 +113,7 @@ class PerTime(PerOps):
 
 
 class PerPresentation(PerOps):
-    """Apply a callable to every presentation; see `PerOps`. Presentations are sorted by `check_coord`.
-
-    Parameters
-    ----------
-    callable : callable
-        As for `PerOps`.
-    presentation_dim : str
-    check_coord : str
-        Coordinate along `presentation_dim` that all assemblies share.
-    """
+    """Apply a callable to every presentation; see `PerOps`. Presentations are sorted by `check_coord`."""
 
     def __init__(
         self,
@@ -144,16 +126,7 @@ class PerPresentation(PerOps):
 
 
 class PerNeuroid(PerOps):
-    """Apply a callable to every neuroid; see `PerOps`. Neuroids are sorted by `check_coord`.
-
-    Parameters
-    ----------
-    callable : callable
-        As for `PerOps`.
-    neuroid_dim : str
-    check_coord : str
-        Coordinate along `neuroid_dim` that all assemblies share.
-    """
+    """Apply a callable to every neuroid; see `PerOps`. Neuroids are sorted by `check_coord`."""
 
     def __init__(
         self,
@@ -170,8 +143,6 @@ class SpanOps:
 
     Parameters
     ----------
-    callable : callable
-        ``callable(*assemblies)``.
     source_dims : sequence of str
         Dimensions to stack; the last varies fastest.
     aggregated_dim : str
@@ -180,8 +151,6 @@ class SpanOps:
     resample : bool
         Draw entries of the new dimension at random, with replacement, as many as `aggregated_dim` had before; the
         same ones in all assemblies.
-    seed : int
-        Seed of that draw.
     """
 
     def __init__(
@@ -249,11 +218,8 @@ class SpanTime(SpanOps):
 
     Parameters
     ----------
-    callable : callable
     time_dim, presentation_dim : str
         All presentations of the first bin come first, then those of the second.
-    resample, seed
-        As for `SpanOps`.
     """
 
     def __init__(

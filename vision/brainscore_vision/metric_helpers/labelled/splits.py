@@ -28,14 +28,6 @@ def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> xr.DataArray:
 def extract_coord(assembly: xr.DataArray, coord: str, unique: bool = False) -> xr.DataArray:
     """Return a coordinate as an array of its own.
 
-    Parameters
-    ----------
-    assembly : DataArray
-    coord : str
-        Name of a one-dimensional coordinate.
-    unique : bool
-        Return each value once, sorted.
-
     Returns
     -------
     DataArray
@@ -84,8 +76,6 @@ class Split:
 
     Parameters
     ----------
-    splits : int
-        How many times (or folds).
     train_size, test_size : float, int or None
         Part or number of values; without both, 90 % train.
     split_coord : str
@@ -98,8 +88,6 @@ class Split:
     unique_split_values : bool
         Divide distinct values. This is also done, whatever the flag, where values repeat, since otherwise repetitions
         of a stimulus would be in both training and test.
-    random_state : int
-        Seed.
     preprocess_indices : callable or None
         ``f(train, test, assembly) -> (train, test)``, changes the indices of every split.
     """

@@ -37,8 +37,6 @@ def bootstrap_error(
         Dimensions whose entries were sampled; each is drawn independently of the others, its entries stay together.
     aggregate : callable or None
         ``aggregate(drawn values) -> number``, the summary that the score is; None takes the mean that leaves out NaN.
-    n_bootstrap : int
-        Number of draws.
     seed : int
         Of ``numpy.random.default_rng``, which draws ``over`` in the order given; the same as in the published system.
 
@@ -90,13 +88,6 @@ def attach_error(
     seed: int = 0,
 ) -> Score:
     """Write the bootstrap standard error into a score's attributes.
-
-    Parameters
-    ----------
-    score : Score
-        What ``values`` were summarised to; its attributes are written to.
-    values, over, aggregate, n_bootstrap, seed
-        See `bootstrap_error`.
 
     Returns
     -------

@@ -47,12 +47,8 @@ def bootstrap_ceiled(
         Ceiling of the same neuroids in the same order; None: it is the constant.
     formula : callable
         ``formula(raw, ceiling)``, element-wise, such as ``explained_variance_ratio``.
-    constant_ceiling : float
-        Used where ``ceiling`` is None.
     test_to_train : float
         Stimuli tested divided by stimuli trained on in a split; 1/9 in the standard cross-validation.
-    n_resamples : int
-        Bootstrap samples.
     seed : int
         Root of the draws, see `brainscore_vision.metric_helpers.uncertainty.seeds`.
 
@@ -98,8 +94,6 @@ def ceiled_interval(
         counts as exact.
     formula : callable
         ``formula(raw, ceiling)``, element-wise on arrays.
-    n_resamples, seed : int
-        See `bootstrap_ceiled`.
     confidence : float
         Coverage aimed at, between 0 and 1.
 

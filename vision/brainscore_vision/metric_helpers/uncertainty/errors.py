@@ -37,8 +37,6 @@ def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
     ----------
     values : array-like
         One value for each independent unit along `axis`; NaN does not count.
-    axis : int
-        Along which the mean is taken.
 
     Returns
     -------
@@ -56,16 +54,6 @@ def standard_errors(values: ArrayLike, axis: int = 0) -> Floats:
 
 def standard_error(values: ArrayLike) -> float:
     """Compute the standard error of one mean; see `standard_errors`.
-
-    Parameters
-    ----------
-    values : array-like, shape (n,)
-        One value for each independent unit; NaN does not count.
-
-    Returns
-    -------
-    float
-        NaN for fewer than two values.
 
     Examples
     --------
@@ -176,8 +164,6 @@ def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
         The mean of `values` along their first axis. Its attributes are written to.
     values : array-like, shape (n, ...)
         Rest of the shape as the score's.
-    over : str
-        What the values belong to, such as ``'split'``.
 
     Returns
     -------
@@ -193,14 +179,8 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
 
     Parameters
     ----------
-    score : Score
-        Its attributes are written to.
     error : float or array-like
         Of the score's shape; NaN where it cannot be estimated.
-    over : str
-        What was sampled, such as ``'subject'``.
-    n : int
-        How many of these there are.
 
     Returns
     -------
@@ -220,25 +200,7 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
 
 
 def declare_no_error(score: Score, reason: str) -> Score:
-    """Say in a score's attributes why it has no error.
-
-    Parameters
-    ----------
-    score : Score
-        Its attributes are written to.
-    reason : str
-        Why nothing can be resampled, such as ``'one subject'``.
-
-    Returns
-    -------
-    Score
-        The score given, with attrs ``error`` (NaN) and ``error_nan_reason``.
-
-    Raises
-    ------
-    ValueError
-        If there is no reason.
-    """
+    """Say in a score's attributes why its error is NaN, such as ``'one subject'``; without a reason `ValueError`."""
     if not reason:
         raise ValueError("A score without an error needs a reason, such as 'a single subject: nothing to resample'.")
     score.attrs["error"] = float("nan")

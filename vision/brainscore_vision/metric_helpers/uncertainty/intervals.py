@@ -93,16 +93,12 @@ def bootstrap_interval(
 
     Parameters
     ----------
-    metric : callable
-        ``metric(source, target)`` returns a 0-d Score.
     source, target : DataAssembly
         Of the model and of the measurement, with `stimulus_id` on presentation.
     over : sequence of str or None
         What is resampled: ``'presentation'`` (stimuli, each with all its presentations), ``'neuroid'`` (of the target;
         the model's are its own and stay), or a coordinate of the target such as ``'subject'``. None: presentation
         and, if the target has it, neuroid.
-    n_resamples : int
-        How often.
     level : float
         Coverage aimed at, in (0, 1).
     seed : int
@@ -164,13 +160,6 @@ def half_sample_interval(
         Of the model: its stimuli are drawn, all else is its own and stays.
     target, *others : DataAssembly
         Measurements. What is left out of `target` (a stimulus, a neuroid) is left out of all.
-    over, n_resamples, level, seed
-        See `bootstrap_interval`.
-
-    Returns
-    -------
-    Score
-        As from `bootstrap_interval`.
     """
     names = _default_over(target) if over is None else list(over)
     result = statistic(source, target, *others)
@@ -195,12 +184,6 @@ def raw_interval(
         NaN does not count.
     n_splits_drawn : int or None
         Splits in each resample; None: as many as there are. Fewer where splits depend on each other.
-    n_resamples, level, seed
-        See `bootstrap_interval`.
-
-    Returns
-    -------
-    low, high : float
     """
     values = np.asarray(raw.transpose(..., "neuroid").values, dtype=float)
     values = values.reshape(-1, values.shape[-1])
@@ -211,17 +194,7 @@ def raw_interval(
 
 
 def with_interval(score: Score, samples: Floats, over: Sequence[str], *, level: float, seed: int, method: str) -> Score:
-    """Return a copy of a score with the interval and the error that samples of it show.
-
-    Parameters
-    ----------
-    score : Score
-        0-d.
-    samples : ndarray, shape (n_resamples,)
-        Scores of resamples; NaN does not count.
-    over, level, seed, method
-        For the attributes, see `bootstrap_interval`.
-    """
+    """Return a copy of a score with the interval and the error that samples, shape (n_resamples,), show."""
     low, high = _percentiles(samples, level)
     result = score.copy(deep=False)
     result.attrs = {

@@ -118,10 +118,6 @@ def means_of_drawn_splits(values: Floats, neuroids: Indices, n_drawn: int, rng: 
     ----------
     values : ndarray, shape (n_splits, n_neuroids)
     neuroids : ndarray of int, shape (n_resamples, n_drawn_neuroids)
-    n_drawn : int
-        Splits in each resample.
-    rng : Generator
-        Draws them.
 
     Returns
     -------

@@ -131,12 +131,7 @@ class CKA(Metric):
 class CKACrossValidated(OnParts):
     """Centered kernel alignment on parts of the stimuli; the error of `cka` says how much that depends on stimuli.
 
-    Parameters
-    ----------
-    comparison_coord, unbiased, compat
-        As for `CKA`.
-    crossvalidation_kwargs : dict or None
-        As for `OnParts`.
+    Parameters as for `CKA` and `OnParts`.
     """
 
     quantity: ClassVar = "share"

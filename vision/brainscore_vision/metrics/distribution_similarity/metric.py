@@ -57,10 +57,6 @@ class BootstrapDistributionSimilarity(Metric):
         A value of the coordinate `neuronal_property`.
     similarity_func : callable
         ``f(model_histogram, data_histogram)`` of shares in bins, shape (n_bins,), returns a number, 1 if equal.
-    ns : int
-        Number of draws.
-    seed : int
-        Of the draws.
     """
 
     quantity: ClassVar = "share"

@@ -74,8 +74,6 @@ class BehavioralPatterns(Metric):
     ----------
     level : 'image' or 'object'
         Whether patterns are of single images or averaged over those of each object.
-    collapse_distractors : bool
-        Average patterns over distractors.
     normalize : bool
         Subtract the mean over the images of each object, for patterns of images.
     repetitions : int
@@ -179,11 +177,6 @@ class BehavioralPatterns(Metric):
 
     def ceil_score(self, score: Score, ceiling: Score) -> Score:
         """Normalise by halves: the mean of ``score / sqrt(ceiling)`` over repetitions.
-
-        Parameters
-        ----------
-        score, ceiling : Score
-            What the metric and `ceiling` returned, with the same repetitions.
 
         Returns
         -------

@@ -60,15 +60,7 @@ DETAILS = {
 
 
 class _PatternCorrelation(Metric):
-    """What the two metrics share.
-
-    Parameters
-    ----------
-    seed : int
-        Of the halves for the ceiling.
-    compat : bool
-        For the ceiling: the mean correlation of halves, not stepped up.
-    """
+    """What the two metrics share."""
 
     quantity: ClassVar[Quantity | None] = "correlation"
     SPLITS = 100

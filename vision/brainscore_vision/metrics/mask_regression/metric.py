@@ -116,13 +116,7 @@ class FeatureGrid:
 
 
 class MaskRegression:
-    """Masks and channel weights, with the fit and predict of scikit-learn and the coordinates of the features.
-
-    Parameters
-    ----------
-    **settings
-        As for `MaskSettings`.
-    """
+    """Masks and channel weights, with the fit and predict of scikit-learn; settings as for `MaskSettings`."""
 
     uses_neuroids = True
 
@@ -154,14 +148,7 @@ class _MaskRegressionOnGrid:
 
 
 class MaskRegressedCorrelation(CrossRegressedCorrelation):
-    """Cross-validated mask regression, then correlation per neuroid; all splits are fitted together.
-
-    Parameters
-    ----------
-    regression : XarrayRegression of a MaskRegression
-    correlation, crossvalidation_kwargs
-        As for `CrossRegressedCorrelation`.
-    """
+    """Cross-validated mask regression, then correlation per neuroid; parameters as for `CrossRegressedCorrelation`."""
 
     def __init__(
         self,
@@ -221,10 +208,6 @@ def mask_cross_validated(
 
     Parameters
     ----------
-    crossvalidation_kwargs : dict or None
-        As for `CrossRegressedCorrelation`.
-    regression_kwargs : dict or None
-        As for `mask_regression`.
     compat : bool
         Train as briefly as the published metric: 40 passes, with smaller steps from the 27th.
     """

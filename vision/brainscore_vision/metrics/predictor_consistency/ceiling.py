@@ -61,14 +61,8 @@ class SplitHalfPredictorConsistency(Ceiling):
 
     Parameters
     ----------
-    n_splits : int
-        How many times the repetitions are divided.
-    seed : int
-        Of the divisions.
     image_level : str
         Coordinate of the stimuli; where the assembly lacks it, `stimulus_id` is taken.
-    rep_level : str
-        Coordinate that numbers the repetitions.
     compat : bool
         Apply ``2 r / (1 + r)`` to halves of unequal size too, and return NaN for fewer than ten stimuli, as the
         published ceiling does. For even numbers of repetitions of ten stimuli or more it makes no difference.

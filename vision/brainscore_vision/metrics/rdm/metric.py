@@ -54,15 +54,7 @@ __all__ = ["OTHER", "RDM", "RDMCrossValidated", "RDMMetric", "RDMSimilarity"]
 
 
 class RDMMetric(Metric):
-    """Compare the representational dissimilarity matrices of two assemblies.
-
-    Parameters
-    ----------
-    neuroid_dim : str
-        As for `RDM`.
-    comparison_coord : str
-        As for `RDMSimilarity`.
-    """
+    """Compare the dissimilarity matrices of two assemblies; parameters as for `RDM` and `RDMSimilarity`."""
 
     quantity: ClassVar = "correlation"
 
@@ -118,13 +110,6 @@ class RDMCrossValidated(OnParts):
     """Compare dissimilarity matrices on parts of the stimuli.
 
     For an error that says how much the score depends on stimuli, see `metric_helpers.uncertainty.intervals`.
-
-    Parameters
-    ----------
-    neuroid_dim, comparison_coord
-        As for `RDMMetric`.
-    crossvalidation_kwargs : dict or None
-        As for `OnParts`.
     """
 
     quantity: ClassVar = "correlation"

@@ -80,8 +80,6 @@ class CrossnobisSimilarity(Metric):
         Coordinate that numbers the repetitions; noise may be correlated within a repetition.
     splits : int
         How many divisions into halves at most; all if there are no more.
-    seed : int
-        Of the divisions.
     """
 
     quantity: ClassVar = "correlation"

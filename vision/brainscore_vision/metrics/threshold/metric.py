@@ -132,8 +132,6 @@ class Threshold(ClosenessToPeople):
 
         Parameters
         ----------
-        source : BehavioralAssembly, dims (presentation, choice)
-            Probabilities.
         accuracy : float, 'inflection' or None
             None: the `threshold_accuracy` of the metric.
 
@@ -190,20 +188,14 @@ class Threshold(ClosenessToPeople):
 
 
 class ThresholdElevation(ClosenessToPeople):
-    """Distance of a model's ratio of two thresholds from those of people, relative to theirs.
+    """Distance of a model's ratio of two thresholds from those of people; other parameters as for `Threshold`.
 
     Parameters
     ----------
-    independent_variable : str
-        As for `Threshold`.
     baseline_condition, test_condition : str
         Keys of the two conditions in the model's answers.
     threshold_accuracy : float or 'inflection'
         As for `Threshold`; ``'inflection'`` takes that of the baseline for both conditions.
-    required_baseline_accuracy, required_test_accuracy : float
-        As for `Threshold`.
-    compat : bool
-        As for `Threshold`.
     """
 
     def __init__(

@@ -37,13 +37,7 @@ Hook = TypeVar("Hook", bound=Callable[..., object])
 
 
 class HookHandle(Generic[Hook]):
-    """Remove a registered hook again, or switch it off for a while.
-
-    Attributes
-    ----------
-    id : int
-        Place of the hook among those of its extractor.
-    """
+    """Remove a registered hook again, or switch it off for a while."""
 
     def __init__(self, hooks: dict[int, Hook], hook_id: int) -> None:
         self.id = hook_id
@@ -121,8 +115,6 @@ class ActivationsExtractorHelper:
 
         Parameters
         ----------
-        stimuli : StimulusSet or list of path-like
-            What is shown.
         layers : list of str or None
             Names of the layers; None is ``['logits']``, the readout.
         stimuli_identifier : str, False or None

@@ -42,11 +42,6 @@ def load_image(image_filepath: str | Path) -> Image.Image:
 
     Grey levels become equal red, green and blue; transparency is ignored; 16-bit grey levels are scaled to 8 bits.
 
-    Parameters
-    ----------
-    image_filepath : path-like
-        The image file.
-
     Returns
     -------
     PIL.Image.Image
@@ -101,8 +96,6 @@ def preprocess_images(
 
     Parameters
     ----------
-    images : iterable of PIL.Image.Image
-        Of mode RGB.
     image_size : int
         Side S of the square, in pixels.
     preprocess_type : {'imagenet', 'inception'}

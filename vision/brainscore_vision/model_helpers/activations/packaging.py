@@ -61,8 +61,6 @@ def package_layers(
         Activations of each layer, any number of further axes.
     stimuli_paths : sequence of str
         File of each stimulus, in the order of the first axis.
-    identifier : str
-        Of the model.
 
     Returns
     -------

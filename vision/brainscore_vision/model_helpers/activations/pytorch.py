@@ -131,8 +131,6 @@ class PytorchWrapper:
         ----------
         images : array (input, ...) or list of arrays or tensors
             What the preprocessing returned.
-        layer_names : list of str
-            See `get_layer`.
 
         Returns
         -------
@@ -269,11 +267,5 @@ class _WithoutCaching:
 
 
 def disable_activation_caching(wrapper: Callable[..., NeuroidAssembly]) -> Callable[..., NeuroidAssembly]:
-    """Return the wrapper with the activation cache off for its own calls only.
-
-    Parameters
-    ----------
-    wrapper : callable
-        Such as a `PytorchWrapper`.
-    """
+    """Return the wrapper with the activation cache off for its own calls only."""
     return _WithoutCaching(wrapper)

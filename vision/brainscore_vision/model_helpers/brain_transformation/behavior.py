@@ -41,13 +41,7 @@ ActivationsModel = Callable[..., NeuroidAssembly]
 
 
 class BehaviorArbiter(BrainModel):
-    """Hand each task to the model that can do it.
-
-    Parameters
-    ----------
-    mapping : mapping of str to BrainModel
-        Model for each task.
-    """
+    """Hand each task to the model that can do it."""
 
     def __init__(self, mapping: Mapping[str, BrainModel]) -> None:
         self.mapping = dict(mapping)
@@ -122,8 +116,6 @@ class LabelBehavior(_TaskModel):
 
     Parameters
     ----------
-    identifier : str
-        Of the model.
     activations_model : callable
         ``activations_model(stimuli, layers=['logits'], ...)`` returns a `NeuroidAssembly` with 1000 neuroids.
     """
@@ -142,8 +134,6 @@ class LabelBehavior(_TaskModel):
 
         Parameters
         ----------
-        task : str
-            ``'label'``.
         choice_labels : 'imagenet' or list of str
             ``'imagenet'``: the answers are WordNet ids, such as ``'n07920052'``. List: the answers are among these
             labels, such as the 16 categories of 16-class-ImageNet (Geirhos et al., 2018).
@@ -241,10 +231,6 @@ class ProbabilitiesMapping(_TaskModel):
 
     Parameters
     ----------
-    identifier : str
-        Of the model.
-    activations_model : callable
-        ``activations_model(stimuli, layers=[...], ...)`` returns a `NeuroidAssembly`.
     layer : str or list of str
         What the classifier sees.
     """
@@ -263,8 +249,6 @@ class ProbabilitiesMapping(_TaskModel):
 
         Parameters
         ----------
-        task : str
-            ``'probabilities'``.
         fitting_stimuli : StimulusSet
             With a column ``image_label``.
         """
@@ -308,10 +292,6 @@ class OddOneOut(_TaskModel):
 
     Parameters
     ----------
-    identifier : str
-        Of the model.
-    activations_model : callable
-        ``activations_model(stimuli, layers=[...], ...)`` returns a `NeuroidAssembly`.
     layer : str or list of str
         Where similarity is measured.
     """

@@ -23,8 +23,6 @@ class LayerMappedModel(BrainModel):
 
     Parameters
     ----------
-    identifier : str
-        Of the model.
     activations_model : callable
         ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
         `NeuroidAssembly` with level ``layer``.
@@ -113,11 +111,6 @@ def _as_list(layers: str | Sequence[str]) -> list[str]:
 
 def find_region_layer_map(identifier: str) -> dict[str, str | list[str]]:
     """Read which layers stand for which regions from the folder of a model's plugin.
-
-    Parameters
-    ----------
-    identifier : str
-        Of the model, its key in ``model_registry``.
 
     Returns
     -------

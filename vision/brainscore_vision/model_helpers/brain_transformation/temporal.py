@@ -48,14 +48,8 @@ def in_time_bins(activity: Assembly, bins: Sequence[tuple[float, float]]) -> Ass
     """Give activity in the time bins that a recording asks for.
 
     A static model responds the same in every bin; the activity of a model with its own time bins is averaged over
-    the parts of them that lie in each requested bin. A single requested bin leaves no ``time_bin`` dimension.
-
-    Parameters
-    ----------
-    activity : DataAssembly
-        With or without dimension ``time_bin``.
-    bins : sequence of (start, end)
-        ms.
+    the parts of them that lie in each requested bin (start and end in ms). A single requested bin leaves no
+    ``time_bin`` dimension.
     """
     if "time_bin" in activity.dims:
         return squeeze_time_bin(assembly_time_align(activity, bins))
@@ -143,8 +137,6 @@ def assembly_time_align(
         With levels ``time_bin_start`` and ``time_bin_end``, ms.
     target_time_bins : list of (int, int)
         Start and end of each bin, ms.
-    mode : {'portion', 'center'}
-        How the bins are weighted.
 
     Returns
     -------
@@ -178,11 +170,6 @@ def _is_covered(target: tuple[float, float], source_bins: Sequence[tuple[float, 
 
 def fix_timebin_naming(assembly: Assembly) -> Assembly:
     """Rename levels ``time_bin_level_0`` and ``time_bin_level_1`` to ``time_bin_start`` and ``time_bin_end``.
-
-    Parameters
-    ----------
-    assembly : DataAssembly
-        With or without such levels.
 
     Returns
     -------

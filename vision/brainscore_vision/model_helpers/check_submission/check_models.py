@@ -91,13 +91,7 @@ def check_brain_models(module: str | ModuleType) -> None:
 
 
 def check_models(module: str | ModuleType) -> None:
-    """Check the models of a module, be they base models or brain models.
-
-    Parameters
-    ----------
-    module : str or module
-        Usually ``__name__``.
-    """
+    """Check the models of a module, be they base models or brain models."""
     plugin = _module(module)
     check = check_base_models if hasattr(plugin, "get_layers") else check_brain_models
     check(plugin)
