@@ -10,7 +10,7 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*(ROOT / folder / "README.md" for folder in (".", "core", "vision")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*(ROOT / folder / "README.md" for folder in (".", "core", "scripts", "vision")), *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGE = "page_of_the_documentation"
 WITH_SNIPPETS = [page for page in PAGES if SNIPPET.search(page.read_text())]
