@@ -1,12 +1,12 @@
 """Hold what metrics are made of, from mathematics on arrays up to metrics that several plugins register.
 
-| room | job |
-|---|---|
-| `arrays` | the mathematics: NumPy arrays in, NumPy arrays out |
-| `labelled` | assemblies in, arrays out: alignment, splits, slices, RDMs, judgements |
-| `regression` | the one engine of all regression metrics |
-| `uncertainty` | standard errors, resampling, intervals, seeds |
-| `shared_metrics` | metrics and ceilings of which several plugins make theirs |
+================ ======================================================================
+`arrays`         the mathematics: NumPy arrays in, NumPy arrays out
+`labelled`       assemblies in, arrays out: alignment, splits, slices, RDMs, judgements
+`regression`     the one engine of all regression metrics
+`uncertainty`    standard errors, resampling, intervals, seeds
+`shared_metrics` metrics and ceilings of which several plugins make theirs
+================ ======================================================================
 
 `transformations`, `temporal`, `xarray_utils` and `bootstrap_error` are doors: published plugins import from them.
 """
