@@ -10,7 +10,8 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*(ROOT / folder / "README.md" for folder in (".", "core", "scripts", "vision")), *sorted((ROOT / "docs").rglob("*.md"))]
+FOLDERS = (".", "core", "scripts", "vision")
+PAGES = [*(ROOT / folder / "README.md" for folder in FOLDERS), *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PAGE = "page_of_the_documentation"
 WITH_SNIPPETS = [page for page in PAGES if SNIPPET.search(page.read_text())]
