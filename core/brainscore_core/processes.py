@@ -30,6 +30,7 @@ __all__ = ["MOST_SHOWN_BYTES", "Captured", "Ended", "run_attached", "run_bounded
 MOST_SHOWN_BYTES = 4 * 2**20
 """How much output is passed on unless a caller says otherwise; a flood would bury the log of a job."""
 
+_MOST_KEPT = 2**18  # characters of the output
 _LOOK_EVERY_S = 0.2
 _DRAIN_S = 5.0
 _LONGEST_LINE = 2**16  # what is longer is passed on in parts
@@ -90,7 +91,6 @@ def run_bounded(
     timeout_s: float | None = None,
     memory_bytes: float | None = None,
     secrets: Sequence[str] = (),
-    most_characters: int = 2**18,
     show: Callable[[str], object] | None = None,
     most_shown: float = MOST_SHOWN_BYTES,
 ) -> Ended:
@@ -111,8 +111,6 @@ def run_bounded(
         no ``/proc`` (macOS, Windows), or None is given, it is not limited.
     secrets : sequence of str
         What must not be in the output that is kept.
-    most_characters : int
-        Of the output that are kept.
     show : callable, optional
         Takes each line of output, without its end, while the program runs. A carriage return ends a line too.
     most_shown : float
@@ -129,7 +127,7 @@ def run_bounded(
     """
     arguments = tuple(map(str, command))
     started = time.monotonic()
-    kept = _Output(most_characters)
+    kept = _Output(_MOST_KEPT)
     takers: list[Callable[[bytes], object]] = [kept.take, *([_Lines(show, most_shown).take] if show else [])]
     errors: list[Exception] = []
     with _running(arguments, environment, folder, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
@@ -165,7 +163,6 @@ class Captured:
     ----------
     status : int
         Exit status; a negative number is the signal that ended it.
-    stdout, stderr : bytes
     """
 
     status: int

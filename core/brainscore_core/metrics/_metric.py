@@ -32,14 +32,7 @@ class Metric:
     quantity: ClassVar[Quantity | None] = None
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Compare two assemblies.
-
-        Parameters
-        ----------
-        assembly1 : DataAssembly
-            Of the candidate model (source).
-        assembly2 : DataAssembly
-            Of the measurement (target).
+        """Compare the assembly of a candidate model (source) with that of a measurement (target).
 
         Returns
         -------
@@ -61,12 +54,7 @@ class Ceiling:
     quantity: ClassVar[Quantity | None] = None
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate the ceiling.
-
-        Parameters
-        ----------
-        assembly : DataAssembly
-            The measurement, with its repetitions or subjects apart.
+        """Estimate the ceiling from a measurement, with its repetitions or subjects apart.
 
         Returns
         -------

@@ -19,8 +19,6 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
 
     Parameters
     ----------
-    index : PluginIndex
-        Where to look.
     name : str
         The name of a plugin folder, of any kind (data and benchmark of one name: both); folder and name, such as
         ``'models/mymodel2024'``; or an identifier.
@@ -84,11 +82,7 @@ def plugin_at(folder: Path, library: str) -> Plugin:
 def make_importable(plugin: Plugin) -> None:
     """Let a library find a plugin that is elsewhere, and those beside it, in this process.
 
-    Parameters
-    ----------
-    plugin : Plugin
-        The folders ``data``, ``metrics``, ``benchmarks`` and ``models`` beside that of the plugin join those of the
-        library.
+    The folders ``data``, ``metrics``, ``benchmarks`` and ``models`` beside its own join those of the library.
     """
     library = plugin.root.package.rpartition(".")[0]
     if any(root.path.resolve() == plugin.root.path for root in library_roots(library)):
@@ -115,12 +109,7 @@ def label_of(plugin: Plugin) -> str:
 def find_plugins(library: str, names: Sequence[str]) -> list[Plugin]:
     """Return what several names mean, each plugin once.
 
-    Parameters
-    ----------
-    library : str
-        Package whose plugins are meant.
-    names : sequence of str
-        See `plugins_named`; a path stands for the plugin folder there, which may be outside of the library.
+    Names are those of `plugins_named`; a path stands for the plugin folder there, which may be outside of the library.
     """
     roots = library_roots(library)
     index = PluginIndex(roots)

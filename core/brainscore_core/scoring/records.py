@@ -151,12 +151,8 @@ class ScoreRecord(Untrusted):
         score : Score
             0-d, with any of the attributes ``raw``, ``ceiling``, ``error``, ``interval``, ``n_stimuli``,
             ``n_neuroids``, ``n_trials``, ``layers``, ``simulated`` and ``seed``.
-        model, benchmark : str
-            Identifiers.
         benchmark_version : object
             The benchmark's version; kept if it is an integer.
-        duration_s : float, optional
-            How long it took.
         """
         attrs = score.attrs
         interval = attrs.get("interval")
@@ -189,10 +185,6 @@ class ScoreRecord(Untrusted):
             'failed:<class of the error>' or 'skipped:<reason>'.
         message : str
             What the error said; its first 1,000 characters are kept.
-        model, benchmark : str
-            Identifiers.
-        duration_s : float, optional
-            How long it took.
         """
         return cls(
             model=model,

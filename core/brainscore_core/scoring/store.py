@@ -143,10 +143,7 @@ def _is_current(
 def is_recorded(store: Store, revision_of: Callable[[str, str], str | None]) -> Callable[[str, str], bool]:
     """Return the function that tells whether there is a record of a pair as it is now, be it that it failed.
 
-    Parameters
-    ----------
-    revision_of : callable
-        See `reuse`.
+    ``revision_of`` is as for `reuse`.
     """
 
     def known(model: str, benchmark: str) -> bool:

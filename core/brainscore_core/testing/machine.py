@@ -43,7 +43,6 @@ class Conditions:
         Credentials for private data. The tests that need them run where somebody has (or believes to have) some.
     slow : bool
         Time for tests marked ``slow``.
-    gpu, network : bool
     memory_gb : float or None
         That is free; None: nobody knows.
     """

@@ -92,13 +92,7 @@ def _plugin_named(text: str) -> Plugin:
 
 
 class PluginSession:
-    """Test one plugin: add its contract, and skip what cannot run here with the reason.
-
-    Parameters
-    ----------
-    config : pytest.Config
-    plugin : Plugin
-    """
+    """Test one plugin: add its contract, and skip what cannot run here with the reason."""
 
     def __init__(self, config: pytest.Config, plugin: Plugin) -> None:
         self._config = config
@@ -188,7 +182,6 @@ def contract_classes(plugin: Plugin, repository: Path) -> dict[str, type]:
 
     Parameters
     ----------
-    plugin : Plugin
     repository : Path
         Paths in messages are relative to it where they can be.
 

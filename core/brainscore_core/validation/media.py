@@ -27,9 +27,10 @@ def file_problem(path: Path) -> str | None:
         return f"{path} does not exist" if not path.exists() else f"{path} is no file"
     try:
         with path.open("rb") as stream:
-            return _prefixed(path, stream_problem(path.name, stream, path.stat().st_size))
+            problem = stream_problem(path.name, stream, path.stat().st_size)
     except OSError as error:
         return f"{path} cannot be read: {error.strerror or error}"
+    return problem and f"{path} {problem}"
 
 
 def stream_problem(name: str, stream: BinaryIO, size_bytes: int) -> str | None:
@@ -51,10 +52,6 @@ def stream_problem(name: str, stream: BinaryIO, size_bytes: int) -> str | None:
         return _image_problem(stream)
     check = _CONTAINERS.get(suffix)
     return None if check is None else check(stream, size_bytes)
-
-
-def _prefixed(path: Path, problem: str | None) -> str | None:
-    return None if problem is None else f"{path} {problem}"
 
 
 def _image_problem(stream: BinaryIO) -> str | None:
