@@ -20,8 +20,7 @@ def main() -> int:
         # A count that is missing or empty, since planning has failed, lets no job be skipped.
         may_skip = {job: str(count) == "0" for job, count in counts.items()}
         required = os.environ.get("REQUIRED", "").split() or ["plan", *may_skip]
-        decided = verdict(read_needs(os.environ.get("NEEDS", "")), required=required, may_skip=may_skip)
-        problems = decided.problems
+        problems = verdict(read_needs(os.environ.get("NEEDS", "")), required=required, may_skip=may_skip).problems
     except (ConfigurationError, ValueError, AttributeError) as error:
         problems = (f"The gate stays closed, since its input cannot be read: {error}",)
     for problem in problems[:10]:

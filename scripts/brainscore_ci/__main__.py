@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_ci.jobs import arguments as test_arguments
-from brainscore_ci.jobs import score_shard
 from brainscore_ci.scaffold.names import KIND_NAMES
 from brainscore_core import __version__, command_line
 from brainscore_core.errors import ConfigurationError
 
 __all__ = ["main"]
+
+_MINUTES = 330.0  # a job may take 6 hours, and the records have to be kept before
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +59,20 @@ def _add_jobs(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="score the pairs of one job of a plan",
         description="Score the pairs of one job of a plan, each in a process of its own, and write a record of each.",
     )
-    score_shard.add_options(pairs)
+    pairs.add_argument("--plan", type=Path, required=True, metavar="FILE", help="plan as JSON (nox -s plan -- --json)")
+    pairs.add_argument("--shard", type=int, default=None, metavar="I", help="number of the job, from 0 (default: all)")
+    pairs.add_argument("--records", type=Path, required=True, metavar="DIR", help="where to write the records")
+    pairs.add_argument("--previews", action="store_true", help="score the previews of a pull request")
+    pairs.add_argument(
+        "--fetch-records",
+        action="store_true",
+        help="bring the records that an earlier attempt has published, as jobs on GitHub need, whose checkout has none",
+    )
+    pairs.add_argument("--results", type=Path, metavar="DIR", help="where to write results for the report")
+    pairs.add_argument(
+        "--minutes", type=float, default=_MINUTES, help=f"after which nothing more is started (default: {_MINUTES:g})"
+    )
+    pairs.set_defaults(command=_score_pairs)
     command_line.add_traceback(tests, pairs)
 
 
@@ -68,6 +82,12 @@ def _test_plugin(options: argparse.Namespace) -> int:
 
     library = options.library or runner.workplace(Path.cwd()).library
     return run_request(library, test_arguments.request_of(options))
+
+
+def _score_pairs(options: argparse.Namespace) -> int:
+    from brainscore_ci.jobs import score_shard
+
+    return score_shard.run(options)
 
 
 def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

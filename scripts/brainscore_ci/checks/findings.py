@@ -68,7 +68,6 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 
     Parameters
     ----------
-    findings : sequence of Finding
     checked : sequence of str
         Names of the plugins that were looked at.
     """

@@ -69,7 +69,6 @@ class Workplace:
         Top of the checkout; None: the installed library alone.
     libraries : tuple of str
         Folders of the packages that hold plugins, relative to the repository; the name of the one that is installed.
-    index : PluginIndex
     """
 
     repository: Path | None

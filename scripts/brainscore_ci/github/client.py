@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote, urljoin, urlsplit
 
 from pydantic import AliasPath, BeforeValidator, Field, Strict, TypeAdapter, ValidationError
@@ -17,7 +17,7 @@ from brainscore_core.errors import ConfigurationError, DownloadError, UploadErro
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["API", "MOST_FILES", "Artifact", "Comment", "GitHub", "HttpGitHub", "PullRequest", "Run"]
+__all__ = ["API", "MOST_FILES", "Artifact", "Comment", "HttpGitHub", "PullRequest", "Run"]
 
 API = "https://api.github.com"
 MOST_FILES = 3_000  # GitHub lists no more files of a pull request
@@ -46,12 +46,10 @@ class PullRequest:
 
     Attributes
     ----------
-    number : int
     head_sha, head_branch : str
         What is to be merged.
     head_repository : int or None
         Number of the repository it comes from; None if that was deleted.
-    labels : frozenset of str
     """
 
     number: Whole
@@ -69,7 +67,6 @@ class Run:
     ----------
     id, number, attempt : int
         Its identity; its place among the runs of the workflow; how often it was started.
-    head_sha, head_branch : str
     head_repository : int or None
         Where what it ran came from.
     event : str
@@ -119,62 +116,8 @@ class _ChangedFile:
     previous_filename: str | None = None
 
 
-class GitHub(Protocol):
-    """What is needed of GitHub, for one repository; also a fake in the memory has these."""
-
-    def pull_requests(self) -> Sequence[PullRequest]:
-        """Return all open pull requests."""
-        ...
-
-    def runs(self, workflow: str, *, head_sha: str = "", branch: str = "", event: str = "") -> Sequence[Run]:
-        """Return the runs of a workflow file; of a branch only the latest hundred."""
-        ...
-
-    def artifacts(self, run: int, name: str) -> Sequence[Artifact]:
-        """Return the artifacts of a run that have a name."""
-        ...
-
-    def download(self, artifact: int, most_bytes: int) -> bytes:
-        """Return the zip file of an artifact.
-
-        Raises
-        ------
-        DownloadError
-            If it cannot be fetched or is larger.
-        """
-        ...
-
-    def changed_paths(self, number: int) -> Sequence[str]:
-        """Return the paths that a pull request changes, old names included; at most `MOST_FILES` files."""
-        ...
-
-    def comments(self, number: int) -> Sequence[Comment]:
-        """Return the comments of a pull request, oldest first."""
-        ...
-
-    def create_comment(self, number: int, body: str) -> None:
-        """Add a comment to a pull request."""
-        ...
-
-    def update_comment(self, comment: int, body: str) -> None:
-        """Replace the text of a comment."""
-        ...
-
-    def add_labels(self, number: int, labels: Sequence[str]) -> None:
-        """Add labels to a pull request; those that do not exist yet are made."""
-        ...
-
-    def remove_label(self, number: int, label: str) -> None:
-        """Remove a label from a pull request; one that is not there is no problem."""
-        ...
-
-    def start(self, workflow: str, branch: str, inputs: Mapping[str, str]) -> None:
-        """Start a workflow that has ``workflow_dispatch``."""
-        ...
-
-
 class HttpGitHub:
-    """GitHub over the network.
+    """What is needed of GitHub, for one repository, over the network.
 
     Errors of the server and limits are waited for, up to four tries and a minute each. What is not safe to do twice is
     repeated only if it was certainly not done. The token goes to one host only: other hosts, where artifacts
@@ -223,6 +166,7 @@ class HttpGitHub:
         address = urlsplit(api)
         if address.scheme != "https" and not (address.scheme == "http" and _is_this_machine(address.hostname)):
             raise ConfigurationError(f"{api!r} is not encrypted: expected an https address in GITHUB_API_URL.")
+        self._repository = repository
         self._api = api.rstrip("/")
         self._base = f"{self._api}/repos/{quote(repository)}"
         self._pause_s, self._sleep = pause_s, sleep
@@ -272,7 +216,7 @@ class HttpGitHub:
         return answer.body
 
     def changed_paths(self, number: int) -> list[str]:
-        """Return the paths that a pull request changes, old names included."""
+        """Return the paths that a pull request changes, old names included; at most `MOST_FILES` files."""
         files = [_read(_ChangedFile, entry) for entry in self._pages(f"/pulls/{number}/files", {})]
         return [file.filename for file in files] + [name for file in files if (name := file.previous_filename)]
 
@@ -291,11 +235,11 @@ class HttpGitHub:
         self._change("PATCH", f"/issues/comments/{comment}", {"body": body})
 
     def add_labels(self, number: int, labels: Sequence[str]) -> None:
-        """Add labels to a pull request."""
+        """Add labels to a pull request; those that do not exist yet are made."""
         self._change("POST", f"/issues/{number}/labels", {"labels": list(labels)})
 
     def remove_label(self, number: int, label: str) -> None:
-        """Remove a label from a pull request."""
+        """Remove a label from a pull request; one that is not there is no problem."""
         self._change("DELETE", f"/issues/{number}/labels/{quote(label, safe='')}", None, also_fine=404)
 
     def start(self, workflow: str, branch: str, inputs: Mapping[str, str]) -> None:

@@ -173,10 +173,8 @@ def publish(
         Those that do not take the place of what is there (`replaces`) are left out.
     repository : Path
         A checkout; neither its files nor its index nor its branches change.
-    branch : str
     message : str
         Of the commit.
-    remote : str
     token : str
         Which the remote is reached with, if it is reached by https.
 

@@ -62,12 +62,10 @@ class PluginRun:
 
     Attributes
     ----------
-    plugin : Plugin
     ended : Ended
         The process.
     outcomes : tuple of TestOutcome or None
         What it says about each test; None if it ended before it could.
-    seconds : float
     python : Path
         The interpreter of the environment.
     """
@@ -113,8 +111,6 @@ def run_plugin(
 
     Parameters
     ----------
-    plugin : Plugin
-    options : TestOptions
     folder : Path
         Where to start the process; paths are shown relative to it.
     environment : mapping of str to str

@@ -46,7 +46,6 @@ def run_request(library: str, request: TestRequest) -> int:
     ----------
     library : str
         Package whose plugins are meant, such as ``'mylibrary'``.
-    request : TestRequest
     """
     if request.shard is None:
         return run_plugin_tests(library, request.names, request.options)
@@ -168,7 +167,6 @@ def result_of(task: TestTask, run: PluginRun) -> PluginResult:
 
     Parameters
     ----------
-    task : TestTask
     run : PluginRun
         How the process ended, and what it said.
     """

@@ -7,34 +7,25 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brainscore_ci.planning.checkout import read_own_checkout
+from brainscore_ci.planning.plan import Pair, Plan
+from brainscore_ci.planning.planner import RECORDS
+from brainscore_ci.planning.shards import pair_shards
+from brainscore_ci.reporting.annotations import for_log
+from brainscore_ci.reporting.results import PairResult, Results
+from brainscore_core.caching import atomic_path
+from brainscore_core.command_line import say
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.git import run_git
+from brainscore_core.scoring.pairs import PairOutcome, PairTask, run_pairs
+from brainscore_core.scoring.store import BranchStore, FolderStore, Store, reuse
+
 if TYPE_CHECKING:
-    from brainscore_ci.planning.plan import Pair
     from brainscore_ci.planning.policy import Policy
-    from brainscore_core.scoring.pairs import PairOutcome, PairTask
-    from brainscore_core.scoring.store import FolderStore, Store
 
-__all__ = ["add_options", "run"]
+__all__ = ["run"]
 
-_MINUTES = 330.0  # a job may take 6 hours, and the records have to be kept before
 _LOG_LINES = 30
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Give a parser the options of the command."""
-    parser.add_argument("--plan", type=Path, required=True, metavar="FILE", help="plan as JSON (nox -s plan -- --json)")
-    parser.add_argument("--shard", type=int, default=None, metavar="I", help="number of the job, from 0 (default: all)")
-    parser.add_argument("--records", type=Path, required=True, metavar="DIR", help="where to write the records")
-    parser.add_argument("--previews", action="store_true", help="score the previews of a pull request")
-    parser.add_argument(
-        "--fetch-records",
-        action="store_true",
-        help="bring the records that an earlier attempt has published, as jobs on GitHub need, whose checkout has none",
-    )
-    parser.add_argument("--results", type=Path, metavar="DIR", help="where to write results for the report")
-    parser.add_argument(
-        "--minutes", type=float, default=_MINUTES, help=f"after which nothing more is started (default: {_MINUTES:g})"
-    )
-    parser.set_defaults(command=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,13 +36,6 @@ def run(options: argparse.Namespace) -> int:
     ConfigurationError
         If the plan cannot be read or has no such job.
     """
-    from brainscore_ci.planning.checkout import read_own_checkout
-    from brainscore_ci.planning.plan import Plan
-    from brainscore_ci.planning.planner import RECORDS
-    from brainscore_core.command_line import say
-    from brainscore_core.scoring.pairs import run_pairs
-    from brainscore_core.scoring.store import BranchStore, FolderStore, reuse
-
     plan = Plan.read(options.plan)
     checkout = read_own_checkout(Path.cwd())
     pairs = _chosen(plan.previews if options.previews else plan.pairs, options.shard, checkout.policy)
@@ -82,8 +66,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _chosen(pairs: tuple[Pair, ...], shard: int | None, policy: Policy) -> tuple[Pair, ...]:
-    from brainscore_ci.planning.shards import pair_shards
-    from brainscore_core.errors import ConfigurationError
 
     if shard is None:
         return pairs
@@ -95,8 +77,6 @@ def _chosen(pairs: tuple[Pair, ...], shard: int | None, policy: Policy) -> tuple
 
 def _fetch_records(repository: Path) -> None:
     """Bring the records that an earlier attempt has published; without them everything is scored again."""
-    from brainscore_core.git import run_git
-
     run_git(
         *(repository, "fetch", "--quiet", "--no-tags", "--depth=1", "origin"),
         "+refs/heads/scores:refs/remotes/origin/scores",
@@ -106,8 +86,6 @@ def _fetch_records(repository: Path) -> None:
 
 
 def _tell(pair: PairTask, ran: PairOutcome) -> None:
-    from brainscore_ci.reporting.annotations import for_log
-    from brainscore_core.command_line import say
 
     record = ran.record
     shown = "not defined" if record.score is None else f"{record.score:.4f}"
@@ -118,8 +96,6 @@ def _tell(pair: PairTask, ran: PairOutcome) -> None:
 
 
 def _write_results(folder: Path, shard: int | None, pairs: tuple[Pair, ...], store: FolderStore) -> None:
-    from brainscore_ci.reporting.results import PairResult, Results
-    from brainscore_core.caching import atomic_path
 
     records = [store.get(pair.model, pair.benchmark) for pair in pairs]
     results = Results(pairs=tuple(PairResult.of_record(record) for record in records if record is not None))

@@ -21,7 +21,6 @@ def choose_workers(n_tests: int, cores: int, last_seconds: float | None = None) 
     ----------
     n_tests : int
         About how many there are.
-    cores : int
     last_seconds : float, optional
         What all of them took together the last time.
 

@@ -31,7 +31,6 @@ class PluginCard:
 
     Attributes
     ----------
-    name : PluginName
     models, benchmarks : tuple of str
         Identifiers that it registers.
     has_tests : bool

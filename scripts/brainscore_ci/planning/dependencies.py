@@ -28,7 +28,6 @@ class Use:
 
     Attributes
     ----------
-    user, used : PluginName
     how : str
         For people, such as ``"load_metric('rdm') in benchmark.py:12"``.
     tests_only : bool
@@ -47,8 +46,6 @@ class Dependencies:
 
     Attributes
     ----------
-    plugins : frozenset of PluginName
-    uses : tuple of Use
     unresolved : tuple of (PluginName, Load)
         Loads of identifiers that no plugin registers. They may be what a change removes.
     """

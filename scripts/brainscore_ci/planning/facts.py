@@ -35,7 +35,6 @@ class PluginFacts:
 
     Attributes
     ----------
-    name : PluginName
     identifiers : mapping of str to tuple of str
         Name of the kind -> identifiers that it registers.
     computed : tuple of str

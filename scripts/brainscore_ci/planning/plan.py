@@ -83,7 +83,6 @@ class TestTask(Untrusted):
 
     Attributes
     ----------
-    plugin : PluginName
     reasons : tuple of str
         Why, from the plugin back to the change.
     minutes, memory_gb : float
@@ -104,7 +103,7 @@ class TestTask(Untrusted):
     with_private: Flag = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Pair:
     """A model to score on a benchmark.
 
@@ -153,7 +152,6 @@ class PairGroup(Untrusted):
 
     Attributes
     ----------
-    models, benchmarks : tuple of str
     reasons, minutes, memory_gb, private
         Of each pair, see `Pair`.
     """
@@ -181,14 +179,7 @@ def fold(pairs: Iterable[Pair]) -> tuple[PairGroup, ...]:
 def unfold(groups: Iterable[PairGroup]) -> tuple[Pair, ...]:
     """Return the pairs of groups, sorted."""
     pairs = [
-        Pair(
-            model=model,
-            benchmark=benchmark,
-            reasons=group.reasons,
-            minutes=group.minutes,
-            memory_gb=group.memory_gb,
-            private=group.private,
-        )
+        Pair(model, benchmark, group.reasons, group.minutes, group.memory_gb, group.private)
         for group in groups
         for model in group.models
         for benchmark in group.benchmarks
@@ -241,7 +232,6 @@ class Plan(Untrusted):
         To score once the change is merged, or now on a push; each pair once.
     previews : tuple of Pair
         To score on a pull request already: the new plugin with the reference models or benchmarks, public data only.
-    skipped : tuple of Skip
     refused : tuple of Refusal
         Where there is any, nothing may be run.
     notes : tuple of str

@@ -47,7 +47,6 @@ def plan_work_tree(
 
     Parameters
     ----------
-    checkout : Checkout
     base : str
         Branch or commit that it is compared with; empty: see `default_base`.
     event, labels
@@ -71,7 +70,6 @@ def plan_change(
 
     Parameters
     ----------
-    checkout : Checkout
     base, head : str
         What is compared, see `changes_between`. Where there is nothing to compare with, everything counts as added.
     event, labels

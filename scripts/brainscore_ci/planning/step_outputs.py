@@ -22,8 +22,6 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False) -> dic
 
     Parameters
     ----------
-    plan : Plan
-    policy : Policy
     with_private : bool
         Whether there are jobs with credentials for private data. Without, all pairs are tried without credentials:
         what a plugin says about its data may be out of date.

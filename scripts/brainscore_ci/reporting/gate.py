@@ -54,4 +54,4 @@ def verdict(
         if result != "success":
             reason = ", although there was work for it" if result == "skipped" else ""
             problems.append(f"job {job!r}: {result}{reason}")
-    return Verdict(not problems, tuple(problems))
+    return Verdict(tuple(problems))

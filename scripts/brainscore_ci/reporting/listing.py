@@ -19,7 +19,6 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
 
     Parameters
     ----------
-    plan : Plan
     most : int
         Plugins and groups of pairs to show of each kind; the JSON form has all.
     """

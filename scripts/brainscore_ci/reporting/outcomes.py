@@ -53,7 +53,6 @@ def from_outcomes(
     ----------
     outcomes : sequence of TestOutcome
         The first 100 failures and 500 skipped tests are kept in full, all are counted.
-    plugin : PluginName
     duration_s : float
         How long it took.
     reproduce : str

@@ -38,7 +38,6 @@ def render(plan: Plan, results: Results, verdict: Verdict, *, most_bytes: int = 
         What was to be done.
     results : Results
         What was done. Results that were not planned are left out.
-    verdict : Verdict
     most_bytes : int
         Of the text in UTF-8, at least 4,096. Where it would be longer, the least important parts are shortened first,
         and the end of the report says which.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -62,7 +62,6 @@ class Failure(Untrusted):
     ----------
     test : str
         Its name.
-    message : str
     file : str or None
         Where it failed, relative to the repository.
     line : int or None
@@ -93,12 +92,10 @@ class PluginResult(Untrusted):
 
     Attributes
     ----------
-    plugin : PluginName
     status : str
         'passed', 'failed', 'error' (a test could not be run), or 'skipped' (none ran).
     n_passed, n_failed, n_errors, n_skipped : int
         Tests.
-    duration_s : float
     failures : tuple of Failure
         The first of them, see `from_outcomes`.
     skipped : tuple of SkippedTest
@@ -155,17 +152,7 @@ class PairResult(Untrusted):
     @classmethod
     def of_record(cls, record: ScoreRecord) -> PairResult:
         """Take over what a record says."""
-        return cls(
-            model=record.model,
-            benchmark=record.benchmark,
-            status=record.status,
-            raw=record.raw,
-            ceiling=record.ceiling,
-            score=record.score,
-            error=record.error,
-            interval=record.interval,
-            message=record.message,
-        )
+        return cls(**{field.name: getattr(record, field.name) for field in fields(cls)})
 
     @property
     def is_fine(self) -> bool:
@@ -175,13 +162,7 @@ class PairResult(Untrusted):
 
 @dataclass(frozen=True)
 class Results:
-    """What a run gave.
-
-    Attributes
-    ----------
-    plugins : tuple of PluginResult
-    pairs : tuple of PairResult
-    """
+    """What a run gave."""
 
     plugins: tuple[PluginResult, ...] = ()
     pairs: tuple[PairResult, ...] = ()

@@ -20,20 +20,23 @@ class Verdict:
 
     Attributes
     ----------
-    passed : bool
     problems : tuple of str
         Empty if it passed.
     """
 
-    passed: bool
-    problems: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.problems
 
 
 def judge(plan: Plan, results: Results) -> Verdict:
     """Decide; a missing result is a failure."""
     if plan.refused:
         names = ", ".join(ascii(refusal.path[:100]) for refusal in plan.refused[:3])
-        return Verdict(False, (f"{count(len(plan.refused), 'path')} must not be merged: {names}",))
+        return Verdict((f"{count(len(plan.refused), 'path')} must not be merged: {names}",))
     plugins = {result.plugin: result for result in results.plugins}
     pairs = {(result.model, result.benchmark): result for result in results.pairs}
     problems = []
@@ -51,4 +54,4 @@ def judge(plan: Plan, results: Results) -> Verdict:
             problems.append(f"{preview.model} on {preview.benchmark}: no score")
         elif not scored.is_fine:
             problems.append(f"{preview.model} on {preview.benchmark}: {scored.status}")
-    return Verdict(not problems, tuple(problems))
+    return Verdict(tuple(problems))

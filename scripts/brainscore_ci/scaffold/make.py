@@ -70,7 +70,6 @@ class NewPlugin:
 
     Attributes
     ----------
-    files : tuple of Path
     name : str
         Of the folders.
     identifiers : tuple of str

@@ -27,7 +27,6 @@ class Stimuli:
 
     Attributes
     ----------
-    identifier : str
     csv, zip : Path
         Its files.
     csv_sha1, zip_sha1 : str
@@ -50,8 +49,6 @@ class Assembly:
 
     Attributes
     ----------
-    identifier : str
-    file : Path
     sha1 : str
         Its digest.
     class_name : str

@@ -100,7 +100,6 @@ def fill(library: Path, folder: str, values: Mapping[str, str]) -> dict[str, str
         Folder of its package.
     folder : str
         Of the templates; those in ``common`` are added.
-    values : mapping of str to str
     """
     return {
         template.name.removesuffix(".txt"): Template(template.read_text(encoding="utf-8")).substitute(values)

@@ -118,7 +118,6 @@ class Archive:
     ----------
     library : str
         Folder of the package it belongs to, such as 'domain/mylibrary'.
-    plugin : PluginName
     files : mapping of str to bytes
         Path inside the folder of the plugin -> content; sorted by path.
     notes : tuple of str
@@ -153,7 +152,6 @@ def inspect_archive(source: bytes | Path, *, policy: ArchivePolicy) -> Archive |
     source : bytes or Path
         The zip file, with ``<folder>/<name>/...`` in it, where folder is data, metrics, benchmarks or models. In front
         of it may stand the path of the library, or the end of that, and one folder of any name.
-    policy : ArchivePolicy
 
     Returns
     -------

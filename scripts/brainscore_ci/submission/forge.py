@@ -3,57 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from brainscore_ci.github.client import HttpGitHub
 from brainscore_ci.submission.request import Issue, is_attachment
 from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
 
-if TYPE_CHECKING:
-    from brainscore_ci.github.client import Comment
-
-__all__ = ["Forge", "HttpForge"]
+__all__ = ["HttpForge"]
 
 _MOST_REDIRECTS = 3
 _STORAGE = (".githubusercontent.com", ".s3.amazonaws.com")
 
 
-class Forge(Protocol):
-    """What a submission needs of GitHub, for one repository; also a fake in the memory has these."""
-
-    def issue(self, number: int) -> Issue:
-        """Return an issue."""
-        ...
-
-    def comments(self, number: int) -> Sequence[Comment]:
-        """Return the comments of an issue, oldest first."""
-        ...
-
-    def attachment(self, url: str, most_bytes: int) -> bytes:
-        """Return a file attached to an issue; see `HttpForge.attachment`."""
-        ...
-
-    def pull_request_of(self, branch: str) -> int | None:
-        """Return the number of the open pull request from a branch of this repository."""
-        ...
-
-    def open_pull_request(self, *, branch: str, base: str, title: str, body: str) -> int:
-        """Open a pull request and return its number."""
-        ...
-
-    def create_comment(self, number: int, body: str) -> None:
-        """Add a comment to an issue."""
-        ...
-
-
 class HttpForge(HttpGitHub):
-    """GitHub over the network; takes what `HttpGitHub` takes."""
-
-    def __init__(self, repository: str, token: str, **options: Any) -> None:
-        super().__init__(repository, token, **options)
-        self._repository = repository
+    """What a submission needs of GitHub, for one repository; takes what `HttpGitHub` takes."""
 
     def issue(self, number: int) -> Issue:
         """Return an issue."""

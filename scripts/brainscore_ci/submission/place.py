@@ -47,7 +47,6 @@ def compare(archive: Archive, repository: Path, *, update: bool) -> Placement:
 
     Parameters
     ----------
-    archive : Archive
     repository : Path
         Top folder of a checkout.
     update : bool

@@ -21,7 +21,7 @@ from brainscore_core.git import environment_of_git, run_git, said
 
 if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
-    from brainscore_ci.submission.forge import Forge
+    from brainscore_ci.submission.forge import HttpForge
 
 __all__ = ["Check", "Outcome", "Remote", "publish", "submit"]
 
@@ -65,7 +65,6 @@ class Outcome:
         Set where it was refused.
     pull : int or None
         Number of the pull request.
-    branch : str
     """
 
     state: Literal["opened", "updated", "unchanged", "refused"]
@@ -81,7 +80,7 @@ class Outcome:
 
 
 def submit(
-    forge: Forge,
+    forge: HttpForge,
     remote: Remote,
     issue: int,
     *,
@@ -95,9 +94,6 @@ def submit(
 
     Parameters
     ----------
-    forge : Forge
-    remote : Remote
-    issue : int
     check : callable
         See `Check`.
     policy : ArchivePolicy
@@ -127,7 +123,7 @@ def submit(
 
 
 def _carried_out(
-    forge: Forge,
+    forge: HttpForge,
     remote: Remote,
     request: Request | Rejection,
     *,
@@ -144,7 +140,7 @@ def _carried_out(
     return publish(archive, request, forge, remote, check=check)
 
 
-def publish(archive: Archive, request: Request, forge: Forge, remote: Remote, *, check: Check) -> Outcome:
+def publish(archive: Archive, request: Request, forge: HttpForge, remote: Remote, *, check: Check) -> Outcome:
     """Push the branch of a submission and open its pull request, unless both are there.
 
     Raises

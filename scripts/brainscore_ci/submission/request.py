@@ -68,12 +68,10 @@ class Issue:
 
     Attributes
     ----------
-    number : int
     author : str
         Login of who opened it.
     author_id : int
         Number of that account, which stays when the login changes.
-    body : str
     is_pull_request : bool
         GitHub counts both together.
     """
@@ -91,7 +89,6 @@ class Submitter:
 
     Attributes
     ----------
-    login : str
     account : int
         Number of the account at GitHub.
     name : str
@@ -118,8 +115,6 @@ class Request:
 
     Attributes
     ----------
-    issue : int
-    submitter : Submitter
     url : str
         Address of the zip file; empty where it is given in another way.
     update : bool
@@ -170,7 +165,6 @@ def read_request(
 
     Parameters
     ----------
-    issue : Issue
     later : sequence of str
         Comments that its author wrote.
     url : str
@@ -276,10 +270,8 @@ def draft(archive: Archive, placement: Placement, request: Request, hints: Seque
 
     Parameters
     ----------
-    archive : Archive
     placement : Placement
         What it changes.
-    request : Request
     hints : sequence of str
         What the static checks would like to be better.
     """

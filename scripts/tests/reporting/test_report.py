@@ -83,7 +83,7 @@ REPORT = render(PLAN, RESULTS, judge(PLAN, RESULTS))
 
 
 def test_everything_done_and_fine_passes():
-    assert judge(PLAN, GOOD) == Verdict(True, ())
+    assert judge(PLAN, GOOD) == Verdict()
 
 
 def test_what_failed_or_is_missing_is_a_problem():
@@ -164,12 +164,12 @@ def test_a_good_report_is_short():
 def test_nothing_to_do():
     plan = Plan(base="b", head="h", event="pull_request", changed=("README.md",))
     assert judge(plan, Results()).passed
-    assert "1 changed file, no plugin tested." in render(plan, Results(), Verdict(True, ()))
+    assert "1 changed file, no plugin tested." in render(plan, Results(), Verdict())
 
 
 def test_refused_paths_are_shown_whole():
     refused = (Refusal("vision/brainscore_vision/models/x$(touch pwned)/a\nb|c`d\u202e.py", "names have only ASCII"),)
-    report = render(replace(PLAN, refused=refused), Results(), Verdict(False, ("x",)))
+    report = render(replace(PLAN, refused=refused), Results(), Verdict(("x",)))
     assert (
         "``'vision/brainscore_vision/models/x$(touch pwned)/a\\nb¦c`d\\u202e.py'`` | names have only ASCII |" in report
     )
@@ -239,7 +239,7 @@ def test_hostile_text_stays_text_everywhere(text):
         PairResult(model=text, benchmark=text, status="failed:E", message=text),
         PairResult(model=text, benchmark="other", status="skipped:" + text),
     )
-    report = render(plan, Results((result,), scores), Verdict(False, (text,)))
+    report = render(plan, Results((result,), scores), Verdict((text,)))
     report.encode()
     tokens = markdown_it.MarkdownIt("commonmark").enable("table").parse(report)
     children = [child for token in tokens for child in token.children or ()]
@@ -290,11 +290,11 @@ def test_annotations_say_where_and_how_to_mend():
 def test_places_outside_the_repository_are_not_annotated(file):
     failure = Failure(test="t", message="m", file=file, line=1)
     result = PluginResult(plugin=MODEL, status="failed", failures=(failure,))
-    assert "file=" not in annotate(PLAN, Results((result,)), Verdict(True, ()))[0]
+    assert "file=" not in annotate(PLAN, Results((result,)), Verdict())[0]
 
 
 def test_at_most_ten_annotations():
-    verdict = Verdict(False, tuple(f"problem {i}" for i in range(25)))
+    verdict = Verdict(tuple(f"problem {i}" for i in range(25)))
     lines = annotate(PLAN, Results(), verdict)
     assert len(lines) == 10
     assert lines[-1] == "::error::16 more problems; the summary of this run lists them."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brainscore_ci.github.client import GitHub
+    from brainscore_ci.github.client import HttpGitHub
 
 __all__ = ["Action", "AddLabels", "CreateComment", "Queue", "RemoveLabel", "UpdateComment", "apply", "describe"]
 
@@ -72,7 +72,7 @@ def describe(action: Action) -> str:
             return f"start {action.workflow} on {action.branch}"
 
 
-def apply(github: GitHub, action: Action) -> None:
+def apply(github: HttpGitHub, action: Action) -> None:
     """Do what was decided."""
     match action:
         case CreateComment(number, body):

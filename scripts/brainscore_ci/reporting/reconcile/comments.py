@@ -50,7 +50,6 @@ class View(Untrusted):
         Commit whose results are shown; empty if none are.
     labels : tuple of str
         Those of `OWN_LABELS` that belong to it.
-    format : int
     """
 
     state: State
@@ -101,7 +100,6 @@ def body_of(view: View, url: str, report: str) -> str:
 
     Parameters
     ----------
-    view : View
     url : str
         Of the run; empty if there is none.
     report : str

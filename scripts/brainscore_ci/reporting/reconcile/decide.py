@@ -84,10 +84,8 @@ class Facts:
 
     Attributes
     ----------
-    pull : PullRequest
     runs : tuple of Run
         Of the workflow that tests, at the head of the pull request.
-    comments : tuple of Comment
     paths : tuple of str or None
         What it changes, as GitHub says; None if that was not asked or is too much to list.
     bundle : bytes or None
@@ -162,12 +160,10 @@ def decide_scoring(
 
     Parameters
     ----------
-    missing : sequence of (model, benchmark)
     runs : iterable of Run
         Latest runs of the scoring workflow on the branch.
     head : str
         Latest commit of the branch.
-    policy : ReconcilePolicy
 
     Returns
     -------
@@ -198,8 +194,7 @@ def _report(facts: Facts, run: Run) -> tuple[bool, str]:
         why = facts.problem or str(error)
         problems = [f"- {escape(problem, 600)}" for problem in (*concluded, why)]
         return False, "\n".join(["## Checks failed" if concluded else "## No report", "", *problems])
-    found = judge(plan, results)
-    verdict = Verdict(found.passed and not concluded, (*concluded, *found.problems))
+    verdict = Verdict((*concluded, *judge(plan, results).problems))
     return verdict.passed, render(plan, results, verdict, most_bytes=COMMENT_BYTES - _OUR_WORDS)
 
 

@@ -14,7 +14,7 @@ from brainscore_ci.reporting.reconcile.decide import Facts, ReconcilePolicy, dec
 from brainscore_core.errors import BrainScoreError
 
 if TYPE_CHECKING:
-    from brainscore_ci.github.client import GitHub, PullRequest
+    from brainscore_ci.github.client import HttpGitHub, PullRequest
 
 __all__ = ["Reconciled", "look", "reconcile"]
 
@@ -25,10 +25,8 @@ class Reconciled:
 
     Attributes
     ----------
-    actions : tuple of Action
     problems : tuple of str
         What could not be done; the next run tries again.
-    notes : tuple of str
     """
 
     actions: tuple[Action, ...]
@@ -36,7 +34,7 @@ class Reconciled:
     notes: tuple[str, ...]
 
 
-def look(github: GitHub, pull: PullRequest, policy: ReconcilePolicy) -> Facts:
+def look(github: HttpGitHub, pull: PullRequest, policy: ReconcilePolicy) -> Facts:
     """Collect what is known about a pull request; two requests if its comment is up to date."""
     comments = tuple(github.comments(pull.number))
     runs = tuple(github.runs(policy.workflow, head_sha=pull.head_sha, event="pull_request"))
@@ -58,19 +56,17 @@ def look(github: GitHub, pull: PullRequest, policy: ReconcilePolicy) -> Facts:
 
 
 def reconcile(
-    github: GitHub,
+    github: HttpGitHub,
     policy: ReconcilePolicy,
     *,
     missing: Sequence[tuple[str, str]] = (),
     head: str = "",
-    do: Callable[[GitHub, Action], None] = apply,
+    do: Callable[[HttpGitHub, Action], None] = apply,
 ) -> Reconciled:
     """Look at everything and do what is needed; one pull request that fails does not hold up the others.
 
     Parameters
     ----------
-    github : GitHub
-    policy : ReconcilePolicy
     missing : sequence of (model, benchmark)
         Pairs that should have a record and have none.
     head : str
