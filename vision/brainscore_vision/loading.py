@@ -119,11 +119,6 @@ def load_model(identifier: str) -> BrainModel:
     ----------
     identifier : str
         Key in ``model_registry``, such as ``'pixels'``.
-
-    Returns
-    -------
-    BrainModel
-        As the plugin's factory returns it.
     """
     return cast("BrainModel", _load("model", identifier))
 
@@ -143,13 +138,6 @@ def find_plugin_directory(kind: str, identifier: str) -> Path:
     ----------
     kind : {'data', 'stimulus_set', 'metric', 'benchmark', 'model'}
         Which registry; the names of the folders (``'models'``) are understood too.
-    identifier : str
-        Key in that registry.
-
-    Returns
-    -------
-    Path
-        Absolute, such as ``.../brainscore_vision/models/pixels``.
 
     Raises
     ------

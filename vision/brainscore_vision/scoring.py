@@ -67,8 +67,6 @@ def score_and_record(
 
     Parameters
     ----------
-    model_identifier, benchmark_identifier : str
-        What to score.
     record_path : Path, optional
         Where to write the record; None means ``scores/<benchmark>/<model>.json`` in the Brain-Score home.
     """

@@ -61,12 +61,7 @@ class PrecomputedFeatures(BrainModel):
         stimuli: StimulusSet,
         number_of_trials: int = 1,  # noqa: ARG002 - the interface has it
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Return the stored features of the stimuli.
-
-        Parameters
-        ----------
-        number_of_trials : int
-            Ignored: stored features have no trial-to-trial variance.
+        """Return the stored features of the stimuli, which do not vary from trial to trial.
 
         Raises
         ------

@@ -18,17 +18,12 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_coord: str) -> Array:
-    """Keep the neuroids with a reliability strictly above a threshold.
+    """Keep the neuroids with a reliability strictly above a threshold; `AssemblyError` if none is left.
 
     Returns
     -------
     NeuroidAssembly
         Same class, dtype and attributes, fewer neuroids.
-
-    Raises
-    ------
-    AssemblyError
-        If none is left.
     """
     (dim,) = assembly[reliab_coord].dims
     reliability = np.asarray(assembly[reliab_coord].values, dtype=float)
@@ -42,23 +37,13 @@ def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_co
 
 
 def flatten_timebins_into_neuroids(assembly: Array) -> Array:
-    """Treat every pair of neuroid and time bin as a neuroid of its own.
-
-    Parameters
-    ----------
-    assembly : NeuroidAssembly
-        Dims (presentation, neuroid, time_bin), in this order.
+    """Treat every pair of neuroid and time bin as a neuroid of its own; dims have to be those of the result.
 
     Returns
     -------
     NeuroidAssembly
         Dims (presentation, neuroid, time_bin) of shape (P, N * T, 1); the time bin runs fastest. Neuroids have
         ``recording_time``, the start of their bin; the one time bin spans from the first start to the last end.
-
-    Raises
-    ------
-    AssemblyError
-        If the dims are others.
     """
     expected = ("presentation", "neuroid", "time_bin")
     if tuple(assembly.dims) != expected:

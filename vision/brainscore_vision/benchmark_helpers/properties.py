@@ -43,8 +43,6 @@ class PropertiesBenchmark(BenchmarkBase):
 
     Parameters
     ----------
-    identifier : str
-        Unique name, equal to the registry key: ``<AuthorYear>_<Source>-<property>``.
     assembly : PropertyAssembly
         Dims (neuroid, neuronal_property), with the coordinate ``region`` of a single value, the attribute
         ``number_of_trials``, and ``stimulus_set`` with the columns ``degrees``, ``position_x``, ``position_y``.

@@ -40,8 +40,6 @@ class RSABenchmark(BenchmarkBase):
     ----------
     identifier : str
         Unique name, equal to the registry key, such as ``'Allen2022_fmri.IT-rdm'``.
-    version : int
-        Grows with every change that changes scores.
     assembly : NeuroidAssembly or LazyLoad
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
         the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject).

@@ -165,11 +165,6 @@ def firing_rate_scale(model: BrainModel, region: str, centres: Floats) -> tuple[
     The median response to the best grating and the median response to the blank, over responsive units, are mapped to
     those of recorded neurons.
 
-    Parameters
-    ----------
-    centres : array of shape (n_units, 2)
-        Of receptive fields, see `map_receptive_fields`.
-
     Returns
     -------
     slope, offset : float
@@ -209,11 +204,6 @@ def firing_rates(
     scale: tuple[float, float],
 ) -> NeuroidAssembly:
     """Record some units and turn their activations into firing rates.
-
-    Parameters
-    ----------
-    model, stimuli, number_of_trials
-        See `record_from_model`.
 
     Returns
     -------

@@ -23,8 +23,6 @@ def check_standard_format(assembly: xr.DataArray, nans_expected: bool = False) -
     assembly : NeuroidAssembly
         Dims at least (presentation, neuroid), with ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid and the
         attribute ``stimulus_set_identifier``.
-    nans_expected : bool
-        Whether values may be NaN.
 
     Raises
     ------

@@ -143,17 +143,12 @@ def _folder_bytes(folder: Path) -> int:
 def verify(found: Iterable[Entry] | None = None) -> tuple[int, list[str]]:
     """Hash cached files again, whatever was noted about them, and compare extracted archives byte by byte.
 
+    Gives how many files were verified, and a line for each that is damaged.
+
     Parameters
     ----------
     found : iterable of Entry, optional
         Whose files; None is every file in the data home whose digest is known, registered or not.
-
-    Returns
-    -------
-    int
-        How many files were verified.
-    list of str
-        What is damaged, a line for each.
     """
     if found is None:
         wanted = _digests_by_path()

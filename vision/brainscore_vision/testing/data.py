@@ -51,13 +51,7 @@ class StimulusSetContract(_ValidatedContract, IdentifierContract):
 
 
 class DataContract(_ValidatedContract):
-    """It loads, keeps to the data standard, and its stimuli are those of its stimulus set.
-
-    Attributes
-    ----------
-    nans_expected : bool
-        Whether missing values are part of the data.
-    """
+    """It loads, keeps to the data standard, and its stimuli are those of its stimulus set."""
 
     kind = "data set"
     base = "DataContract"

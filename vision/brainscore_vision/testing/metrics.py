@@ -31,11 +31,6 @@ class MetricContract(Contract):
 
     What a metric compares is its own affair. `inputs` offers the usual kinds, and the first that the metric takes is
     used; a metric that takes none of them is not tested until its plugin derives from this class and gives its own.
-
-    Attributes
-    ----------
-    arguments : mapping of str to object
-        For the registered factory.
     """
 
     kind = "metric"

@@ -17,11 +17,6 @@ class LazyLoad:
     Reading or setting an attribute, indexing, calling, iterating, `len`, `isinstance` and operators all act on the
     loaded content, which is kept. `type(lazy)` remains `LazyLoad`, and hashing goes by identity.
 
-    Parameters
-    ----------
-    load_fnc : callable
-        Takes no arguments and returns the content.
-
     Attributes
     ----------
     content : object

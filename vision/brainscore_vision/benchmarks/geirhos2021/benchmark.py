@@ -87,13 +87,7 @@ class Geirhos2021ErrorConsistency(BenchmarkBase):
 
 
 class Geirhos2021Accuracy(BenchmarkBase):
-    """Share of images that are named correctly; the images fill the model's field of view.
-
-    Parameters
-    ----------
-    stimuli : str, optional
-        Identifier of the images; None: ``Geirhos2021_<condition>``.
-    """
+    """Share of images that are named correctly; the images fill the model's field of view."""
 
     def __init__(self, condition: str, *, stimuli: str | None = None) -> None:
         self._metric = load_metric("accuracy")

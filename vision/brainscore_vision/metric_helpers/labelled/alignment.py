@@ -55,13 +55,7 @@ def has_coordinate(assembly: xr.DataArray, name: str) -> bool:
 
 
 def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
-    """Return the values of a one-dimensional coordinate.
-
-    Raises
-    ------
-    AssemblyError
-        If the assembly has none of that name.
-    """
+    """Return the values of a one-dimensional coordinate."""
     if not has_coordinate(assembly, name):
         known = [str(coord) for coord in assembly.coords]
         hint = did_you_mean(name, known)
@@ -130,8 +124,6 @@ def matrix(
 
     Parameters
     ----------
-    dims : sequence of str
-        All dimensions of the assembly.
     dtype : data type or None
         Of the result. None: as the assembly has it, without a copy, so that a memory map stays one.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Score
-    from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import NDArray
 
 __all__ = [
     "Alignment",
@@ -177,22 +177,8 @@ class CrossValidation(Transformation):
         When called with assemblies that do not hold the same values of `split_coord` equally often.
     """
 
-    def __init__(
-        self,
-        *args: Any,  # Any: passed on to `Split`, as are kwargs
-        split_coord: str = Split.Defaults.split_coord,
-        stratification_coord: str | None = Split.Defaults.stratification_coord,
-        preprocess_indices: Callable[..., tuple[Indices, Indices]] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        self._split_coord = split_coord
-        named: dict[str, Any] = {
-            **kwargs,
-            "split_coord": split_coord,
-            "stratification_coord": stratification_coord,
-            "preprocess_indices": preprocess_indices,
-        }
-        self._split = Split(*args, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on to `Split`
+        self._split = Split(*args, **kwargs)
 
     def plan(self, target: xr.DataArray) -> SplitPlan:
         """Return the splits that would be used for a target; see `Split.plan`."""
@@ -201,13 +187,19 @@ class CrossValidation(Transformation):
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
         """Yield source and target for training, then for testing, for every split."""
         *sources, target = args
+        coord = self._split.split_coord
         for source in sources:
-            matching_order(*(coordinate(side, self._split_coord) for side in (target, source)), what=self._split_coord)
+            matching_order(
+                *(coordinate(side, self._split.split_coord) for side in (target, source)), what=self._split.split_coord
+            )
         plan = self._split.plan(target)
         notes.update(plan.notes)
         for index, split in enumerate(plan.splits):
             values = [plan.values.values[part] for part in split]
-            yield {"split": index}, [_having(side, self._split_coord, chosen) for chosen in values for side in args]
+            yield (
+                {"split": index},
+                [_having(side, coord, chosen) for chosen in values for side in args],
+            )
 
     def aggregate(self, score: Score) -> Score:
         """Take the mean over splits, see `Split.aggregate`."""
@@ -216,26 +208,6 @@ class CrossValidation(Transformation):
 
 class CrossValidationSingle(CrossValidation):
     """Split one assembly: ``apply(train, test)``. Parameters as for `Split`."""
-
-    def __init__(
-        self,
-        splits: int = Split.Defaults.splits,
-        train_size: float | None = None,
-        test_size: float | None = None,
-        split_coord: str = Split.Defaults.split_coord,
-        stratification_coord: str | None = Split.Defaults.stratification_coord,
-        unique_split_values: bool = Split.Defaults.unique_split_values,
-        random_state: int = Split.Defaults.random_state,
-    ) -> None:
-        super().__init__(
-            splits,
-            train_size,
-            test_size,
-            split_coord=split_coord,
-            stratification_coord=stratification_coord,
-            unique_split_values=unique_split_values,
-            random_state=random_state,
-        )
 
 
 class TestOnlyCrossValidation:

@@ -80,11 +80,6 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
 def most_probable(probabilities: DataAssembly) -> Labels:
     """Return the most probable choice for each presentation; of equal ones the first.
 
-    Parameters
-    ----------
-    probabilities : BehavioralAssembly, dims (presentation, choice) in any order
-        With coordinate `choice`.
-
     Raises
     ------
     AssemblyError
@@ -116,8 +111,6 @@ def read_judgements(
     ----------
     assembly : BehavioralAssembly, dims (presentation)
         One presentation for each trial, with `stimulus_id`, `subject`, `truth` and the coordinates of conditions.
-    condition_coords : sequence of str
-        Coordinates that tell conditions apart.
     omitted : collection of str
         Answers that stand for none, such as an empty one. Without any, each counts as wrong.
     single : bool

@@ -48,11 +48,6 @@ class PerOps:
     def __call__(self, *asms: xr.DataArray) -> Any:
         """Apply to every slice.
 
-        Parameters
-        ----------
-        *asms : DataAssembly
-            All with the dimensions `dims`.
-
         Returns
         -------
         assembly or None
@@ -109,7 +104,6 @@ class PerTime(PerOps):
         check_coord: str = "time_bin_start",
     ) -> None:
         super().__init__(callable, dims=[time_dim], check_coords=[check_coord])
-        self.time_bin = time_dim
 
 
 class PerPresentation(PerOps):
@@ -122,7 +116,6 @@ class PerPresentation(PerOps):
         check_coord: str = "stimulus_id",
     ) -> None:
         super().__init__(callable, dims=[presentation_dim], check_coords=[check_coord])
-        self.presentation_dim = presentation_dim
 
 
 class PerNeuroid(PerOps):
@@ -135,7 +128,6 @@ class PerNeuroid(PerOps):
         check_coord: str = "neuroid_id",
     ) -> None:
         super().__init__(callable, dims=[neuroid_dim], check_coords=[check_coord])
-        self.neuroid_dim = neuroid_dim
 
 
 class SpanOps:
@@ -232,8 +224,6 @@ class SpanTime(SpanOps):
         seed: int = 0,
     ) -> None:
         super().__init__(callable, [time_dim, presentation_dim], presentation_dim, resample, seed=seed)
-        self.time_dim = time_dim
-        self.presentation_dim = presentation_dim
 
 
 def _stacked(results: Sequence[xr.DataArray], dims: Sequence[str], sizes: Sequence[int], outer: Coords) -> xr.DataArray:

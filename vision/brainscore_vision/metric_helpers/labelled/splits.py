@@ -119,7 +119,7 @@ class Split:
         self._splits = splits
         self._train_size = train_size
         self._test_size = test_size
-        self._split_coord = split_coord
+        self.split_coord = split_coord
         self._stratification_coord = stratification_coord
         self._kfold = kfold
         self._unique_split_values = unique_split_values
@@ -139,7 +139,7 @@ class Split:
         AssemblyError
             If the coordinate is missing or has too few values.
         """
-        values = coordinate(assembly, self._split_coord)
+        values = coordinate(assembly, self.split_coord)
         distinct, first = np.unique(values, return_index=True)
         unique = self._unique_split_values or len(distinct) < len(values)
         positions = first if unique else np.arange(len(values))
@@ -152,7 +152,7 @@ class Split:
                 splits = list(self._splitter(stratified=False).split(np.zeros(len(positions))))
         except ValueError as error:
             raise AssemblyError(
-                f"{len(positions)} values of {self._split_coord!r} cannot be divided into {self._splits} splits "
+                f"{len(positions)} values of {self.split_coord!r} cannot be divided into {self._splits} splits "
                 f"(train_size={self._train_size}, test_size={self._test_size}, kfold={self._kfold}): {error}"
             ) from error
         notes["stratified_by"] = None if classes is None or reason else self._stratification_coord
@@ -160,9 +160,9 @@ class Split:
             notes["stratification"] = reason
         if self._preprocess_indices is not None:
             splits = [self._preprocess_indices(train, test, assembly) for train, test in splits]
-        dim = assembly[self._split_coord].dims[0]
+        dim = assembly[self.split_coord].dims[0]
         chosen = values[positions]
-        return SplitPlan(xr.DataArray(chosen, coords={self._split_coord: (dim, chosen)}, dims=[dim]), splits, notes)
+        return SplitPlan(xr.DataArray(chosen, coords={self.split_coord: (dim, chosen)}, dims=[dim]), splits, notes)
 
     def build_splits(self, assembly: xr.DataArray) -> tuple[xr.DataArray, list[tuple[Indices, Indices]]]:
         """Return the values of the split coordinate and the positions in them that train and test."""
@@ -178,8 +178,8 @@ class Split:
         name = self._stratification_coord
         if not name:
             return None, ""
-        if not has_coordinate(assembly, name) or assembly[name].dims != assembly[self._split_coord].dims:
-            return None, f"shuffled plainly: the assembly has no coordinate {name!r} beside {self._split_coord!r}"
+        if not has_coordinate(assembly, name) or assembly[name].dims != assembly[self.split_coord].dims:
+            return None, f"shuffled plainly: the assembly has no coordinate {name!r} beside {self.split_coord!r}"
         return assembly[name].values[positions].astype(str), ""
 
     def _stratified(self, classes: NDArray[Any]) -> tuple[list[tuple[Indices, Indices]], str]:

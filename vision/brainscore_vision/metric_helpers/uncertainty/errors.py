@@ -181,11 +181,6 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
     ----------
     error : float or array-like
         Of the score's shape; NaN where it cannot be estimated.
-
-    Returns
-    -------
-    Score
-        The score given; attrs as for `attach_standard_error`.
     """
     # Where the score is undefined so is its error, however many values are defined.
     errors = np.where(np.isnan(score.values), np.nan, error)

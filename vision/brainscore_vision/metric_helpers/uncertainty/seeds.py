@@ -31,7 +31,7 @@ def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
     Parameters
     ----------
     seed : int
-        The root, not negative.
+        The root, not negative (else `ValueError`).
     *path : str or int
         What the draws are for. A name counts by its text, on every machine and in every session alike.
 
@@ -39,11 +39,6 @@ def seed_sequence(seed: int, *path: str | int) -> np.random.SeedSequence:
     -------
     numpy.random.SeedSequence
         With the seed as entropy and the path, hashed, as spawn key.
-
-    Raises
-    ------
-    ValueError
-        If the seed is negative.
 
     Examples
     --------

@@ -116,14 +116,7 @@ class BakerAccuracyDelta(Metric):
     def compute_ceiling(
         self, source: DataAssembly, target: DataAssembly, image_types: Sequence[str] | None = None
     ) -> float:
-        """Compare the costs of two groups of people, such as two halves.
-
-        Parameters
-        ----------
-        source, target : BehavioralAssembly, dims (presentation)
-            As `target` of the metric.
-        image_types : sequence of two str, or None
-            None: those of the metric.
+        """Compare the costs of two groups of people, such as two halves; each as `target` of the metric.
 
         Returns
         -------

@@ -53,8 +53,6 @@ class BootstrapDistributionSimilarity(Metric):
 
     Parameters
     ----------
-    property_name : str
-        A value of the coordinate `neuronal_property`.
     similarity_func : callable
         ``f(model_histogram, data_histogram)`` of shares in bins, shape (n_bins,), returns a number, 1 if equal.
     """

@@ -69,10 +69,6 @@ class InternalConsistency(Ceiling):
         neuroid.
     aggregate : callable or None
         Score with dims (split, ...) -> Score with dims (split); None takes the median over neuroids.
-    split_coord : str
-        Coordinate that numbers the repetitions.
-    splits : int
-        How many times the repetitions are divided.
     random_state : int
         Seed of the divisions, and of the interval.
     compat : bool

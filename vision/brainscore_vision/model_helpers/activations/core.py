@@ -121,8 +121,6 @@ class ActivationsExtractorHelper:
             False: nothing is cached. Otherwise without meaning, because the content of the stimuli counts.
         number_of_trials : int
             How often each stimulus is shown. A model answers the same every time, so that it is shown once.
-        require_variance : bool
-            Whether the trials shall differ. Not possible yet.
 
         Returns
         -------

@@ -86,24 +86,22 @@ def probe_image() -> Image.Image:
     return Image.fromarray(np.stack([red, green, blue], axis=-1).astype(np.uint8))
 
 
-def describe(value: object) -> Description:
+def describe(value: Value, parents: tuple[int, ...] = ()) -> Description:
     """Turn a value into what `brainscore_core.caching.content_digest` takes.
 
     Parameters
     ----------
-    value : object
+    value : anything
         Plain values, arrays, tensors, PyTorch modules, functions (with the file they are defined in and what they
         have captured), partial functions, classes, enumerations, and objects whose attributes are such.
+    parents : tuple of int
+        The `id` of what holds the value, from the outside, so that cycles end.
 
     Raises
     ------
     NotDigestibleError
         For anything else.
     """
-    return _describe(value, ())
-
-
-def _describe(value: Value, parents: tuple[int, ...]) -> Description:
     if isinstance(value, enum.Enum):
         return ["enum", *_describe_class(type(value)), value.name]
     if isinstance(value, (*_PRIMITIVES, np.generic)):
@@ -118,28 +116,28 @@ def _describe(value: Value, parents: tuple[int, ...]) -> Description:
         return ["again", len(parents) - parents.index(id(value))]
     inside = (*parents, id(value))
     if isinstance(value, Mapping):
-        items = [[_describe(key, inside), _describe(item, inside)] for key, item in value.items()]
+        items = [[describe(key, inside), describe(item, inside)] for key, item in value.items()]
         return ["mapping", type(value).__qualname__, items]
     if isinstance(value, Set):
-        return ["set", sorted(content_digest(_describe(item, inside)) for item in value)]
+        return ["set", sorted(content_digest(describe(item, inside)) for item in value)]
     if isinstance(value, Sequence):
-        return ["sequence", type(value).__qualname__, [_describe(item, inside) for item in value]]
+        return ["sequence", type(value).__qualname__, [describe(item, inside) for item in value]]
     return _describe_code(value, inside)
 
 
 def _describe_array(array: npt.NDArray[np.generic], parents: tuple[int, ...]) -> Description:
     if array.dtype.hasobject:
-        return ["objects", list(array.shape), [_describe(item, parents) for item in array.ravel().tolist()]]
+        return ["objects", list(array.shape), [describe(item, parents) for item in array.ravel().tolist()]]
     return array
 
 
 def _describe_code(value: Value, parents: tuple[int, ...]) -> Description:
     if isinstance(value, functools.partial):
-        return ["partial", *(_describe(part, parents) for part in (value.func, value.args, value.keywords))]
+        return ["partial", *(describe(part, parents) for part in (value.func, value.args, value.keywords))]
     if isinstance(value, types.FunctionType):
         return _describe_function(value, parents)
     if isinstance(value, types.MethodType):
-        return ["method", _describe(value.__func__, parents), _describe(value.__self__, parents)]
+        return ["method", describe(value.__func__, parents), describe(value.__self__, parents)]
     if isinstance(value, type):
         return ["class", *_describe_class(value)]
     if isinstance(value, (types.BuiltinFunctionType, np.ufunc)):
@@ -147,7 +145,7 @@ def _describe_code(value: Value, parents: tuple[int, ...]) -> Description:
     if isinstance(value, types.ModuleType):
         return ["module", value.__name__, _code_digest(value.__name__, value)]
     if isinstance(value, weakref.ref):
-        return ["reference", _describe(value(), parents)]
+        return ["reference", describe(value(), parents)]
     if isinstance(value, logging.Logger):
         return ["logger"]  # does not change results
     return _describe_object(value, parents)
@@ -155,10 +153,10 @@ def _describe_code(value: Value, parents: tuple[int, ...]) -> Description:
 
 def _describe_function(function: types.FunctionType, parents: tuple[int, ...]) -> Description:
     try:
-        captured = [_describe(cell.cell_contents, parents) for cell in function.__closure__ or ()]
+        captured = [describe(cell.cell_contents, parents) for cell in function.__closure__ or ()]
     except ValueError as error:  # a cell that is still empty
         raise NotDigestibleError(f"{_qualified_name(function)} is not complete") from error
-    defaults = [_describe(part, parents) for part in (function.__defaults__, function.__kwdefaults__)]
+    defaults = [describe(part, parents) for part in (function.__defaults__, function.__kwdefaults__)]
     name = [function.__module__, function.__qualname__]
     # The file alone does not tell two functions of one name apart, such as lambdas.
     body = _describe_bytecode(function.__code__)
@@ -209,7 +207,7 @@ def _describe_constant(part: Value) -> Description:
 def _describe_object(value: Value, parents: tuple[int, ...]) -> Description:
     top = type(value).__module__.partition(".")[0]
     if hasattr(value, "state_dict") and hasattr(value, "named_modules"):
-        return _describe_module(value, parents)
+        return describe_module(value, parents)
     if top == "torch":
         if hasattr(value, "detach"):
             return _tensor_values(value)
@@ -217,7 +215,7 @@ def _describe_object(value: Value, parents: tuple[int, ...]) -> Description:
             return ["torch", type(value).__qualname__, str(value)]
     if _has_hidden_state(type(value)):
         raise NotDigestibleError(f"a {type(value).__module__}.{type(value).__qualname__} may hold hidden state")
-    return ["object", *_describe_class(type(value)), _describe(vars(value), parents)]
+    return ["object", *_describe_class(type(value)), describe(vars(value), parents)]
 
 
 def _has_hidden_state(cls: type) -> bool:
@@ -228,23 +226,8 @@ def _has_hidden_state(cls: type) -> bool:
     return any(space.get("__slots__") or "__reduce__" in space or "__reduce_ex__" in space for space in own)
 
 
-def describe_module(module: nn.Module) -> Description:
-    """Describe a PyTorch module: weights and buffers, and class, code, settings and attributes of each submodule.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
-        Any module.
-
-    Raises
-    ------
-    NotDigestibleError
-        An attribute, such as an open file, has no digest.
-    """
-    return _describe_module(module, ())
-
-
-def _describe_module(module: nn.Module, parents: tuple[int, ...]) -> Description:
+def describe_module(module: nn.Module, parents: tuple[int, ...] = ()) -> Description:
+    """Describe a PyTorch module: weights and buffers, and class, code, settings and attributes of each submodule."""
     inside = (*parents, id(module))
     internal = _module_internals()
     parts = []
@@ -255,9 +238,9 @@ def _describe_module(module: nn.Module, parents: tuple[int, ...]) -> Description
         classes = [_describe_class(type(part)), part.extra_repr() if hasattr(part, "extra_repr") else ""]
         # In eval mode, which is how activations are taken, `training` says nothing.
         own.pop("training", None)
-        parts.append([name, classes, _describe(own, inside), _describe(hooks, inside)])
+        parts.append([name, classes, describe(own, inside), describe(hooks, inside)])
     tensors = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
-    extra = [[key, _describe(value, inside)] for key, value in module.state_dict().items() if "_extra_state" in key]
+    extra = [[key, describe(value, inside)] for key, value in module.state_dict().items() if "_extra_state" in key]
     return ["nn.Module", parts, [[name, _tensor_values(tensor)] for name, tensor in tensors], extra]
 
 

@@ -61,8 +61,6 @@ class PytorchWrapper:
         ``functools.partial(load_preprocess_images, image_size=224)``.
     identifier : str or None
         Of the model; None is the name of the module's class.
-    forward_kwargs : dict or None
-        Further arguments of the forward pass.
     readout_layer : str or None
         Name of the layer that ``'logits'`` stands for. None is the last module in the order of registration, which
         is wrong for networks that register, for example, an activation function after the classifier.
@@ -126,11 +124,6 @@ class PytorchWrapper:
         self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, layer_names: Sequence[str]
     ) -> OrderedDict[str, Array]:
         """Run the module on one batch.
-
-        Parameters
-        ----------
-        images : array (input, ...) or list of arrays or tensors
-            What the preprocessing returned.
 
         Returns
         -------

@@ -197,13 +197,7 @@ class LabelBehavior(_TaskModel):
             )
 
     def logits_to_choice(self, logits: NeuroidAssembly) -> BehavioralAssembly:
-        """Turn outputs of the network into labels; see `look_at`.
-
-        Parameters
-        ----------
-        logits : NeuroidAssembly (presentation, neuroid)
-            With 1000 neuroids.
-        """
+        """Turn outputs of the network, dims (presentation, neuroid) of 1000 neuroids, into labels; see `look_at`."""
         self._check_classifier(logits)
         coords = coords_along(logits, "presentation")
         values = logits.transpose("presentation", "neuroid").values

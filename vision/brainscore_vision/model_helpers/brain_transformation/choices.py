@@ -39,8 +39,6 @@ def category_probabilities(
         Outputs of the network.
     indices : sequence of sequence of int
         Classes of each category.
-    aggregation : {'mean', 'max'}
-        How the classes of a category are pooled.
 
     Returns
     -------

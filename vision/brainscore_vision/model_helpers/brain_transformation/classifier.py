@@ -36,15 +36,7 @@ class ProbabilitiesClassifier:
         self._labels: list[Hashable] = []
 
     def fit(self, X: npt.ArrayLike, Y: npt.ArrayLike) -> Self:  # noqa: N803 - established
-        """Fit to features.
-
-        Parameters
-        ----------
-        X : assembly or array (presentation, neuroid)
-            Features.
-        Y : assembly or array (presentation,)
-            Label of each presentation.
-        """
+        """Fit to features (presentation, neuroid) and their labels (presentation,)."""
         from sklearn.linear_model import LogisticRegression  # slow to import, and few need it
         from sklearn.preprocessing import StandardScaler
 
@@ -62,12 +54,7 @@ class ProbabilitiesClassifier:
         return self
 
     def predict_proba(self, X: DataAssembly) -> BehavioralAssembly:  # noqa: N803 - established
-        """Return the probability of each label.
-
-        Parameters
-        ----------
-        X : DataAssembly (presentation, neuroid)
-            Features.
+        """Return the probability of each label, from features (presentation, neuroid).
 
         Returns
         -------

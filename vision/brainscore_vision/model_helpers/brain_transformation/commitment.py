@@ -97,13 +97,7 @@ class ModelCommitment(BrainModel):
         return self._visual_degrees
 
     def start_task(self, task: str, *args: Any, **kwargs: Any) -> None:  # those of the task
-        """See `BrainModel.start_task`; the further arguments are those of the task.
-
-        Raises
-        ------
-        UnknownIdentifierError
-            There is no such task.
-        """
+        """See `BrainModel.start_task`; the further arguments are those of the task, see `BehaviorArbiter`."""
         if task == BrainModel.Task.passive:
             self.do_behavior = False
             return
@@ -111,26 +105,14 @@ class ModelCommitment(BrainModel):
         self.do_behavior = True
 
     def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
-        """See `BrainModel.start_recording`.
-
-        Raises
-        ------
-        UnknownIdentifierError
-            No layer is known for the region.
-        """
+        """See `LayerMappedModel.start_recording`."""
         self.layer_model.start_recording(recording_target, time_bins)
         self.do_behavior = False
 
     def look_at(
         self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """See `BrainModel.look_at`.
-
-        Raises
-        ------
-        NotImplementedError
-            `require_variance` is True.
-        """
+        """See `BrainModel.look_at`; with ``require_variance`` `NotImplementedError`."""
         model: BehaviorArbiter | LayerMappedModel = self.behavior_model if self.do_behavior else self.layer_model
         answer: BehavioralAssembly | NeuroidAssembly = model.look_at(
             stimuli, number_of_trials=number_of_trials, require_variance=require_variance

@@ -57,14 +57,7 @@ def in_time_bins(activity: Assembly, bins: Sequence[tuple[float, float]]) -> Ass
 
 
 def repeat_in_time(assembly: Assembly, time_bins: Sequence[tuple[float, float]]) -> Assembly:
-    """Add a ``time_bin`` dimension along which the values are the same.
-
-    Parameters
-    ----------
-    assembly : DataAssembly
-        Without dimension ``time_bin``.
-    time_bins : list of (int, int)
-        Start and end of each bin, ms.
+    """Add a ``time_bin`` dimension of (start, end) in ms along which the values are the same.
 
     Returns
     -------
@@ -100,8 +93,6 @@ def align_bins(
         Activity; source bins that do not touch a target bin do not count, even if they are not a number.
     source_bins, target_bins : sequence of (float, float)
         Start and end of each bin, ms.
-    mode : {'portion', 'center'}
-        How the bins are weighted.
 
     Returns
     -------
@@ -169,13 +160,7 @@ def _is_covered(target: tuple[float, float], source_bins: Sequence[tuple[float, 
 
 
 def fix_timebin_naming(assembly: Assembly) -> Assembly:
-    """Rename levels ``time_bin_level_0`` and ``time_bin_level_1`` to ``time_bin_start`` and ``time_bin_end``.
-
-    Returns
-    -------
-    DataAssembly
-        Without attributes.
-    """
+    """Rename levels ``time_bin_level_0`` and ``time_bin_level_1`` to ``time_bin_start`` and ``time_bin_end``."""
     names = {f"time_bin_level_{index}": level for index, level in enumerate(_LEVELS)}
     coords = {names.get(name, name): (dims, values) for name, dims, values in walk_coords(assembly)}
     return type(assembly)(assembly.values, coords=coords, dims=assembly.dims)

@@ -60,18 +60,7 @@ def check_base_models(module: str | ModuleType) -> None:
 
 
 def check_brain_models(module: str | ModuleType) -> None:
-    """Check the brain models of a module: they can be recorded from, or do a task.
-
-    Parameters
-    ----------
-    module : str or module
-        Has ``get_model_list()`` and ``get_model(name)``; usually ``__name__``.
-
-    Raises
-    ------
-    ModelCheckError
-        A model fails; the message says which and how.
-    """
+    """Check the brain models of a module as `check_base_models` does: they can be recorded from, or do a task."""
     plugin = _module(module)
     for name in _model_names(plugin):
         model = plugin.get_model(name)
