@@ -73,7 +73,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _score(options: argparse.Namespace) -> int:
     from brainscore_vision import scoring
-    from brainscore_vision.summary import format_record
 
     prepared = options.conda_active.lower() in ("true", "1", "yes")
     command_line.say(f"Scoring {options.model_identifier} on {options.benchmark_identifier} ...")
@@ -84,7 +83,7 @@ def _score(options: argparse.Namespace) -> int:
         if options.failure is not None:
             scoring.record_failure(model, benchmark, error, options.failure)
         raise
-    print(format_record(record, path))  # noqa: T201 - the result
+    print(scoring.format_record(record, path))  # noqa: T201 - the result
     return 0
 
 

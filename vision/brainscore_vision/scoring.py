@@ -1,4 +1,4 @@
-"""Score one model on one benchmark, here or in an environment of its own, and keep the record."""
+"""Score one model on one benchmark, here or in an environment of its own, keep the record and say what it holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from brainscore_core.metrics import Score
     from brainscore_core.scoring.records import ScoreRecord
 
-__all__ = ["record_failure", "run_score", "score", "score_and_record"]
+__all__ = ["format_record", "record_failure", "run_score", "score", "score_and_record"]
 
 
 def score(
@@ -50,7 +50,6 @@ def score(
     result, record, path = score_and_record(model_identifier, benchmark_identifier, conda_active=conda_active)
     if report:
         from brainscore_core.command_line import say
-        from brainscore_vision.summary import format_record
 
         say(format_record(record, path))
     return result
@@ -151,3 +150,31 @@ def _score_of(record: ScoreRecord, path: Path) -> Score:
         record_path=str(path),
     )
     return result
+
+
+def format_record(record: ScoreRecord, path: Path) -> str:
+    """Return the summary of a record as lines of text."""
+
+    def shown(value: float | None) -> str:
+        return "not available" if value is None else f"{value:.4f}"
+
+    error = "" if record.error is None else f" ± {record.error:.4f} (standard error)"
+    low_high = record.interval
+    interval = "" if low_high is None else f", 95 % interval {low_high[0]:.3f} to {low_high[1]:.3f}"
+    counts = {"stimuli": record.n_stimuli, "neuroids": record.n_neuroids, "trials": record.n_trials}
+    sizes = [f"{count} {unit}" for unit, count in counts.items() if count is not None]
+    layers = ", ".join(f"{region}: {layer}" for region, layer in record.layers.items())
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    lines = [
+        f"{record.model} on {record.benchmark}" + (" (SIMULATED measurements)" if record.simulated else ""),
+        f"  score     {shown(record.score)}{error}{interval}",
+        f"  raw       {shown(record.raw)}",
+        f"  ceiling   {shown(record.ceiling)}",
+        f"  data      {', '.join(sizes) or 'size not stated'}; benchmark version {record.benchmark_version}",
+        f"  layers    {layers or 'not stated'}",
+        f"  seed      {'not stated' if record.seed is None else record.seed}",
+        f"  versions  {versions}",
+        f"  time      {record.duration_s or 0:.1f} s",
+        f"  record    {path}",
+    ]
+    return "\n".join(lines)

@@ -8,8 +8,7 @@ from brainscore_core.errors import UnknownIdentifierError
 from brainscore_core.metrics import Score
 from brainscore_core.scoring.records import ScoreRecord
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score
-from brainscore_vision.scoring import score_and_record
-from brainscore_vision.summary import format_record
+from brainscore_vision.scoring import format_record, score_and_record
 
 
 class HalfBenchmark(BenchmarkBase):

@@ -78,7 +78,7 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
 
 
 def most_probable(probabilities: DataAssembly) -> Labels:
-    """Return the most probable choice for each presentation; of equal ones the first.
+    """Return the most probable choice for each presentation, from dims (presentation, choice); of equal ones the first.
 
     Raises
     ------
