@@ -44,7 +44,9 @@ class StoredFile:
         """What the copy takes on the disk, with what was extracted from it."""
         if not self.is_cached:
             return 0
-        return self.path.stat().st_size + (_folder_bytes(self.path.with_suffix("")) if _is_archive(self.path) else 0)
+        return self.path.stat().st_size + (
+            _folder_bytes(self.path.with_suffix("")) if self.path.suffix == ".zip" else 0
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +134,6 @@ def _data_home() -> Path:
     return get_local_data_path()
 
 
-def _is_archive(path: Path) -> bool:
-    return path.suffix == ".zip"
-
-
 def _folder_bytes(folder: Path) -> int:
     return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
 
@@ -185,7 +183,7 @@ def _problems(path: Path, sha1: str) -> list[str]:
     if digest != sha1:
         return [f"{path} is damaged: expected sha1 {sha1}, found {digest}"]
     try:
-        return check_extracted(path) if _is_archive(path) else []
+        return check_extracted(path) if path.suffix == ".zip" else []
     except CorruptFileError as error:
         return [str(error)]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -119,19 +118,8 @@ def simulate(images: np.ndarray, parameters: population.PopulationParameters) ->
 
 def _key(paths: Mapping[str, Path]) -> str:
     code = [Path(module.__file__) for module in (patches, population)] + [Path(__file__)]
-    stamps = tuple((name, str(path), *_stamp(path)) for name, path in [*paths.items(), *((p.name, p) for p in code)])
-    return content_digest(_files_digest(stamps), asdict(PARAMETERS))
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_mtime_ns, status.st_size
-
-
-@cache
-def _files_digest(stamps: tuple[tuple[str, str, int, int], ...]) -> str:
-    """Digest the content of the files; the stamps only keep one process from reading them again and again."""
-    return content_digest({name: Path(path) for name, path, *_ in stamps})
+    files = {**paths, **{path.name: path for path in code}}
+    return content_digest(content_digest(files), asdict(PARAMETERS))
 
 
 def _cut(paths: Mapping[str, Path]) -> list[patches.Patch]:

@@ -5,7 +5,8 @@ The cost is the accuracy for the first type of images (whole objects) minus that
 
     ``score = mean_halves max(1 - |h - m| / |h|, 0)``
 
-- Input: source, labels with `image_type` and `animal` on presentation; target, one trial for each presentation, not 0
+- Input: source, labels, dims (presentation) or (choice, presentation) with one choice, with `image_type` and the
+  true category `animal` on presentation; target, one trial for each presentation, not 0
   if the answer was right, with `image_type` and `subject`.
 - Output: Score in [0, 1].
 - Invariances: order of trials; names of subjects and categories.
@@ -68,14 +69,7 @@ class BakerAccuracyDelta(Metric):
         self._compat = compat
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source : BehavioralAssembly, dims (presentation) or (choice, presentation) with one choice
-            The model's label for each image, with `image_type` and the true category `animal`.
-        target : BehavioralAssembly, dims (presentation)
-            Whether each answer of people was right (0 is wrong), with `image_type` and `subject`.
+        """Compare; inputs as the module says.
 
         Returns
         -------

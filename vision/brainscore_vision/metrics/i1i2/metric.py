@@ -106,15 +106,7 @@ class BehavioralPatterns(Metric):
         self._compat = compat
 
     def __call__(self, source_probabilities: DataAssembly, target: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source_probabilities : BehavioralAssembly, dims (presentation, choice)
-            Probabilities of all objects for each image of `target` once, with `stimulus_id` and `choice`. What is
-            right is taken from `target`.
-        target : BehavioralAssembly, dims (presentation)
-            Single trials.
+        """Compare; inputs as the module says. What is right is taken from the target.
 
         Returns
         -------
@@ -142,12 +134,10 @@ class BehavioralPatterns(Metric):
         )
 
     def ceiling(self, assembly: DataAssembly, skipna: bool = False) -> Score:
-        """Correlate the patterns of two halves of the trials.
+        """Correlate the patterns of two halves of the trials, the target of the metric.
 
         Parameters
         ----------
-        assembly : BehavioralAssembly, dims (presentation)
-            As `target` of the metric.
         skipna : bool
             Leave out entries for which one of the halves has no trials. Without it, only those that the second half
             lacks are; if the first half lacks others, this is an error.

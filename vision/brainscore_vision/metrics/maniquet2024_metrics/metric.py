@@ -8,8 +8,9 @@ disturbed images), of the accuracies of the model and of people:
     ``tasks_consistency = r(accuracy_model(task), accuracy_people(task))``
 
 - Input: source, probabilities, dims (presentation, choice), with `image_label`; target, one trial of one person for
-  each presentation, with `image_label`, `prediction` and, for errors and ceilings, `subject_id`. For tasks the source
-  also has `manipulation` and `manipulation_details`, the target `task`.
+  each presentation, with `image_label`, `prediction` and, for errors and ceilings, `subject_id`. Predictions that are
+  no label do not count as confusions. For tasks the source also has `manipulation` and `manipulation_details`,
+  the target `task`.
 - Output: Score in [-1, 1], a correlation. The ceiling is the highest correlation that the noise of people allows:
   the root of the reliability of all their answers, stepped up from random halves of them (Spearman-Brown).
 - Invariances: order of trials; names of objects.
@@ -105,14 +106,7 @@ class ConfusionSimilarity(_PatternCorrelation):
     """
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        probabilities : BehavioralAssembly, dims (presentation, choice)
-            Of the model, with `image_label`.
-        human_assembly : BehavioralAssembly, dims (presentation)
-            Trials of people, with `image_label` and `prediction`. Predictions that are no label do not count.
+        """Compare a model with people; inputs as the module says.
 
         Returns
         -------
@@ -147,11 +141,6 @@ class ConfusionSimilarity(_PatternCorrelation):
 
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Correlate the mean confusions of random halves of the people.
-
-        Parameters
-        ----------
-        assembly : BehavioralAssembly, dims (presentation)
-            As `human_assembly` of the metric, with `subject_id`.
 
         Returns
         -------
@@ -196,14 +185,7 @@ class TasksConsistency(_PatternCorrelation):
     """
 
     def __call__(self, probabilities: DataAssembly, human_assembly: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        probabilities : BehavioralAssembly, dims (presentation, choice)
-            Of the model, with `image_label`, `manipulation` and `manipulation_details`.
-        human_assembly : BehavioralAssembly, dims (presentation)
-            Trials of people, with `image_label`, `prediction` and `task`.
+        """Compare a model with people; inputs as the module says.
 
         Returns
         -------
@@ -238,11 +220,6 @@ class TasksConsistency(_PatternCorrelation):
 
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Correlate the accuracies of random halves of the trials, halved within each task.
-
-        Parameters
-        ----------
-        assembly : BehavioralAssembly, dims (presentation)
-            As `human_assembly` of the metric.
 
         Returns
         -------

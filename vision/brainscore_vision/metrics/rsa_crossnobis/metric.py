@@ -106,14 +106,7 @@ class CrossnobisSimilarity(Metric):
         self._seed = seed
 
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source : NeuroidAssembly, dims (presentation, neuroid)
-            Model features, taken to be free of noise.
-        target : NeuroidAssembly, dims (presentation, neuroid)
-            Single repetitions of the same stimuli. A stimulus may lack some.
+        """Compare; inputs as the module says. The source is taken to be free of noise, a stimulus may lack repetitions.
 
         Returns
         -------
