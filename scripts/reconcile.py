@@ -11,8 +11,7 @@ from pathlib import Path
 
 from brainscore_ci.github.client import API, HttpGitHub
 from brainscore_ci.planning.policy import read_policy
-from brainscore_ci.reporting.reconcile.actions import apply, describe
-from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy
+from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, apply, describe
 from brainscore_ci.reporting.reconcile.reconciler import reconcile
 from brainscore_core.errors import BrainScoreError
 

@@ -124,32 +124,26 @@ class _Reader:
             return None
         key = self._name("a key before the first comma")
         fields: dict[str, str] = {}
-        while True:
-            self._skip()
-            if self._take(closing):
-                return Entry(kind, key, fields, self.text.count("\n", 0, start))
+        while not self._take(closing):
             if not self._take(","):
                 raise self._malformed(f"expected a comma or {closing!r}, found {self._here()}")
-            self._skip()
             if self._take(closing):
-                return Entry(kind, key, fields, self.text.count("\n", 0, start))
+                break
             name = self._name("the name of a field").lower()
-            self._skip()
             if not self._take("="):
                 raise self._malformed(f"expected = after the field {name!r}, found {self._here()}")
             fields[name] = self._value(name)
+        return Entry(kind, key, fields, self.text.count("\n", 0, start))
 
     def _value(self, name: str) -> str:
         parts = []
         while True:
-            self._skip()
             if self._take("{"):
                 parts.append(self._balanced("}"))
             elif self._take('"'):
                 parts.append(self._balanced('"'))
             else:
                 parts.append(self._name(f"a value of the field {name!r}"))
-            self._skip()
             if not self._take("#"):
                 return "".join(parts)
 
@@ -181,6 +175,8 @@ class _Reader:
         self.position = match.end() if match else self.position
 
     def _take(self, character: str) -> bool:
+        """Pass over space, and over a character if it comes next."""
+        self._skip()
         found = self.text.startswith(character, self.position)
         self.position += found
         return found

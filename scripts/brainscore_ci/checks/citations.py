@@ -20,9 +20,8 @@ _CITING = frozenset({"data", "metrics", "benchmarks"})
 _EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year={2024}}"
 
 
-def check_citations(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_citations(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require complete citations in ``BIBTEX`` and ``bibtex=``; data, metrics and benchmarks have one."""
-    del surroundings
     cited = False
     for path, file in source.python.items():
         if b"bibtex" not in (file.content or b"").lower():

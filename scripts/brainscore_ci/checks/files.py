@@ -25,9 +25,8 @@ _BINARIES = frozenset(
 _UPLOAD = "upload it, and load it with load_weight_file, load_assembly_from_s3 or load_stimulus_set_from_s3"
 
 
-def check_files(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_files(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Accept no link, nothing large, no weights or data, no names that a system or a shell stumbles over."""
-    del surroundings
     folded: dict[str, str] = {}
     for path, file in source.files.items():
         problem = _problem(file)
@@ -59,9 +58,8 @@ def _problem(file: SourceFile) -> tuple[str, str, str] | None:
     return None
 
 
-def check_syntax(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_syntax(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that every Python file parses."""
-    del surroundings
     for path, file in source.files.items():
         if file.problem is None:
             continue
@@ -74,9 +72,8 @@ def check_syntax(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[
 _RUN = frozenset({"__init__.py", "benchmark.py", "ceiling.py", "metric.py", "model.py", "test.py"})
 
 
-def check_setup(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_setup(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that requirements stand in ``requirements.txt``."""
-    del surroundings
     for name in ("setup.py", "environment.yml", "environment.yaml"):
         if name in source.files:
             message = f"{name} is not used to install anything"
@@ -86,9 +83,8 @@ def check_setup(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             yield source.finding("setup", message, fix, name, hint=True)
 
 
-def check_folders(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_folders(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require plain names of folders within a plugin."""
-    del surroundings
     folders = {part for path in source.files for part in PurePosixPath(path).parts[:-1]}
     for folder in sorted(folders):
         if not is_plugin_folder_name(folder):

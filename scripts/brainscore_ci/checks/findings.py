@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
+
+from brainscore_ci.reporting.annotations import annotation
 
 __all__ = ["Finding", "Severity", "as_json", "as_text", "github_annotations", "in_order", "printable"]
 
 Severity = Literal["error", "hint"]
 _MOST_ANNOTATIONS = 10  # GitHub shows no more of one kind from one step
-_COMMANDS = {"error": "error", "hint": "notice"}
+_COMMANDS: Mapping[Severity, Literal["error", "notice"]] = {"error": "error", "hint": "notice"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +80,9 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
         for title, lines in (("Errors", errors), ("Hints (nothing has to be done about them)", hints))
         if lines
     ]
-    return "\n\n".join([*blocks, f"{_summary(len(errors), len(hints))} in {_names(checked)}"])
+    plugins = f"{len(checked)} plugins" if len(checked) > 5 else printable(", ".join(checked)) or "0 plugins"
+    counts = [f"{len(lines)} {one}{'s' * (len(lines) != 1)}" for one, lines in (("error", errors), ("hint", hints))]
+    return "\n\n".join([*blocks, f"{', '.join(counts)} in {plugins}"])
 
 
 def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
@@ -103,28 +107,9 @@ def github_annotations(findings: Sequence[Finding]) -> list[str]:
     for severity, command in _COMMANDS.items():
         chosen = [finding for finding in in_order(findings) if finding.severity == severity]
         for finding in chosen[:_MOST_ANNOTATIONS]:
-            properties = f"file={_property(finding.path)},line={finding.line},title={_property(finding.rule)}"
-            lines.append(f"::{command} {properties}::{_data(f'{finding.message}: {finding.fix}')}")
+            message = f"{finding.message}: {finding.fix}"
+            lines.append(annotation(command, message, file=finding.path, line=finding.line, title=finding.rule))
         left_out = len(chosen) - _MOST_ANNOTATIONS
         if left_out > 0:
             lines.append(f"::notice title=check::{left_out} more {severity}s are in the log of this step")
     return lines
-
-
-def _data(text: str) -> str:
-    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return printable(text)
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _summary(errors: int, hints: int) -> str:
-    return f"{errors} error{'s' * (errors != 1)}, {hints} hint{'s' * (hints != 1)}"
-
-
-def _names(checked: Sequence[str]) -> str:
-    if len(checked) > 5:
-        return f"{len(checked)} plugins"
-    return printable(", ".join(checked)) or "0 plugins"

@@ -54,9 +54,8 @@ def _is_one_of(name: str, names: tuple[str, ...]) -> bool:
     return any(name.startswith(one) if one.endswith(".") else name == one for one in names)
 
 
-def check_network(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_network(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that importing a plugin neither downloads nor loads weights or data, nor starts programs."""
-    del surroundings
     for path, file in source.imported.items():
         names = source.names_in(path)
         for node in run_at_import(file.tree.body if file.tree else ()):
@@ -81,16 +80,13 @@ def _fetches(call: ast.Call, names: Mapping[str, str]) -> str | None:
     if last in _FETCHING or _is_one_of(name, _FETCHING_FROM) or _is_one_of(name, _STARTING):
         return name
     for keyword in call.keywords:
-        if keyword.arg in _WEIGHTS and not _is_nothing(keyword.value) and name.split(".")[0] in _MODEL_SOURCES:
+        is_nothing = isinstance(keyword.value, ast.Constant) and keyword.value.value in (None, False)
+        if keyword.arg in _WEIGHTS and not is_nothing and name.split(".")[0] in _MODEL_SOURCES:
             return f"{name}({keyword.arg}=...)"
     return None
 
 
 _MODEL_SOURCES = frozenset({"timm", "torchvision", "create_model", "cornet", "vonenet", "transformers", "open_clip"})
-
-
-def _is_nothing(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value in (None, False)
 
 
 def _fetches_within(source: CheckedPlugin, path: str, call: ast.Call) -> str | None:
@@ -118,9 +114,8 @@ def _fetches_within(source: CheckedPlugin, path: str, call: ast.Call) -> str | N
     return None
 
 
-def check_process(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_process(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that importing a plugin changes nothing that the whole process shares."""
-    del surroundings
     for path, file in source.imported.items():
         names = source.names_in(path)
         guarded = _within_catch_warnings(file.tree, names)
@@ -215,9 +210,8 @@ def _imported(source: CheckedPlugin, path: str, node: ast.AST) -> Iterator[tuple
             yield module, False
 
 
-def check_pickles(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_pickles(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Advise against unpickling files, since a pickle runs code."""
-    del surroundings
     for path, file in source.python.items():
         if b"load" not in (file.content or b"") and b"pickle" not in (file.content or b""):
             continue

@@ -41,9 +41,8 @@ _PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})
 _OTHER_SPELLINGS = {"license": "licence", "memory": "memory_gb", "email": "contact", "reference": "citation"}
 
 
-def check_metadata_file(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_metadata_file(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that ``metadata.yml`` follows its schema; new plugins have one."""
-    del surroundings
     present = [name for name in ("metadata.yml", "metadata.yaml") if name in source.files]
     if len(present) == 2:
         message = "there is a metadata.yml and a metadata.yaml"

@@ -37,9 +37,8 @@ _CONVENTIONS: Mapping[str, tuple[re.Pattern[str], str]] = {
 _AUTHOR_YEAR = re.compile(r"([A-Za-z][\w-]*?\d{4})|([A-Za-z]\w*)", re.ASCII)
 
 
-def check_init(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_init(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require an ``__init__.py`` that registers something, all of it literally, in the registries of its folder."""
-    del surroundings
     plugin = source.plugin
     kinds = kinds_in(source.folder)
     wanted = " or ".join(kind.registry for kind in kinds)
@@ -95,9 +94,8 @@ def check_names(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[F
             yield source.finding("identifier-name", message, fix, "__init__.py", found.line, hint=True)
 
 
-def check_identifiers(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that what is registered under an identifier gets the same, where the source says so."""
-    del surroundings
     file = source.files.get("__init__.py")
     registries = {kind.registry for kind in kinds_in(source.folder)}
     for statement in file.tree.body if file and file.tree else ():

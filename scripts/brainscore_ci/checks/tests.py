@@ -23,9 +23,8 @@ _CHECKING = re.compile(
 _STOPPING = frozenset({"pytest.skip", "pytest.xfail", "pytest.exit"})
 
 
-def check_tests(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_tests(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require a ``test.py`` with at least one test that can fail."""
-    del surroundings
     file = source.files.get("test.py")
     if file is None:
         fix = "add one; nox -s new_plugin shows what it may look like"

@@ -20,9 +20,8 @@ __all__ = ["RULES", "code_changed", "versions"]
 _SAME = re.compile(r"#\s*same scores:\s*(\S.*)$", re.MULTILINE)
 
 
-def check_version(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     """Require that a version rises where the code of a benchmark changed."""
-    del surroundings
     earlier = source.earlier
     if source.folder != "benchmarks" or not earlier:
         return

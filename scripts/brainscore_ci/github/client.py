@@ -24,6 +24,7 @@ MOST_FILES = 3_000  # GitHub lists no more files of a pull request
 _MOST_PAGES, _PER_PAGE = 50, 100
 _MOST_BYTES = 32 * 2**20  # of one page
 _TRIES, _LONGEST_WAIT_S = 4, 60.0
+_TIMEOUT_S = 30.0  # for connecting, and for each piece of an answer
 _SAFE_TO_REPEAT = frozenset({"GET", "PATCH", "PUT", "DELETE"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 T = TypeVar("T")
@@ -133,8 +134,6 @@ class HttpGitHub:
         Address of the REST interface, ``GITHUB_API_URL``.
     transport : httpx.BaseTransport, optional
         What connects; None means the network.
-    timeout_s : float
-        For connecting, and for each piece of an answer.
     pause_s : float
         Before each change: GitHub asks for a second between them.
     sleep : callable
@@ -153,7 +152,6 @@ class HttpGitHub:
         *,
         api: str = API,
         transport: httpx.BaseTransport | None = None,
-        timeout_s: float = 30.0,
         pause_s: float = 1.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -176,7 +174,7 @@ class HttpGitHub:
             "User-Agent": "brainscore-ci",
         }
         self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        self._client = httpx.Client(headers=headers, timeout=timeout_s, transport=transport, follow_redirects=False)
+        self._client = httpx.Client(headers=headers, timeout=_TIMEOUT_S, transport=transport, follow_redirects=False)
         self._broken: type[Exception] = httpx.TransportError
         self._not_sent = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 

@@ -131,7 +131,8 @@ def collect(
         If the branch cannot be written.
     """
     found, problems = read_records(folder, plan, revision_of) if folder.is_dir() else ({}, [])
-    message = _message(plan, len(found))
+    what = f"{len(found)} {'pair' if len(found) == 1 else 'pairs'}"
+    message = f"Record {what} of {(plan.head or 'the working tree')[:12]}\n"
     commit = publish(list(found.values()), repository, branch, message=message, remote=remote, token=token)
     with BranchStore(repository, commit or f"{remote}/{branch}") as store:
         missing = [pair for pair in plan.pairs if not _is_there(pair, found, store, revision_of)]
@@ -150,10 +151,6 @@ def _is_there(
         return True
     revisions = revision_of("model", pair.model), revision_of("benchmark", pair.benchmark)
     return why_not_again(store.get(pair.model, pair.benchmark), *revisions) is not None
-
-
-def _message(plan: Plan, number: int) -> str:
-    return f"Record {number} {'pair' if number == 1 else 'pairs'} of {(plan.head or 'the working tree')[:12]}\n"
 
 
 def publish(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,14 +88,16 @@ def run_shard(
     plan, tasks = _tasks(request, repository)
     # What is installed and tested here is somebody's code; it gets no more than what private data are read with.
     forget_credentials(keep_aws=any(task.with_private for task in tasks))
-    plugins = _plugins(library)
+    index = PluginIndex(library_roots(library))
+    plugins = {PluginName(folder, plugin.name): plugin for folder in FOLDERS for plugin in index.plugins(folder)}
     network = has_network()
     results = []
     for task in tasks:
         say(f"== {task.plugin}: about {task.minutes:.0f} min; {' <- '.join(map(for_log, task.reasons))}")
         result = _test(task, plugins.get(task.plugin), options, repository, network=network, say=say)
         results.append(result)
-        _write(request.results, result)
+        with atomic_path(request.results / f"{task.plugin.folder}--{task.plugin.name}.json") as temporary:
+            temporary.write_text(Results(plugins=(result,)).to_json(), encoding="utf-8")
         counts = f"{result.n_passed} passed, {result.n_failed + result.n_errors} failed, {result.n_skipped} skipped"
         say(f"== {task.plugin}: {result.status}: {counts} in {result.duration_s:.0f} s")
     found = Results(plugins=tuple(results))
@@ -117,11 +119,6 @@ def _tasks(request: ShardRequest, repository: Path) -> tuple[Plan, tuple[TestTas
             "pyproject.toml has to be the one the plan was made with."
         )
     return plan, shards[request.shard].tasks
-
-
-def _plugins(library: str) -> Mapping[PluginName, Plugin]:
-    index = PluginIndex(library_roots(library))
-    return {PluginName(folder, plugin.name): plugin for folder in FOLDERS for plugin in index.plugins(folder)}
 
 
 def timeout_of(task: TestTask) -> float:
@@ -196,9 +193,3 @@ def _error(task: TestTask, test: str, message: str, fix: str, *, file: str | Non
 
 def _reproduce(task: TestTask) -> str:
     return f"nox -s test_plugin -- {'' if task.with_private else '--ci '}{task.plugin}"[:MOST_LINE]
-
-
-def _write(folder: Path, result: PluginResult) -> None:
-    name = f"{result.plugin.folder}--{result.plugin.name}.json"
-    with atomic_path(folder / name) as temporary:
-        temporary.write_text(Results(plugins=(result,)).to_json(), encoding="utf-8")

@@ -77,14 +77,9 @@ class _Draft:
         # What nobody states counts as nothing beside what somebody does.
         minutes = max(of_model.minutes or 0.0, of_benchmark.minutes or 0.0)
         memory = max(of_model.memory_gb or 0.0, of_benchmark.memory_gb or 0.0)
-        return Pair(
-            model=model,
-            benchmark=benchmark,
-            reasons=reasons,
-            minutes=minutes or self.policy.pair_minutes,
-            memory_gb=memory or self.policy.memory_gb,
-            private=of_benchmark.private and "public" not in benchmark.lower(),
-        )
+        private = of_benchmark.private and "public" not in benchmark.lower()
+        costs = minutes or self.policy.pair_minutes, memory or self.policy.memory_gb
+        return Pair(model, benchmark, reasons, *costs, private)
 
 
 def make_plan(
@@ -265,12 +260,9 @@ def _previews(draft: _Draft, touched: Mapping[PluginName, _Touched]) -> list[Pai
         card = draft.cards.get(name)
         if card is None or not entry.scores:
             continue
-        for benchmark in card.benchmarks:
-            for model in draft.policy.reference_models:
-                wanted[model, benchmark] = (entry.reason,)
-        for model in card.models:
-            for benchmark in draft.policy.reference_benchmarks:
-                wanted[model, benchmark] = (entry.reason,)
+        of_benchmarks = itertools.product(draft.policy.reference_models, card.benchmarks)
+        of_models = itertools.product(card.models, draft.policy.reference_benchmarks)
+        wanted |= dict.fromkeys([*of_benchmarks, *of_models], (entry.reason,))
     pairs = [
         draft.pair(model, benchmark, reasons)
         for (model, benchmark), reasons in sorted(wanted.items())

@@ -50,7 +50,6 @@ __all__ = [
     "Skip",
     "TestTask",
     "fold",
-    "unfold",
 ]
 
 MOST_PLUGINS, MOST_PAIRS = 5_000, 100_000
@@ -176,8 +175,15 @@ def fold(pairs: Iterable[Pair]) -> tuple[PairGroup, ...]:
     return tuple(PairGroup(models, tuple(some), *reason) for (models, reason), some in benchmarks.items())
 
 
-def unfold(groups: Iterable[PairGroup]) -> tuple[Pair, ...]:
+def _by_names(pair: Pair) -> tuple[str, str]:
+    return pair.model, pair.benchmark
+
+
+def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
     """Return the pairs of groups, sorted."""
+    total = sum(len(group.models) * len(group.benchmarks) for group in groups)
+    if total > _MOST_PLANNED:
+        raise ValueError(f"expected at most {_MOST_PLANNED} pairs, not {total}")
     pairs = [
         Pair(model, benchmark, group.reasons, group.minutes, group.memory_gb, group.private)
         for group in groups
@@ -185,21 +191,6 @@ def unfold(groups: Iterable[PairGroup]) -> tuple[Pair, ...]:
         for benchmark in group.benchmarks
     ]
     return tuple(sorted(pairs, key=_by_names))
-
-
-def _by_names(pair: Pair) -> tuple[str, str]:
-    return pair.model, pair.benchmark
-
-
-def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
-    total = sum(len(group.models) * len(group.benchmarks) for group in groups)
-    if total > _MOST_PLANNED:
-        raise ValueError(f"expected at most {_MOST_PLANNED} pairs, not {total}")
-    return unfold(groups)
-
-
-def _folded(pairs: tuple[Pair, ...]) -> object:
-    return _GROUPS.dump_python(fold(pairs))
 
 
 def _schema_of_pairs(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -211,7 +202,11 @@ _GROUPS = TypeAdapter(_Groups)
 
 
 # A file has them in groups, in memory each is one.
-Pairs = Annotated[tuple[Pair, ...], GetPydanticSchema(_schema_of_pairs), PlainSerializer(_folded)]
+Pairs = Annotated[
+    tuple[Pair, ...],
+    GetPydanticSchema(_schema_of_pairs),
+    PlainSerializer(lambda pairs: _GROUPS.dump_python(fold(pairs))),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,11 +243,6 @@ class Plan(Untrusted):
     skipped: Annotated[tuple[Skip, ...], at_most(MOST_PAIRS)] = ()
     refused: Annotated[tuple[Refusal, ...], at_most(_MOST_PATHS)] = ()
     notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()
-
-    @property
-    def minutes(self) -> float:
-        """What all tests take one after the other, about."""
-        return sum(task.minutes for task in self.tests)
 
     def to_json(self) -> str:
         """Return the plan as JSON text; plugins are written as folder/name.

@@ -22,9 +22,11 @@ def format_plan(plan: Plan, *, most: int = 50) -> str:
     most : int
         Plugins and groups of pairs to show of each kind; the JSON form has all.
     """
-    sections: list[tuple[str, Iterable[str]]] = [(_title(plan), [plain(note) for note in plan.notes])]
+    title = f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
+    sections: list[tuple[str, Iterable[str]]] = [(title, [plain(note) for note in plan.notes])]
     if plan.refused:
-        sections.append((f"REFUSED, so that nothing is run: {count(len(plan.refused), 'path')}", _refusals(plan)))
+        refusals = (f"{refusal.path[:200]!a}: {plain(refusal.reason)}" for refusal in plan.refused)
+        sections.append((f"REFUSED, so that nothing is run: {count(len(plan.refused), 'path')}", refusals))
     if plan.tests:
         sections.append((_tests_title(plan.tests), _tests(plan.tests)))
     if plan.pairs:
@@ -61,14 +63,6 @@ def describe_pairs(group: PairGroup) -> str:
 
 def _names(names: Sequence[str], kind: str) -> str:
     return f"{len(names)} {kind}" if len(names) > _FEW else ", ".join(plain(name, 80) for name in names)
-
-
-def _title(plan: Plan) -> str:
-    return f"{count(len(plan.changed), 'changed file')}{'' if plan.event == 'local' else f', as for {plan.event}'}"
-
-
-def _refusals(plan: Plan) -> Iterator[str]:
-    return (f"{refusal.path[:200]!a}: {plain(refusal.reason)}" for refusal in plan.refused)
 
 
 def _tests_title(tests: Sequence[TestTask]) -> str:

@@ -72,7 +72,11 @@ def from_outcomes(
         n_skipped=len(skipped),
         duration_s=duration_s,
         failures=tuple(_failure(each, plugin) for each in failures[:MOST_FAILURES]),
-        skipped=tuple(_skipped(each) for each in skipped[:MOST_SKIPS]),
+        skipped=tuple(
+            SkippedTest(test=each.test, reason=reason[:MOST_LINE], kind=_kind(reason))
+            for each in skipped[:MOST_SKIPS]
+            for reason in [each.reason.removeprefix("Skipped: ")]
+        ),
         reproduce=reproduce[:MOST_LINE],
     )
 
@@ -94,11 +98,6 @@ def _fix(text: str) -> str:
         if match:
             return hint.format(**match.groupdict())
     return ""
-
-
-def _skipped(outcome: TestOutcome) -> SkippedTest:
-    reason = outcome.reason.removeprefix("Skipped: ")
-    return SkippedTest(test=outcome.test, reason=reason[:MOST_LINE], kind=_kind(reason))
 
 
 def _kind(reason: str) -> SkipKind:

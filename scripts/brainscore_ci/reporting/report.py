@@ -132,7 +132,8 @@ def _failures(plan: Plan, results: Results) -> Section:
     def items() -> Iterator[str]:
         for name, result in done.items():
             for failure in result.failures:
-                place = _place(failure.file, failure.line)
+                line = "" if failure.line is None else f":{failure.line}"
+                place = "" if failure.file is None else _path(f"{failure.file}{line}")
                 fix = f"<br>Fix: {escape(failure.fix)}" if failure.fix else ""
                 yield (
                     f"- {code(str(name))}, {code(failure.test) or 'a test'}{f' at {place}' if place else ''}: "
@@ -255,10 +256,6 @@ def _chain(reasons: Iterable[str]) -> str:
 def _path(path: str) -> str:
     """Return a path as code; one with odd characters with escapes, so that nothing of it is hidden."""
     return code(path if path.isprintable() else ascii(path), 300)
-
-
-def _place(file: str | None, line: int | None) -> str:
-    return "" if file is None else _path(file if line is None else f"{file}:{line}")
 
 
 def _shown(value: float | None) -> str:

@@ -168,7 +168,12 @@ def publish(archive: Archive, request: Request, forge: HttpForge, remote: Remote
         update = compare(archive, git.folder, update=True).exists
         findings = list(check(git.folder, extract(archive, git.folder, update=update)))
         if any(finding.is_error for finding in findings):
-            return Outcome(state="refused", problems=_as_problems(findings), branch=branch)
+            problems = tuple(
+                Fault(what=each.message, fix=each.fix, names=(f"{each.path}:{each.line}",), count=1)
+                for each in findings
+                if each.is_error
+            )
+            return Outcome(state="refused", problems=problems, branch=branch)
         text = draft(archive, placement, request, [f"{each.path}: {each.message}. {each.fix}" for each in findings])
         git.commit(archive.path, text)
         git.push(branch, pushed)
@@ -176,14 +181,6 @@ def publish(archive: Archive, request: Request, forge: HttpForge, remote: Remote
         return Outcome(state="updated", pull=pull, branch=branch)
     pull = forge.open_pull_request(branch=branch, base=remote.base, title=text.title, body=text.body)
     return Outcome(state="opened", pull=pull, branch=branch)
-
-
-def _as_problems(findings: Iterable[Finding]) -> tuple[Fault, ...]:
-    return tuple(
-        Fault(what=each.message, fix=each.fix, names=(f"{each.path}:{each.line}",), count=1)
-        for each in findings
-        if each.is_error
-    )
 
 
 class _Git:

@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 from brainscore_ci.github.client import Artifact, Comment, PullRequest, Run
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
-from brainscore_ci.reporting.reconcile.actions import Queue, describe
 from brainscore_ci.reporting.reconcile.bundle import read_bundle
 from brainscore_ci.reporting.reconcile.comments import OWN_LABELS, View, sticky
-from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, decide_scoring
+from brainscore_ci.reporting.reconcile.decide import Queue, ReconcilePolicy, decide_scoring, describe
 from brainscore_ci.reporting.reconcile.reconciler import reconcile
 from brainscore_ci.reporting.results import PluginResult, Results
 from brainscore_core.errors import CorruptFileError, DownloadError

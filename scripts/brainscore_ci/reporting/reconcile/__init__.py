@@ -3,8 +3,7 @@
 ============== ===========================================================================
 `bundle`       the artifact of a run <-> its plan and results
 `comments`     what the one comment on a pull request says
-`decide`       everything known -> what has to be done
-`actions`      what can be done, and doing it
+`decide`       everything known -> what has to be done, and doing it
 `reconciler`   look at everything, decide, do it
 ============== ===========================================================================
 """

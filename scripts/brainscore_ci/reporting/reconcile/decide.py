@@ -1,4 +1,4 @@
-"""Decide what has to be done so that pull requests show what is known, and so that no score is missing.
+"""Decide what has to be done so that pull requests show what is known and no score is missing, and do it.
 
 `decide` and `decide_scoring` compare what is there with what should be there; nothing is remembered elsewhere, so a run
 that was lost, or ran twice, changes nothing. A pull request is found by its head at GitHub. What its own run reports is
@@ -14,14 +14,6 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import area_of
 from brainscore_ci.reporting.markdown import escape
-from brainscore_ci.reporting.reconcile.actions import (
-    Action,
-    AddLabels,
-    CreateComment,
-    Queue,
-    RemoveLabel,
-    UpdateComment,
-)
 from brainscore_ci.reporting.reconcile.bundle import read_bundle
 from brainscore_ci.reporting.reconcile.comments import (
     CHANGES_CI,
@@ -39,11 +31,66 @@ from brainscore_ci.reporting.verdict import Verdict, judge
 from brainscore_core.errors import CorruptFileError
 
 if TYPE_CHECKING:
-    from brainscore_ci.github.client import Comment, PullRequest, Run
+    from brainscore_ci.github.client import Comment, HttpGitHub, PullRequest, Run
 
-__all__ = ["Facts", "ReconcilePolicy", "decide", "decide_scoring", "view_of"]
+__all__ = [
+    "Action",
+    "Facts",
+    "Queue",
+    "ReconcilePolicy",
+    "apply",
+    "decide",
+    "decide_scoring",
+    "describe",
+    "view_of",
+]
 
 _OUR_WORDS = 3_000  # bytes of the comment that are not the report
+
+
+@dataclass(frozen=True)
+class CreateComment:
+    """Write a comment."""
+
+    number: int
+    body: str
+
+
+@dataclass(frozen=True)
+class UpdateComment:
+    """Replace the text of a comment."""
+
+    number: int
+    comment: int
+    body: str
+
+
+@dataclass(frozen=True)
+class AddLabels:
+    """Add labels."""
+
+    number: int
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RemoveLabel:
+    """Remove a label."""
+
+    number: int
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """Start scoring."""
+
+    workflow: str
+    branch: str
+    inputs: Mapping[str, str]
+
+
+Action = CreateComment | UpdateComment | AddLabels | RemoveLabel | Queue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,8 +251,7 @@ def _labels_of_paths(paths: Sequence[str] | None, policy: ReconcilePolicy) -> se
     kinds = {area_of(path, policy.libraries).kind for path in paths}
     if kinds == {"plugin"}:
         return {PLUGIN_ONLY}
-    changes_ci = "tooling" in kinds
-    return {CHANGES_CI} if changes_ci else set()
+    return {CHANGES_CI} if "tooling" in kinds else set()
 
 
 def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
@@ -213,3 +259,36 @@ def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
     wanted, present = set(wanted), pull.labels & OWN_LABELS
     added: tuple[Action, ...] = (AddLabels(pull.number, tuple(sorted(wanted - present))),) if wanted - present else ()
     return (*added, *(RemoveLabel(pull.number, label) for label in sorted(present - wanted)))
+
+
+# -- doing it ----------------------------------------------------------------------------------------------------------
+
+
+def describe(action: Action) -> str:
+    """Say on one line what is done; without texts that may come from anybody."""
+    match action:
+        case CreateComment(number, body):
+            return f"pull request {number}: new comment of {len(body)} characters"
+        case UpdateComment(number, comment, body):
+            return f"pull request {number}: comment {comment} now has {len(body)} characters"
+        case AddLabels(number, labels):
+            return f"pull request {number}: add {', '.join(labels)}"
+        case RemoveLabel(number, label):
+            return f"pull request {number}: remove {label}"
+        case Queue():
+            return f"start {action.workflow} on {action.branch}"
+
+
+def apply(github: HttpGitHub, action: Action) -> None:
+    """Do what was decided."""
+    match action:
+        case CreateComment(number, body):
+            github.create_comment(number, body)
+        case UpdateComment(_, comment, body):
+            github.update_comment(comment, body)
+        case AddLabels(number, labels):
+            github.add_labels(number, labels)
+        case RemoveLabel(number, label):
+            github.remove_label(number, label)
+        case Queue():
+            github.start(action.workflow, action.branch, action.inputs)

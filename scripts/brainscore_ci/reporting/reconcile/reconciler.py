@@ -7,10 +7,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from brainscore_ci.github.client import MOST_FILES
-from brainscore_ci.reporting.reconcile.actions import Action, apply
 from brainscore_ci.reporting.reconcile.bundle import MOST_ZIP
 from brainscore_ci.reporting.reconcile.comments import sticky
-from brainscore_ci.reporting.reconcile.decide import Facts, ReconcilePolicy, decide, decide_scoring, view_of
+from brainscore_ci.reporting.reconcile.decide import (
+    Action,
+    Facts,
+    ReconcilePolicy,
+    apply,
+    decide,
+    decide_scoring,
+    view_of,
+)
 from brainscore_core.errors import BrainScoreError
 
 if TYPE_CHECKING:
