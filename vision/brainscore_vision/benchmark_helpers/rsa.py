@@ -91,7 +91,7 @@ class RSABenchmark(BenchmarkBase):
         return timebins(self._assembly)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate.
+        """Score a candidate; `CeilingError` if the recordings have no usable ceiling.
 
         Returns
         -------
@@ -99,11 +99,6 @@ class RSABenchmark(BenchmarkBase):
             0-d. Attributes: ``raw`` (mean over subjects; its ``raw`` has dims (subject), its ``subject_scores`` the
             same as a list, its ``error`` is the standard error over subjects), ``ceiling``, ``error``, ``n_stimuli``,
             ``n_neuroids``, ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model says which it used.
-
-        Raises
-        ------
-        CeilingError
-            If the recordings have no usable ceiling.
         """
         conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)

@@ -16,18 +16,13 @@ __all__ = ["check_standard_format"]
 
 
 def check_standard_format(assembly: xr.DataArray, nans_expected: bool = False) -> None:
-    """Raise unless an assembly of neural recordings has what the neural benchmarks rely on.
+    """Raise `AssemblyError` with all problems unless recordings have what the neural benchmarks rely on.
 
     Parameters
     ----------
     assembly : NeuroidAssembly
         Dims at least (presentation, neuroid), with ``stimulus_id`` on presentation, ``neuroid_id`` on neuroid and the
         attribute ``stimulus_set_identifier``.
-
-    Raises
-    ------
-    AssemblyError
-        With all problems at once.
     """
     problems = []
     if not isinstance(assembly, NeuroidAssembly):

@@ -70,12 +70,7 @@ class CKA(Metric):
         self._compat = compat
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        assembly1, assembly2 : NeuroidAssembly, dims (presentation, neuroid)
-            Responses to the same stimuli, of any neuroids. A `time_bin` of length one is dropped.
+        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
 
         Returns
         -------

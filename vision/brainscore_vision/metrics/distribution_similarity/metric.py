@@ -73,12 +73,7 @@ class BootstrapDistributionSimilarity(Metric):
         self._seed = seed
 
     def __call__(self, model_property: DataAssembly, data_property: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        model_property, data_property : PropertyAssembly, dims (neuroid, neuronal_property)
-            NaN where a property is undefined. `data_property` has ``attrs['<property>_bins']``.
+        """Compare; inputs as the module says.
 
         Returns
         -------
@@ -182,12 +177,7 @@ class NeuronalPropertyCeiling(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate.
-
-        Parameters
-        ----------
-        assembly : PropertyAssembly, dims (neuroid, neuronal_property)
-            The recorded neurons, with ``attrs['<property>_bins']``.
+        """Estimate, from what would be the target of the metric.
 
         Returns
         -------

@@ -69,8 +69,6 @@ class InternalConsistency(Ceiling):
         neuroid.
     aggregate : callable or None
         Score with dims (split, ...) -> Score with dims (split); None takes the median over neuroids.
-    random_state : int
-        Seed of the divisions, and of the interval.
     compat : bool
         Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do. It makes no difference for
         even numbers of repetitions.

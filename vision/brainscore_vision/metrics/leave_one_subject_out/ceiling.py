@@ -80,8 +80,6 @@ class LeaveOneSubjectOut(Ceiling):
         Coordinate of presentation or of neuroid that names the subjects.
     n_resamples : int
         Draws of stimuli, subjects and response variables for the interval.
-    random_state : int
-        Root of these draws.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"

@@ -75,8 +75,6 @@ class NoiseCeiling(Ceiling):
         Coordinate that numbers the repetitions; where it is missing they are taken as not comparable.
     n_resamples : int
         Draws of stimuli and neuroids for ``error`` and ``interval``.
-    random_state : int
-        Root of these draws.
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"
@@ -97,12 +95,7 @@ class NoiseCeiling(Ceiling):
         self._random_state = random_state
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate.
-
-        Parameters
-        ----------
-        assembly : NeuroidAssembly, dims (presentation, neuroid)
-            Single repetitions. A `time_bin` of length one is dropped.
+        """Estimate, from single repetitions; a `time_bin` of length one is dropped.
 
         Returns
         -------

@@ -91,14 +91,7 @@ class OSTCorrelation(Metric):
         self._seed = seed
 
     def __call__(self, source_recordings: DataAssembly, target_osts: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source_recordings : NeuroidAssembly, dims (presentation, neuroid, time_bin)
-            Model responses to the stimuli of the target, each once.
-        target_osts : DataAssembly, dims (presentation)
-            Solution times, ms; NaN where there is none. Coordinate `i1` is the accuracy to reach, in d'.
+        """Compare; inputs as the module says, each stimulus of the source once.
 
         Returns
         -------

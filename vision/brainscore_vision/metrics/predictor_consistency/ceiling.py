@@ -86,12 +86,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate.
-
-        Parameters
-        ----------
-        assembly : NeuroidAssembly, dims (presentation, neuroid)
-            Single repetitions. A `time_bin` of length one is dropped.
+        """Estimate, from single repetitions; a `time_bin` of length one is dropped.
 
         Returns
         -------

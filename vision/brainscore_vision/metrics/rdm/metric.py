@@ -68,13 +68,7 @@ class RDMMetric(Metric):
         self._similarity = RDMSimilarity(comparison_coord=comparison_coord)
 
     def __call__(self, assembly1: DataAssembly, assembly2: DataAssembly) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        assembly1, assembly2 : NeuroidAssembly, dims (presentation, neuroid), or DataAssembly, square
-            Responses to the same stimuli, of any neuroids, or their dissimilarities. A `time_bin` of length one is
-            dropped.
+        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
 
         Returns
         -------

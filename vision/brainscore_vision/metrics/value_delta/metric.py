@@ -41,12 +41,7 @@ class ValueDelta(Metric):
         self._scale = float(scale)
 
     def __call__(self, source_value: ArrayLike, target_value: ArrayLike) -> Score:
-        """Compare.
-
-        Parameters
-        ----------
-        source_value, target_value : float, or 0-d array or Score
-            Finite numbers in the same unit.
+        """Compare finite numbers, floats or 0-d arrays.
 
         Returns
         -------
