@@ -129,14 +129,6 @@ def _is_contact(value: object) -> bool:
     return isinstance(value, str) and re.fullmatch(forms, value) is not None
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_doi(value: object) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"10\.\d{4,9}/\S+", value) is not None
-
-
 def _is_positive(value: object) -> bool:
     is_number = isinstance(value, (int, float)) and not isinstance(value, (bool, dt.date))
     return is_number and 0 < value < float("inf")  # type: ignore[operator] # a number, as the line above says
@@ -146,8 +138,8 @@ _VALID: Mapping[str, Callable[[object], bool]] = {
     "access": lambda value: value in ("public", "private"),
     "licence": _is_licence,
     "contact": _is_contact,
-    "citation": _is_text,
-    "doi": _is_doi,
+    "citation": lambda value: isinstance(value, str) and bool(value.strip()),
+    "doi": lambda value: isinstance(value, str) and re.fullmatch(r"10\.\d{4,9}/\S+", value) is not None,
     "minutes": _is_positive,
     "memory_gb": _is_positive,
 }

@@ -41,7 +41,8 @@ def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Ite
     seen: dict[str, int] = {}
     for line, text in _lines(file.text):
         yield from _check_line(partial(find, line=line), text, source, surroundings)
-        name = _name(text)
+        requirement = _requirement(text)
+        name = canonicalize_name(requirement.name) if requirement else None
         if name is not None and seen.setdefault(name, line) != line and ";" not in text:
             yield find(f"{name} is there already, in line {seen[name]}", "keep one of them", line=line, hint=True)
 
@@ -67,11 +68,6 @@ def _requirement(text: str) -> Requirement | None:
         return Requirement(re.split(r"\s+--", text)[0])
     except InvalidRequirement:
         return None
-
-
-def _name(text: str) -> str | None:
-    requirement = _requirement(text)
-    return canonicalize_name(requirement.name) if requirement else None
 
 
 def _check_line(find: _Find, text: str, source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:

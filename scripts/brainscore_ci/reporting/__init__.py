@@ -3,8 +3,7 @@
 ============== ===========================================================================
 `results`      outcomes of tests and scores, handed from job to job
 `outcomes`     what the tests of a plugin gave -> a result
-`verdict`      plan and results -> whether all was done and is fine
-`gate`         results of jobs -> whether a change may be merged
+`verdict`      plan and results, or results of jobs -> whether a change may be merged
 `report`       plan and results -> what people read on GitHub
 `sections`     a long text -> one that keeps to a size
 `listing`      a plan -> what a person reads at the terminal

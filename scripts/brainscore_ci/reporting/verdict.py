@@ -1,17 +1,25 @@
-"""Decide from results whether all that was planned was done and is fine."""
+"""Decide whether a change may be merged: from its plan and results, and in the gate from the results of all jobs.
+
+The gate is the one check that branch protection requires.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from brainscore_ci.reporting.wording import count
+from brainscore_core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.plan import Plan
     from brainscore_ci.reporting.results import Results
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Verdict", "judge", "read_needs", "verdict"]
+
+_RESULTS = frozenset({"cancelled", "failure", "skipped", "success"})
 
 
 @dataclass(frozen=True)
@@ -54,4 +62,48 @@ def judge(plan: Plan, results: Results) -> Verdict:
             problems.append(f"{preview.model} on {preview.benchmark}: no score")
         elif not scored.is_fine:
             problems.append(f"{preview.model} on {preview.benchmark}: {scored.status}")
+    return Verdict(tuple(problems))
+
+
+def read_needs(text: str) -> dict[str, str]:
+    """Return job -> result from what ``toJSON(needs)`` gives.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is anything else; a gate that cannot read its input does not open.
+    """
+    try:
+        jobs = json.loads(text)
+        results = {str(job): str(entry["result"]) for job, entry in jobs.items()}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ConfigurationError(f"These are no results of jobs: {text[:200]!r} ({error}).") from error
+    unknown = {job: result for job, result in results.items() if result not in _RESULTS}
+    if unknown or not results:
+        raise ConfigurationError(f"Expected results of jobs, each one of {sorted(_RESULTS)}; got {unknown or 'none'}.")
+    return results
+
+
+def verdict(
+    results: Mapping[str, str], *, required: Collection[str], may_skip: Mapping[str, bool] | None = None
+) -> Verdict:
+    """Decide.
+
+    Parameters
+    ----------
+    results : mapping of str to str
+        Job -> 'success', 'failure', 'cancelled' or 'skipped'.
+    required : collection of str
+        Jobs that must be among them.
+    may_skip : mapping of str to bool, optional
+        Job -> whether the plan has nothing for it. Any other job that was skipped did not do its work.
+    """
+    allowed = may_skip or {}
+    problems = [f"job {job!r} is missing: the workflow does not wait for it" for job in required if job not in results]
+    for job, result in results.items():
+        if result == "skipped" and allowed.get(job, False):
+            continue
+        if result != "success":
+            reason = ", although there was work for it" if result == "skipped" else ""
+            problems.append(f"job {job!r}: {result}{reason}")
     return Verdict(tuple(problems))

@@ -141,25 +141,19 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     return NewPlugin(tuple(shown), name, plan.identifiers(), remarks)
 
 
+@dataclass
 class _Plan:
     """Everything that is inferred from a request and a library."""
 
-    def __init__(
-        self,
-        request: PluginRequest,
-        place: Workplace,
-        kinds: tuple[str, ...],
-        name: str,
-        package: Package | None,
-        library: str,
-    ) -> None:
-        self.request = request
-        self.place = place
-        self.kinds = kinds
-        self.name = name
-        self.package = package
-        self.library = library
-        self._home = self._root(kinds[0]).path.parent
+    request: PluginRequest
+    place: Workplace
+    kinds: tuple[str, ...]
+    name: str
+    package: Package | None
+    library: str
+
+    def __post_init__(self) -> None:
+        self._home = self._root(self.kinds[0]).path.parent
         self.defaults = read_defaults(self._home)
 
     def folder(self, kind: str) -> Path:

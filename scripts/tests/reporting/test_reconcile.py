@@ -367,7 +367,7 @@ def test_labels_cannot_be_had_before_there_are_results(github):
     ("paths", "label"),
     [
         ([FILE], "plugin-only"), ([FILE, ".github/workflows/a.yml"], "changes-ci"), (["noxfile.py"], "changes-ci"),
-        (["scripts/brainscore_ci/reporting/gate.py"], "changes-ci"), ([FILE, "README.md"], None), ([], None),
+        (["scripts/brainscore_ci/reporting/verdict.py"], "changes-ci"), ([FILE, "README.md"], None), ([], None),
         (["vision/brainscore_vision/models/x y/a.py"], None), ([FILE] * 3000, None),
     ],
 )  # fmt: skip

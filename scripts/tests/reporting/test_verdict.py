@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from brainscore_ci.reporting.gate import read_needs, verdict
+from brainscore_ci.reporting.verdict import read_needs, verdict
 from brainscore_core.errors import ConfigurationError
 
 ALL = {"plan": "success", "test": "success"}
