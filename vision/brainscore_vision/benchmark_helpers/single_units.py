@@ -52,22 +52,12 @@ RESP_THRESH = {"V1": 5}
 
 @dataclass(frozen=True)
 class ReceptiveFields:
-    """Where the units of a model respond.
+    """Where the units of a model respond."""
 
-    Attributes
-    ----------
-    centres : array of shape (n_units, 2)
-        (y, x) in degrees. NaN for units that do not respond.
-    maps : array of shape (n_units, n_y, n_x)
-        The largest response at each position, above that to the blank, at least 0.
-    position_y, position_x : array of shape (n_y,) and (n_x,)
-        Degrees.
-    """
-
-    centres: Floats
-    maps: Floats
-    position_y: Floats
-    position_x: Floats
+    centres: Floats  # (n_units, 2): (y, x) in degrees, NaN for units that do not respond
+    maps: Floats  # (n_units, n_y, n_x): the largest response at each position above that to the blank, at least 0
+    position_y: Floats  # (n_y,), degrees
+    position_x: Floats  # (n_x,), degrees
 
 
 def record_from_model(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: int) -> NeuroidAssembly:

@@ -15,18 +15,10 @@ __all__ = ["ValidationResult", "assert_valid_uncertainty", "validate_score_uncer
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What is wrong with the uncertainty of a score.
+    """What is wrong with the uncertainty of a score."""
 
-    Attributes
-    ----------
-    problems : list of str
-        What must be changed; none if the score is in order.
-    warnings : list of str
-        What should be looked at.
-    """
-
-    problems: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # what must be changed
+    warnings: list[str] = field(default_factory=list)  # what should be looked at
 
     @property
     def ok(self) -> bool:

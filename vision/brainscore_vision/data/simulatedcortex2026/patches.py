@@ -35,22 +35,12 @@ _LUMA_WEIGHTS = np.array([0.299, 0.587, 0.114])
 
 @dataclass(frozen=True)
 class Patch:
-    """One square cut from a photograph.
+    """One square cut from a photograph."""
 
-    Attributes
-    ----------
-    photograph : str
-        Key of `PHOTOGRAPHS`.
-    row_px, column_px : int
-        Upper left corner in the photograph.
-    pixels : uint8 array of shape (PATCH_PX, PATCH_PX, 3)
-        RGB.
-    """
-
-    photograph: str
-    row_px: int
+    photograph: str  # key of `PHOTOGRAPHS`
+    row_px: int  # upper left corner in the photograph
     column_px: int
-    pixels: np.ndarray
+    pixels: np.ndarray  # RGB, uint8, shape (PATCH_PX, PATCH_PX, 3)
 
 
 def photograph_paths() -> dict[str, Path]:

@@ -53,40 +53,20 @@ _SYMMETRY = 1e-6  # likewise for differences between the halves
 
 @dataclass(frozen=True)
 class Responses:
-    """Response patterns of stimuli, without neuroids that were not recorded.
+    """Response patterns of stimuli, without neuroids that were not recorded."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n_stimuli, n_neuroids)
-        Finite.
-    stimuli : ndarray, shape (n_stimuli,)
-        Their `stimulus_id`.
-    notes : dict
-        ``n_neuroids``, and which were left out, for ``Score.attrs``.
-    """
-
-    values: Floats
-    stimuli: Labels
-    notes: Notes
+    values: Floats  # (n_stimuli, n_neuroids), finite
+    stimuli: Labels  # (n_stimuli,), their `stimulus_id`
+    notes: Notes  # for `Score.attrs`: `n_neuroids`, and which were left out
 
 
 @dataclass(frozen=True)
 class SquareRDM:
-    """Ready-made dissimilarities.
+    """Ready-made dissimilarities."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n_stimuli, n_stimuli)
-        Symmetric, zero on the diagonal.
-    stimuli : ndarray, shape (n_stimuli,)
-        Their `stimulus_id`, for rows and columns.
-    notes : dict
-        ``asymmetry``, the largest difference between the halves above and below the diagonal, if there is any.
-    """
-
-    values: Floats
-    stimuli: Labels
-    notes: Notes
+    values: Floats  # (n_stimuli, n_stimuli), symmetric, zero on the diagonal
+    stimuli: Labels  # (n_stimuli,), `stimulus_id` of rows and columns
+    notes: Notes  # `asymmetry`, the largest difference between the halves beside the diagonal, if there is any
 
 
 def is_square(assembly: DataAssembly, neuroid_dim: str = Defaults.neuroid_dim) -> bool:

@@ -50,19 +50,11 @@ _FEWEST = 4  # of how many stimuli, neuroids, ... at least halves are drawn
 
 
 class HeldOut(NamedTuple):
-    """What a metric predicted for the test stimuli of one split.
+    """What a metric predicted for the test stimuli of one split."""
 
-    Attributes
-    ----------
-    prediction, measurement : ndarray, shape (n_test_stimuli, n_neuroids)
-        Of the same stimuli and of the neuroids that count, in the same order.
-    stimuli : ndarray, shape (n_test_stimuli,)
-        Their `stimulus_id`.
-    """
-
-    prediction: Floats
-    measurement: Floats
-    stimuli: NDArray[Any]
+    prediction: Floats  # (n_test_stimuli, n_neuroids), of the neuroids that count
+    measurement: Floats  # as the prediction, in the same order
+    stimuli: NDArray[Any]  # (n_test_stimuli,), their `stimulus_id`
 
 
 @runtime_checkable
