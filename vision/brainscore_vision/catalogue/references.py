@@ -35,19 +35,11 @@ _Values = Mapping[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """One file in S3, as a registration names it.
+    """One file in S3, as a registration names it."""
 
-    Attributes
-    ----------
-    identifier : str
-        That the file was packaged under; not always the one that is registered.
-    bucket, version_id, sha1, filename_prefix : str, optional
-        Arguments for `s3.locate`; None if they are not given or not known.
-    """
-
-    identifier: str
+    identifier: str  # that the file was packaged under; not always the one that is registered
     file_type: str
-    bucket: str
+    bucket: str  # this and what follows: arguments of `s3.locate`, None if not given or not known
     version_id: str | None
     sha1: str | None
     filename_prefix: str | None

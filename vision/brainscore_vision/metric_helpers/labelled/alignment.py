@@ -146,18 +146,10 @@ def matrix(
 
 @dataclass(frozen=True)
 class Neuroids:
-    """Which neuroids of a target can be compared.
+    """Which neuroids of a target can be compared."""
 
-    Attributes
-    ----------
-    used : ndarray of bool, shape (n_neuroids,)
-        False for neuroids whose responses are all NaN or constant.
-    names : ndarray, shape (n_neuroids,)
-        Their `neuroid_id`, or their positions without one.
-    """
-
-    used: NDArray[np.bool_]
-    names: NDArray[Any]
+    used: NDArray[np.bool_]  # (n_neuroids,), False where responses are all NaN or constant
+    names: NDArray[Any]  # (n_neuroids,), `neuroid_id`, or positions without one
 
     @property
     def attrs(self) -> Attrs:

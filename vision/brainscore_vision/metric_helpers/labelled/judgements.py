@@ -20,29 +20,15 @@ __all__ = ["Judgements", "labels_of", "most_probable", "read_judgements", "read_
 
 @dataclass(frozen=True)
 class Judgements:
-    """Answers of people, counted by condition, subject and stimulus.
+    """Answers of people, counted by condition, subject and stimulus."""
 
-    Attributes
-    ----------
-    condition_coords : tuple of str
-        Coordinates whose values tell conditions apart; empty if there is one condition only.
-    conditions : list of tuple
-        Values of these coordinates, one tuple for each condition, in ascending order.
-    subjects : ndarray, shape (n_subjects,)
-    stimuli : ndarray of str, shape (n_stimuli,)
-    truth : dict of str to label
-        The right answer to each stimulus.
-    right, judged : ndarray of int, shape (n_conditions, n_subjects, n_stimuli)
-        How often the answer was right, and how often there was one.
-    """
-
-    condition_coords: tuple[str, ...]
-    conditions: list[tuple[Hashable, ...]]
-    subjects: Labels
-    stimuli: Labels
-    truth: dict[str, Hashable]
-    right: Integers
-    judged: Integers
+    condition_coords: tuple[str, ...]  # their values tell conditions apart; empty if there is one condition only
+    conditions: list[tuple[Hashable, ...]]  # values of these coordinates for each condition, in ascending order
+    subjects: Labels  # (n_subjects,)
+    stimuli: Labels  # (n_stimuli,), texts
+    truth: dict[str, Hashable]  # the right answer to each stimulus
+    right: Integers  # (n_conditions, n_subjects, n_stimuli), how often the answer was right
+    judged: Integers  # likewise, how often there was one
 
 
 def same_label(answers: Labels, truth: Labels) -> NDArray[np.bool_]:

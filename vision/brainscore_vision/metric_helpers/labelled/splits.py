@@ -42,21 +42,11 @@ def extract_coord(assembly: xr.DataArray, coord: str, unique: bool = False) -> x
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """Which values of a coordinate train and test in each split.
+    """Which values of a coordinate train and test in each split."""
 
-    Attributes
-    ----------
-    values : DataArray, shape (n_values,)
-        Values of the split coordinate, each once if any repeats in the assembly.
-    splits : list of (train, test)
-        Positions in `values`.
-    notes : mapping
-        Entries for ``Score.attrs``: `seed`, `stratified_by`, and the reason if it could not be stratified.
-    """
-
-    values: xr.DataArray
-    splits: list[tuple[Indices, Indices]]
-    notes: Mapping[str, object]
+    values: xr.DataArray  # (n_values,), of the split coordinate, each once if any repeats in the assembly
+    splits: list[tuple[Indices, Indices]]  # positions in `values`: train, test
+    notes: Mapping[str, object]  # for `Score.attrs`: seed, stratified_by, and why it could not be stratified
 
     def presentations(self, assembly: xr.DataArray) -> list[tuple[Indices, Indices]]:
         """Return the positions in an assembly that train and test; each presentation of a value goes with it."""

@@ -60,18 +60,10 @@ GRID_COORDS = ("channel", "channel_x", "channel_y")
 
 @dataclass(frozen=True)
 class FeatureGrid:
-    """Where the features of a convolutional layer belong.
+    """Where the features of a convolutional layer belong."""
 
-    Attributes
-    ----------
-    order : ndarray of int, shape (n_features,)
-        ``features[:, order]`` runs over channels, then `channel_x`, then `channel_y`.
-    shape : tuple of int
-        Numbers of channels and of positions.
-    """
-
-    order: Indices
-    shape: tuple[int, int, int]
+    order: Indices  # (n_features,): `features[:, order]` runs over channels, then `channel_x`, then `channel_y`
+    shape: tuple[int, int, int]  # numbers of channels and of positions
 
     @classmethod
     def of(cls, neuroids: Mapping[str, ArrayLike]) -> Self:
