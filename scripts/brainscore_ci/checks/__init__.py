@@ -9,7 +9,7 @@
 `metadata`       ``metadata.yml``
 `requirements`   ``requirements.txt``
 `tests`          ``test.py``
-`citations`      BibTeX, read by `bibtex`
+`citations`      BibTeX, and reading it
 `versions`       versions of benchmarks against an earlier state
 `runner`         all rules on one plugin, and finding plugins to check
 ================ =================================================================

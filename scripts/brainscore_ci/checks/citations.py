@@ -1,12 +1,16 @@
-"""Check that citations can be read and are complete."""
+"""Check that citations can be read and are complete.
+
+BibTeX is read strictly enough to tell what another reader would stumble over.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from brainscore_ci.checks.bibtex import Entry, MalformedBibtexError, missing_fields, read_bibtex
 from brainscore_core.plugin_management.source import evaluate
 
 if TYPE_CHECKING:
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
     from brainscore_core.plugin_management.source import SourceFile
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "Entry", "MalformedBibtexError", "missing_fields", "read_bibtex"]
 
 _CITING = frozenset({"data", "metrics", "benchmarks"})
 _EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year={2024}}"
@@ -73,6 +77,188 @@ def _check_fields(source: CheckedPlugin, file: str, line: int, entry: Entry) -> 
     elif missing:
         message = f"the citation {entry.key!r} lacks {', '.join(missing)}, which @{entry.type} demands"
         yield source.finding("citation", message, "add what is missing", file, line, hint=True)
+
+
+# -- reading BibTeX ----------------------------------------------------------------------------------------------------
+
+# Fields that an entry of a type has to have (the manual of BibTeX, Patashnik 1988); one of those joined by / is enough.
+_REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "article": ("author", "title", "journal/journaltitle/eprint/archiveprefix", "year/date"),
+    "book": ("author/editor", "title", "publisher", "year/date"),
+    "inbook": ("author/editor", "title", "publisher", "year/date"),
+    "incollection": ("author", "title", "booktitle", "publisher", "year/date"),
+    "inproceedings": ("author", "title", "booktitle", "year/date"),
+    "conference": ("author", "title", "booktitle", "year/date"),
+    "mastersthesis": ("author", "title", "school/institution", "year/date"),
+    "phdthesis": ("author", "title", "school/institution", "year/date"),
+    "thesis": ("author", "title", "school/institution", "year/date"),
+    "proceedings": ("title", "year/date"),
+    "techreport": ("author", "title", "institution", "year/date"),
+    "report": ("author", "title", "institution", "year/date"),
+    "unpublished": ("author", "title", "note/year/date"),
+    "manual": ("title",),
+    "misc": ("title/howpublished/note/url",),
+    "online": ("title", "url/doi/eprint"),
+    "software": ("title", "url/doi/version"),
+    "dataset": ("title", "url/doi/year/date"),
+}
+_TYPE = re.compile(r"@\s*([A-Za-z]+)\s*([{(])")
+_NAME = re.compile(r"[^\s\"#%'(),={}]+")
+_SPACE = re.compile(r"\s*")
+
+
+class MalformedBibtexError(ValueError):
+    """A text is no BibTeX.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong.
+    line : int
+        Of the text, counted from 0.
+    """
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One citation.
+
+    Attributes
+    ----------
+    type : str
+        In lower case, such as ``'article'``.
+    key : str
+        What it is cited as.
+    fields : mapping of str to str
+        Names in lower case.
+    line : int
+        Where it starts, counted from 0.
+    """
+
+    type: str
+    key: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    line: int = 0
+
+
+def read_bibtex(text: str) -> list[Entry]:
+    """Return the citations in a text; what stands between them is a comment.
+
+    Raises
+    ------
+    MalformedBibtexError
+        If a brace or a quote is not closed, a key or a value is missing, or there is no citation at all.
+    """
+    entries, position = [], 0
+    while (at := text.find("@", position)) >= 0:
+        reader = _Reader(text, at)
+        entry = reader.entry()
+        if entry is not None:
+            entries.append(entry)
+        position = reader.position
+    if not entries:
+        raise MalformedBibtexError("there is no entry; expected something like @article{key, title={...}, ...}", 0)
+    return entries
+
+
+def missing_fields(entry: Entry) -> tuple[str, ...] | None:
+    """Return the fields that the type of an entry demands and it lacks; None: there is no such type.
+
+    Where one of several fields is enough, the usual one is named.
+    """
+    required = _REQUIRED.get(entry.type)
+    if required is None:
+        return None
+    return tuple(
+        name.partition("/")[0]
+        for name in required
+        if not any(entry.fields.get(one, "").strip() for one in name.split("/"))
+    )
+
+
+@dataclass
+class _Reader:
+    text: str
+    position: int
+
+    def entry(self) -> Entry | None:
+        start = self.position
+        match = _TYPE.match(self.text, start)
+        if match is None:
+            raise self._malformed("@ is followed by no type and brace; expected something like @article{key,")
+        self.position = match.end()
+        kind, closing = match[1].lower(), "}" if match[2] == "{" else ")"
+        if kind in {"comment", "preamble", "string"}:
+            self._balanced(closing)
+            return None
+        key = self._name("a key before the first comma")
+        fields: dict[str, str] = {}
+        while not self._take(closing):
+            if not self._take(","):
+                raise self._malformed(f"expected a comma or {closing!r}, found {self._here()}")
+            if self._take(closing):
+                break
+            name = self._name("the name of a field").lower()
+            if not self._take("="):
+                raise self._malformed(f"expected = after the field {name!r}, found {self._here()}")
+            fields[name] = self._value(name)
+        return Entry(kind, key, fields, self.text.count("\n", 0, start))
+
+    def _value(self, name: str) -> str:
+        parts = []
+        while True:
+            if self._take("{"):
+                parts.append(self._balanced("}"))
+            elif self._take('"'):
+                parts.append(self._balanced('"'))
+            else:
+                parts.append(self._name(f"a value of the field {name!r}"))
+            if not self._take("#"):
+                return "".join(parts)
+
+    def _balanced(self, closing: str) -> str:
+        """Return everything up to the closing character that no brace within hides; a backslash hides none."""
+        start, depth = self.position, 0
+        while self.position < len(self.text):
+            character = self.text[self.position]
+            if character == closing and depth == 0:
+                self.position += 1
+                return self.text[start : self.position - 1]
+            depth += (character == "{") - (character == "}")
+            if depth < 0:
+                raise self._malformed("there is a closing brace too many")
+            self.position += 1
+        self.position = start
+        raise self._malformed(f"what opens here is not closed; expected {closing!r}")
+
+    def _name(self, expected: str) -> str:
+        self._skip()
+        match = _NAME.match(self.text, self.position)
+        if match is None:
+            raise self._malformed(f"expected {expected}, found {self._here()}")
+        self.position = match.end()
+        return match[0]
+
+    def _skip(self) -> None:
+        match = _SPACE.match(self.text, self.position)
+        self.position = match.end() if match else self.position
+
+    def _take(self, character: str) -> bool:
+        """Pass over space, and over a character if it comes next."""
+        self._skip()
+        found = self.text.startswith(character, self.position)
+        self.position += found
+        return found
+
+    def _here(self) -> str:
+        return repr(self.text[self.position : self.position + 12]) if self.position < len(self.text) else "the end"
+
+    def _malformed(self, message: str) -> MalformedBibtexError:
+        return MalformedBibtexError(message, self.text.count("\n", 0, self.position))
 
 
 RULES = (check_citations,)
