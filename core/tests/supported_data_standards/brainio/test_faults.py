@@ -43,7 +43,7 @@ def zip_of(members):
 # --- kill -9 ----------------------------------------------------------------------------------------------------------
 
 TRIALS = textwrap.dedent("""
-    import json, os, random, signal, sys, time
+    import contextlib, glob, json, os, random, signal, sys, time
     from brainscore_core.supported_data_standards.brainio import s3
     from brainscore_core.supported_data_standards.brainio._transfer import download
     import boto3, botocore.config  # what a child would import first, so that the kill hits the work itself
@@ -53,31 +53,37 @@ TRIALS = textwrap.dedent("""
     random.seed(seed)
     sys.path.insert(0, home)
 
-    def trial(wait_s):
-        # Return after how many seconds a child has done the work, None if it was killed before.
-        begin = time.monotonic()
+    def progress():
+        # Return how many blocks of the disk the cache takes: downloads and what is extracted, finished or not.
+        return sum(os.lstat(path).st_blocks for path in glob.glob(cache + "/**", recursive=True, include_hidden=True))
+
+    def trial(until):
+        # Return whether a child was killed when the cache had grown so far; by progress, since time hangs on the machine.
         child = os.fork()
         if child == 0:
             try:
                 s3.load_stimulus_set_from_s3(**reference)
             finally:
                 os._exit(0)
-        while time.monotonic() < begin + wait_s:
-            if os.waitpid(child, os.WNOHANG)[0]:
-                return time.monotonic() - begin
+        while True:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return status == signal.SIGKILL
+            with contextlib.suppress(FileNotFoundError):  # it was there a moment ago
+                if progress() >= until:
+                    os.kill(child, signal.SIGKILL)
+                    return os.waitpid(child, 0)[1] == signal.SIGKILL
             time.sleep(0.001)
-        os.kill(child, signal.SIGKILL)
-        return None if os.waitpid(child, 0)[1] == signal.SIGKILL else wait_s
 
-    whole_s = trial(3600)
+    cache = os.environ["BRAINIO_HOME"]
+    trial(float("inf"))
+    whole = progress()
     print("whole", flush=True)
     for number in range(trials):
         if input() == "stop":
             break
-        took_s = trial(random.uniform(0, 1.1 * whole_s))
-        if took_s is not None:  # follow a machine that has become faster, or moments to kill would be over too often
-            whole_s = (whole_s + took_s) / 2
-        print("killed" if took_s is None else "done", flush=True)
+        until = 1.1 * whole * random.random() ** 3  # most steps are early: the table, locks, the first part
+        print("killed" if trial(until) else "done", flush=True)
 """)
 
 
