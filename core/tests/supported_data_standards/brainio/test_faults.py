@@ -58,7 +58,7 @@ TRIALS = textwrap.dedent("""
         return sum(os.lstat(path).st_blocks for path in glob.glob(cache + "/**", recursive=True, include_hidden=True))
 
     def trial(until):
-        # Return whether a child was killed when the cache had grown so far; by progress, since time hangs on the machine.
+        # Return whether a child was killed when the cache had grown so far: not by time, which hangs on the machine.
         child = os.fork()
         if child == 0:
             try:
