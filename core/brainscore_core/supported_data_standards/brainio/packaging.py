@@ -15,10 +15,8 @@ from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
-from brainscore_core.supported_data_standards.brainio._files.stimulus_files import (
-    create_stimulus_csv,
-    create_stimulus_zip,
-)
+from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import create_stimulus_zip
+from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
 from brainscore_core.supported_data_standards.brainio._transfer.disk import check_room, writing
 from brainscore_core.supported_data_standards.brainio._transfer.upload import upload_to_s3
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class

@@ -10,7 +10,7 @@ from typing import Any, overload
 import pandas as pd
 
 from brainscore_core.errors import MissingStimulusError, StimulusError, UnknownIdentifierError, did_you_mean, listed
-from brainscore_core.supported_data_standards.brainio._files.stimulus_files import read_table
+from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import read_table
 
 __all__ = ["StimulusSet", "StimulusSetLoader", "read_table"]
 

@@ -1,0 +1,75 @@
+"""Write the archive of a stimulus set: the same bytes for the same stimuli every time."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_core.caching import atomic_path, file_digest
+from brainscore_core.errors import StimulusError
+from brainscore_core.validation.standards import PATH_WITHIN_STORE, STIMULUS_ID
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["create_stimulus_zip"]
+
+# One date for every member, the earliest that an archive can hold: the same stimuli make the same bytes every time.
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | Path) -> tuple[str, list[str]]:
+    """Write the files of a stimulus set to an archive.
+
+    Members are stored as they are (images and videos are compressed already), in the order of their names and with
+    one fixed date, so that the same files make the same archive everywhere.
+
+    Parameters
+    ----------
+    proto_stimulus_set : StimulusSet
+        With the column ``stimulus_id``, `stimulus_paths` and optionally the column ``stimulus_path_within_store``.
+    target_zip_path : path-like
+        Where to write; appears when it is complete.
+
+    Returns
+    -------
+    sha1 : str
+        Digest of the archive.
+    filenames : list of str
+        Name of every stimulus within the archive, in the order of the rows.
+
+    Raises
+    ------
+    StimulusError
+        If two stimuli would have the same name.
+    """
+    column = PATH_WITHIN_STORE
+    names = proto_stimulus_set[column if column in proto_stimulus_set.columns else STIMULUS_ID]
+    paths = [Path(proto_stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in proto_stimulus_set[STIMULUS_ID]]
+    filenames = [
+        # Whoever chose the name may have written the ending already.
+        name if names.name == column and name.endswith(path.suffix) else f"{name}{path.suffix}"
+        for name, path in zip(names, paths, strict=True)
+    ]
+    members = dict(zip(filenames, paths, strict=True))
+    if len(members) < len(filenames):
+        twice = sorted({name for name in filenames if filenames.count(name) > 1})
+        raise StimulusError(f"Several stimuli would be called the same within the archive: {', '.join(twice[:10])}.")
+    with atomic_path(target_zip_path) as temporary:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+            for filename, path in sorted(members.items()):
+                _add_member(archive, filename, path)
+        sha1 = file_digest(temporary)
+    return sha1, filenames
+
+
+def _add_member(archive: zipfile.ZipFile, filename: str, path: Path) -> None:
+    info = zipfile.ZipInfo(filename, date_time=_ZIP_DATE)
+    info.create_system = 3  # Unix, on every machine
+    info.external_attr = (stat.S_IFREG | 0o644) << 16
+    info.file_size = path.stat().st_size
+    with path.open("rb") as source, archive.open(info, "w") as member:
+        shutil.copyfileobj(source, member, 2**20)
