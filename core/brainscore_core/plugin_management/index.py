@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from brainscore_core.caching import atomic_path
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
 from brainscore_core.plugin_management.registry import FOLDERS, Kind
@@ -255,8 +256,6 @@ def _index_file(root: PluginRoot) -> Path:
 def _write(file: Path, root: PluginRoot, entries: Mapping[str, _Entry]) -> None:
     if settings().caching_disabled:
         return
-    from brainscore_core.caching import atomic_path  # imports NumPy, which a look-up does not need
-
     content = {**_header(root), "plugins": {name: _to_json(entry) for name, entry in entries.items()}}
     try:
         with atomic_path(file) as temporary:

@@ -15,6 +15,7 @@ from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
 from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.git import commit_named
+from brainscore_core.scoring.store import BranchStore, is_recorded, reuse
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout
@@ -94,8 +95,6 @@ def missing_pairs(checkout: Checkout, records: str = RECORDS) -> list[tuple[str,
 
     Whether a pair that failed is tried again is up to a person: the cause is most often in the code.
     """
-    from brainscore_core.scoring.store import BranchStore, is_recorded  # brings NumPy, which planning can do without
-
     with BranchStore(checkout.repository, records) as store:
         known = is_recorded(store, checkout.revision_of)
         models = sorted(identifier for kind, identifier in checkout.owners if kind == "model")
@@ -124,8 +123,6 @@ def _planned(
     parts = (changes, checkout.dependencies, checkout.cards, checkout.policy)
     if not records:
         return make_plan(*parts, event=event, labels=labels)
-    from brainscore_core.scoring.store import BranchStore, reuse  # brings NumPy
-
     with BranchStore(checkout.repository, records) as store:
         is_scored = reuse([store], checkout.revision_of, with_private=with_private)
         return make_plan(*parts, event=event, labels=labels, is_scored=is_scored)
