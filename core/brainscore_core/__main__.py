@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from brainscore_core import __version__, command_line
+from brainscore_core import command_line
 from brainscore_core.errors import AssemblyError, ConfigurationError, PluginError
 
 if TYPE_CHECKING:
@@ -35,13 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="brainscore_core",
-        description="Work with Brain-Score data and plugins.",
-        epilog=command_line.EXIT_CODES,
-    )
-    parser.add_argument("--version", action="version", version=f"brainscore_core {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser, commands = command_line.make_parser("brainscore_core", "Work with Brain-Score data and plugins.")
 
     validate = commands.add_parser(
         "validate",

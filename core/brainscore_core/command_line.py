@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 
+from brainscore_core._version import __version__
 from brainscore_core.errors import (
     BrainScoreError,
     ChecksumError,
@@ -18,7 +19,17 @@ from brainscore_core.errors import (
     UnknownIdentifierError,
 )
 
-__all__ = ["EXIT_CODES", "FAILED", "INTERRUPTED", "NOT_AVAILABLE", "WRONG_USAGE", "add_traceback", "run", "say"]
+__all__ = [
+    "EXIT_CODES",
+    "FAILED",
+    "INTERRUPTED",
+    "NOT_AVAILABLE",
+    "WRONG_USAGE",
+    "add_traceback",
+    "make_parser",
+    "run",
+    "say",
+]
 
 FAILED, WRONG_USAGE, NOT_AVAILABLE, INTERRUPTED = 1, 2, 3, 130
 EXIT_CODES = (
@@ -52,6 +63,15 @@ def run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None)
         return 0
     except Exception as error:  # noqa: BLE001 - the outermost frame: people get one message, not a traceback
         return _explain(error, show_traceback=options.traceback)
+
+
+def make_parser(
+    prog: str, description: str
+) -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[argparse.ArgumentParser]]:
+    """Return the parser of a program with ``--version`` and its exit codes, and what its commands are added to."""
+    parser = argparse.ArgumentParser(prog=prog, description=description, epilog=EXIT_CODES)
+    parser.add_argument("--version", action="version", version=f"{prog} {__version__}")
+    return parser, parser.add_subparsers(required=True, metavar="COMMAND")
 
 
 def add_traceback(*parsers: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from brainscore_ci.jobs import arguments as test_arguments
 from brainscore_ci.scaffold.names import KIND_NAMES
-from brainscore_core import __version__, command_line
+from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
 
 __all__ = ["main"]
@@ -32,13 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="brainscore_ci",
-        description="Do what happens around a pull request and a merge.",
-        epilog=command_line.EXIT_CODES,
-    )
-    parser.add_argument("--version", action="version", version=f"brainscore_ci {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser, commands = command_line.make_parser("brainscore_ci", "Do what happens around a pull request and a merge.")
     _add_check(commands)
     _add_new_plugin(commands)
     _add_jobs(commands)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brainscore_core import command_line
-from brainscore_vision import __version__
 from brainscore_vision.catalogue.commands import add_commands as add_data_commands
 
 __all__ = ["main"]
@@ -28,13 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="brainscore_vision",
-        description="Score how brain-like vision models are.",
-        epilog=command_line.EXIT_CODES,
-    )
-    parser.add_argument("--version", action="version", version=f"brainscore_vision {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parser, commands = command_line.make_parser("brainscore_vision", "Score how brain-like vision models are.")
 
     score = commands.add_parser(
         "score",
