@@ -20,16 +20,16 @@ def public_variant(identifier: str, known: Iterable[str]) -> str | None:
     Parameters
     ----------
     identifier : str
-        Of the private data, such as ``'MajajHong2015'`` or ``'FreemanZiemba2013.aperture-private'``.
+        Of the private data, such as ``'Mine2026'`` or ``'Yours2026.aperture-private'``.
     known : iterable of str
         All registered identifiers of that kind.
 
     Examples
     --------
-    >>> public_variant('MajajHong2015', ['MajajHong2015.public', 'MajajHong2015.private', 'Rajalingham2018'])
-    'MajajHong2015.public'
-    >>> public_variant('MajajHong2015.IT-pls', ['MajajHong2015public.IT-pls', 'MajajHong2015public.V4-pls'])
-    'MajajHong2015public.IT-pls'
+    >>> public_variant('Mine2026', ['Mine2026.public', 'Mine2026.private', 'Other2026'])
+    'Mine2026.public'
+    >>> public_variant('Mine2026.IT-pls', ['Mine2026public.IT-pls', 'Mine2026public.V4-pls'])
+    'Mine2026public.IT-pls'
     """
     plain = _ACCESS.sub("", identifier)
     variants = [

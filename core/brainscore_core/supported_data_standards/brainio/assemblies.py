@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
+    "BRAINIO_CHUNKS",
     "AssemblyLoader",
     "BehavioralAssembly",
     "DataAssembly",
@@ -66,8 +67,15 @@ __all__ = [
     "walk_coords",
 ]
 
+BRAINIO_CHUNKS = "BRAINIO_CHUNKS"
+"""Environment variable by which the published loader lets dask read parts of a file, or not (``None``). Here it changes
+nothing: an assembly is in memory, or a map of its file where ``BRAINSCORE_MEMORY_MAP`` is 1, and has no chunks."""
+
 DataPoint = namedtuple("DataPoint", ["stimulus_id", "neuroid_id"])
 """One measurement: which stimulus, which neuroid."""
+
+
+_FEW_VALUES = 6  # that are shown on one line
 
 
 class DataAssembly(xr.DataArray):
@@ -117,7 +125,7 @@ class DataAssembly(xr.DataArray):
         if fastpath:
             super().__init__(data, coords, dims, name, attrs, indexes, fastpath)
             return
-        coords = fold.prepared(coords)
+        coords = fold.prepared(coords, dims)
         rest, aside = fold.set_aside(data, coords, dims)
         super().__init__(data, rest, dims, name, attrs, indexes)
         if not fold.fits(self, aside):
@@ -126,6 +134,27 @@ class DataAssembly(xr.DataArray):
         if folded is not None:
             variables, folded_indexes = dict(folded.variables), dict(folded.xindexes)
             super().__init__(self.variable, variables, name=self.name, indexes=folded_indexes, fastpath=True)
+
+    # --- what people see ---------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        """Return one line: identifier, dimensions, values if they are few, and coordinates by dimension.
+
+        ``print`` and notebooks show all that xarray shows.
+        """
+        name = self.attrs.get("identifier")
+        sizes = ", ".join(f"{dim}: {size}" for dim, size in self.sizes.items())
+        head = f"{type(self).__name__}{f' {name!r}' if isinstance(name, str) else ''} ({sizes}) {self.dtype}"
+        values = f" {self.values.tolist()}" if self.size <= _FEW_VALUES else ""
+        along: dict[Hashable, list[str]] = {}
+        for coordinate, variable in self.coords.items():
+            if coordinate not in self.dims:
+                along.setdefault(" and ".join(map(str, variable.dims)), []).append(str(coordinate))
+        named = "".join(f"; {f'{dim}: ' if dim else ''}{', '.join(names)}" for dim, names in along.items())
+        return f"<{head}{values}{named}>"
+
+    def __str__(self) -> str:
+        return super().__repr__()
 
     # --- coordinates -------------------------------------------------------------------------------------------
 
@@ -176,7 +205,7 @@ class DataAssembly(xr.DataArray):
         folded = fold.fold(result)
         if folded is None:
             return result
-        return fold.reorder_levels(fold.rebuilt(type(self), result, folded), get_levels(self))
+        return fold.reorder_levels(fold.rebuilt(type(self), result, folded), coordinates.all_levels(self))
 
     def drop_vars(self, names: Any, *, errors: Literal["raise", "ignore"] = "raise") -> Self:
         """Return an assembly without some coordinates; dimensions and the other levels of an index stay.
@@ -244,6 +273,29 @@ class DataAssembly(xr.DataArray):
         """Select by labels like `sel` and keep the coordinates that were selected by one value, unless ``drop``."""
         wanted = {**(indexers or {}), **indexers_kwargs}
         return select.multiselect(self, wanted, method, tolerance, drop=drop)
+
+    def stack(
+        self,
+        dim: Mapping[Any, Any] | None = None,
+        create_index: bool | None = True,
+        index_cls: Any = xr.core.indexes.PandasMultiIndex,
+        **dim_kwargs: Any,
+    ) -> Self:
+        """Stack dimensions into one, as xarray does.
+
+        Coordinates of one dimension, as in ``assembly.stack(neuroid=['neuroid_id'])``, are its index already: it gets
+        the new name and keeps all of its coordinates.
+        """
+        apart: dict[Any, Any] = {}
+        renamed: dict[Any, Any] = {}
+        for new, names in {**(dim or {}), **dim_kwargs}.items():
+            old = coordinates.dim_of_levels(self, names)
+            if old is None:
+                apart[new] = names
+            elif old != new:
+                renamed[old] = new
+        result = self.rename(renamed) if renamed else self
+        return xr.DataArray.stack(result, apart, create_index, index_cls) if apart else result
 
     # --- class and attrs ---------------------------------------------------------------------------------------
 
@@ -421,9 +473,18 @@ class GroupAppendAssemblyLoader(StimulusReferenceAssemblyLoader):
     """Read one assembly and put the other groups of its file into its ``attrs`` as metadata assemblies."""
 
     def load(self) -> xr.DataArray:
-        """Return the assembly with an entry in ``attrs`` for every group of the file."""
+        """Return the assembly with an entry in ``attrs`` for every group of the file.
+
+        Groups are assemblies with the same stimulus set in ``attrs``.
+        """
         assembly = super().load()
-        assembly.attrs.update(self.load_other_groups(MetadataAssembly))
+        for group in self.other_groups():
+            assembly.attrs[group] = MetadataAssembly.from_files(
+                self.file_path,
+                group=group,
+                stimulus_set=self.stimulus_set,
+                stimulus_set_identifier=self.stimulus_set_identifier,
+            )
         return assembly
 
 

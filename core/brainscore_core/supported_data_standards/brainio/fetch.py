@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from brainscore_core.caching import atomic_path, file_digest, locked
+from brainscore_core.caching import file_digest, locked
 from brainscore_core.config import settings
-from brainscore_core.errors import AssemblyError, BrainScoreError, ChecksumError, DownloadError, did_you_mean
-from brainscore_core.supported_data_standards.brainio._transfer.disk import DISK_FULL, NOT_WRITABLE, check_free_space
-from brainscore_core.supported_data_standards.brainio._transfer.download import StoppedError, download, make_s3_clients
+from brainscore_core.errors import AssemblyError, ChecksumError, OfflineError, did_you_mean
+from brainscore_core.supported_data_standards.brainio._transfer.download import (
+    StoppedError,
+    download,
+    make_s3_clients,
+    remote_sizes,
+)
 from brainscore_core.supported_data_standards.brainio._transfer.object import S3Object, split_bucket
-from brainscore_core.supported_data_standards.brainio._transfer.partial import PartialFile
 from brainscore_core.supported_data_standards.brainio._transfer.unzip import check_extracted, unzip
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSetLoader
+from brainscore_core.transfer.disk import check_free_space
+from brainscore_core.transfer.local import recall, remember
+from brainscore_core.transfer.partial import PartialFile, storing
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -36,6 +40,7 @@ __all__ = [
     "get_stimulus_set",
     "make_s3_clients",
     "resolve_assembly_class",
+    "sizes_of",
     "split_bucket",
     "unzip",
 ]
@@ -69,7 +74,7 @@ def fetch(source: S3Object, target: str | Path) -> Path:
     Raises
     ------
     ChecksumError
-        If the downloaded file does not have the digest; it is removed.
+        If the downloaded file does not have the digest, or one of two; it is removed.
     PrivateDataError
         A `DownloadError`: it is private and there are no credentials here that give access.
     DownloadError
@@ -103,6 +108,27 @@ def fetch_all(wanted: Sequence[tuple[S3Object, str | Path]]) -> list[Path]:
     return [future.result() for future in futures]
 
 
+def sizes_of(sources: Sequence[S3Object]) -> list[int | None]:
+    """Ask how large files in S3 are, without fetching them.
+
+    Returns
+    -------
+    list of int or None
+        Bytes, in the order of the files: of the mirror's copy if there is one, else as S3 says. None where nobody says:
+        private files, absent ones, a server out of reach, or ``BRAINSCORE_OFFLINE=1``.
+    """
+    current = settings()
+    sizes: list[int | None] = []
+    for source in sources:
+        copy = current.mirror / source.bucket / source.key if current.mirror else None
+        sizes.append(copy.stat().st_size if copy and copy.is_file() else None)
+    unknown = [place for place, size in enumerate(sizes) if size is None]
+    if unknown and not current.offline:
+        for place, size in zip(unknown, remote_sizes([sources[place] for place in unknown]), strict=True):
+            sizes[place] = size
+    return sizes
+
+
 def _failed(future: Future[Path]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is not None
 
@@ -112,7 +138,7 @@ def _fetch(source: S3Object, target: Path, stop: threading.Event) -> Path:
         raise StoppedError(f"{source} was not fetched, because another file could not be had.")
     if _is_usable(target, source):
         return target
-    with _explained(source, target):
+    with storing(str(source), target):
         if target.exists():
             logger.warning("%s is damaged or another version; fetching it from %s", target, source)
         with locked(target):
@@ -121,27 +147,6 @@ def _fetch(source: S3Object, target: Path, stop: threading.Event) -> Path:
                 if not _copy_from_mirror(source, target, partial):
                     _download(source, target, partial, stop)
     return target
-
-
-@contextmanager
-def _explained(source: S3Object, target: Path) -> Iterator[None]:
-    try:
-        yield
-    except BrainScoreError:
-        raise
-    except OSError as error:
-        if error.errno in DISK_FULL:
-            PartialFile(target).discard()  # a full disk hinders everybody
-            raise DownloadError(
-                f"The disk is full: {source} does not fit into {target.parent}. What had arrived was removed. Make "
-                "room, or move the cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
-            ) from error
-        if error.errno in NOT_WRITABLE:
-            raise DownloadError(
-                f"{source} is not at {target}, and cannot be put there ({error.strerror}). Ask whoever keeps that "
-                "folder to fetch it, or set BRAINIO_HOME (data) or BRAINSCORE_HOME (weights) to a folder of your own."
-            ) from error
-        raise
 
 
 def _copy_from_mirror(source: S3Object, target: Path, partial: PartialFile) -> bool:
@@ -168,11 +173,12 @@ def _copy_from_mirror(source: S3Object, target: Path, partial: PartialFile) -> b
 def _download(source: S3Object, target: Path, partial: PartialFile, stop: threading.Event) -> None:
     current = settings()
     if current.offline:
-        raise DownloadError(
+        absent = (
             f"{source} is not at {target}{' in the version asked for' if target.exists() else ''}"
-            f"{f' nor in the mirror {current.mirror}' if current.mirror else ''}, and "
-            "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
+            f"{f' nor in the mirror {current.mirror}' if current.mirror else ''}"
         )
+        forbidden = "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
+        raise OfflineError(f"{absent}, and {forbidden}", absent)
     continued = download(source, partial, stop)
     try:
         _publish(source, target, partial, str(source))
@@ -186,76 +192,55 @@ def _download(source: S3Object, target: Path, partial: PartialFile, stop: thread
 
 def _publish(source: S3Object, target: Path, partial: PartialFile, origin: str) -> None:
     """Verify a complete file and give it its name, or remove it."""
-    if source.sha1:
-        found, expected = file_digest(partial.path), source.sha1.lower()
+    for algorithm, expected in source.digests.items():
+        found = file_digest(partial.path, algorithm)
         if found != expected:
             size_bytes = partial.path.stat().st_size
             partial.discard()
             raise ChecksumError(
-                f"{target.name} from {origin} does not have the promised content: expected sha1 {expected}, found "
-                f"{found} ({size_bytes} bytes). What arrived was removed. Try again; if that does not help, the file "
-                "was replaced at its source or the registration names a wrong sha1 or version_id."
+                f"{target.name} from {origin} does not have the promised content: expected {algorithm} {expected}, "
+                f"found {found} ({size_bytes} bytes). What arrived was removed. Try again; if that does not help, the "
+                f"file was replaced at its source or the registration names a wrong {algorithm} or version_id."
             )
     partial.publish(target)
-    _remember(target, source, source.sha1)
+    _remember(target, source, source.digests)
 
 
 # --- What is known about a local file ---------------------------------------------------------------------------------
 
 
-def _memo_path(target: Path) -> Path:
-    return target.with_name(f".{target.name}.fetched.json")
-
-
-def _stamp(target: Path) -> list[int]:
-    status = target.stat()
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-
-
-def _recall(target: Path) -> dict[str, Any]:
-    """Return what was noted when the file was fetched or verified; empty if nothing or if the file changed since."""
-    try:
-        memo = json.loads(_memo_path(target).read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # absent, or not ours: then the file is simply verified again
-        return {}
-    return memo if isinstance(memo, dict) and memo.get("stamp") == _stamp(target) else {}
-
-
-def _remember(target: Path, source: S3Object, sha1: str | None) -> None:
-    memo = {
-        "stamp": _stamp(target),
+def _remember(target: Path, source: S3Object, digests: Mapping[str, str]) -> None:
+    facts = {
         "source": f"s3://{source.bucket}/{source.key}",
         "version_id": source.version_id or None,
-        "sha1": sha1.lower() if sha1 else None,
+        "sha1": digests.get("sha1"),
+        "sha256": digests.get("sha256"),
     }
-    try:
-        with atomic_path(_memo_path(target)) as temporary:
-            temporary.write_text(json.dumps(memo), encoding="utf-8")
-    except OSError as error:
-        if error.errno not in DISK_FULL | NOT_WRITABLE:
-            raise
-        # A full disk, or a shared cache that is read-only for us: it only costs hashing the file again next time.
-        logger.debug("Cannot note in %s that %s is verified: %s", target.parent, target.name, error)
+    remember(target, facts)
 
 
 def _is_usable(target: Path, source: S3Object) -> bool:
     if not target.is_file():
         return False
-    memo = _recall(target)
-    if not source.sha1:
+    memo = recall(target)
+    if not source.digests:
         # Without a digest the version is all there is to go by. A file that we have not fetched ourselves is trusted.
         known = memo.get("version_id")
         return not (known and source.version_id and known != source.version_id)
-    try:
-        found = memo.get("sha1") or file_digest(target)
-    except FileNotFoundError:  # removed meanwhile
-        return False
-    if found != source.sha1.lower():
-        logger.warning(
-            "%s has sha1 %s, but %s is wanted: it will be fetched from %s", target, found, source.sha1, source
-        )
-        return False
-    if not memo.get("sha1"):
+    noted = {algorithm: memo[algorithm] for algorithm in ("sha1", "sha256") if memo.get(algorithm)}
+    found = dict(noted)
+    for algorithm, wanted in source.digests.items():
+        try:
+            found[algorithm] = noted.get(algorithm) or file_digest(target, algorithm)
+        except FileNotFoundError:  # removed meanwhile
+            return False
+        if found[algorithm] != wanted:
+            logger.warning(
+                "%s has %s %s, but %s is wanted: it will be fetched from %s",
+                *(target, algorithm, found[algorithm], wanted, source),
+            )
+            return False
+    if found != noted:
         _remember(target, source, found)
     return True
 

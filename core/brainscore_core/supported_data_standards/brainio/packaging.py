@@ -14,11 +14,15 @@ import xarray as xr
 from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
+from brainscore_core.supported_data_standards.brainio._files.numbered_files import (
+    check_stimulus_naming_convention,
+    check_stimulus_numbers,
+)
 from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
 from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import create_stimulus_zip
 from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
 from brainscore_core.supported_data_standards.brainio._transfer.disk import check_room, writing
-from brainscore_core.supported_data_standards.brainio._transfer.upload import upload_to_s3
+from brainscore_core.supported_data_standards.brainio._transfer.upload import get_user_info, upload_to_s3
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
@@ -30,8 +34,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "check_stimulus_naming_convention",
+    "check_stimulus_numbers",
     "create_stimulus_csv",
     "create_stimulus_zip",
+    "get_user_info",
     "package_data_assembly",
     "package_data_assembly_locally",
     "package_stimulus_set",
@@ -73,9 +80,9 @@ def package_stimulus_set_locally(
         One row per stimulus, with the column ``stimulus_id`` (texts, no two the same; integers become texts, with a
         warning) and `stimulus_paths`: images, videos, sounds or other files. An optional column
         ``stimulus_path_within_store`` names the files within the archive (without their ending); otherwise they are
-        called after the ``stimulus_id``. It is not changed.
+        called after the ``stimulus_id``. It is not changed. Stimuli whose files are the same are named in a warning.
     stimulus_set_identifier : str, optional
-        Unique name, such as ``'MajajHong2015'``; a ``.`` in it is a ``_`` in the names of the files. None is
+        Unique name, such as ``'Mine2026'``; a ``.`` in it is a ``_`` in the names of the files. None is
         ``proto_stimulus_set.identifier`` (which is its ``name`` too).
     downloads_path : path-like, optional
         Folder to write to. None is ``~/Downloads/brainscore_packages``.
@@ -83,8 +90,8 @@ def package_stimulus_set_locally(
     Returns
     -------
     dict
-        ``identifier``, ``csv_path``, ``zip_path``, ``csv_sha1``, ``zip_sha1``: what registering the data needs, see
-        `registration_code`.
+        ``identifier``, ``csv_path``, ``zip_path``, ``csv_sha1``, ``zip_sha1``, ``csv_sha256``, ``zip_sha256``:
+        what registering the data needs, see `registration_code`.
 
     Raises
     ------
@@ -96,11 +103,11 @@ def package_stimulus_set_locally(
     folder = _downloads_folder(downloads_path)
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
     stimulus_set = _with_stimulus_id(proto_stimulus_set)
-    raise_errors(
-        check_identifier(identifier) + check_stimulus_set(stimulus_set),
-        StimulusError,
-        f"Stimulus set {identifier!r} cannot be packaged",
-    )
+    problems = check_stimulus_set(stimulus_set)
+    headline = f"Stimulus set {identifier!r} cannot be packaged"
+    raise_errors(check_identifier(identifier) + problems, StimulusError, headline)
+    for hint in problems:
+        warnings.warn(f"Stimulus set {identifier!r}, {hint}.", stacklevel=2)
     store_name = f"stimulus_{identifier.replace('.', '_')}"
     zip_path, csv_path = folder / f"{store_name}.zip", folder / f"{store_name}.csv"
     # Both are written before either appears: a full disk leaves no table without its archive.
@@ -108,6 +115,7 @@ def package_stimulus_set_locally(
         zip_sha1, filenames = create_stimulus_zip(stimulus_set, new_zip)
         stimulus_set[FILENAME] = filenames
         csv_sha1 = create_stimulus_csv(stimulus_set, new_csv)
+        csv_sha256, zip_sha256 = file_digest(new_csv, "sha256"), file_digest(new_zip, "sha256")
     logger.debug("Packaged stimulus set %s: %s, %s", identifier, csv_path, zip_path)
     return {
         "identifier": identifier,
@@ -115,6 +123,8 @@ def package_stimulus_set_locally(
         "zip_path": str(zip_path),
         "csv_sha1": csv_sha1,
         "zip_sha1": zip_sha1,
+        "csv_sha256": csv_sha256,
+        "zip_sha256": zip_sha256,
     }
 
 
@@ -139,7 +149,7 @@ def package_data_assembly_locally(
     proto_data_assembly : xarray.DataArray
         The measurements, with the dims and coordinates that the class requires. It is not changed.
     assembly_identifier : str, optional
-        Unique name, such as ``'MajajHong2015.IT'``; a ``.`` in it is a ``_`` in the name of the file. None is
+        Unique name, such as ``'Mine2026.IT'``; a ``.`` in it is a ``_`` in the name of the file. None is
         ``attrs['identifier']``, or the ``name`` of the assembly, or the identifier of its stimulus set.
     stimulus_set_identifier : str, optional
         Identifier of the stimulus set that was shown; None for an assembly without stimuli. If it is left out, that of
@@ -160,7 +170,8 @@ def package_data_assembly_locally(
     Returns
     -------
     dict
-        ``identifier``, ``path``, ``sha1``, ``cls``: what registering the data needs, see `registration_code`.
+        ``identifier``, ``path``, ``sha1``, ``cls``, ``sha256``: what registering the data needs, see
+        `registration_code`.
 
     Raises
     ------
@@ -197,9 +208,9 @@ def package_data_assembly_locally(
         write_netcdf(assembly, temporary)
         for group, extra in sorted((extras or {}).items()):
             write_netcdf(_with_attrs(extra, extra.attrs), temporary, append=True, group=group)
-        sha1 = file_digest(temporary)
+        sha1, sha256 = file_digest(temporary), file_digest(temporary, "sha256")
     logger.debug("Packaged assembly %s: %s", identifier, path)
-    return {"identifier": identifier, "path": str(path), "sha1": sha1, "cls": assembly_class_name}
+    return {"identifier": identifier, "path": str(path), "sha1": sha1, "cls": assembly_class_name, "sha256": sha256}
 
 
 def package_stimulus_set(
@@ -215,13 +226,13 @@ def package_stimulus_set(
     Returns
     -------
     dict
-        ``identifier``, ``bucket``, ``csv_sha1``, ``zip_sha1``, ``csv_version_id``, ``zip_version_id``; the versions are
-        None in a bucket without versions.
+        ``identifier``, ``bucket``, ``csv_sha1``, ``zip_sha1``, ``csv_sha256``, ``zip_sha256``, ``csv_version_id``,
+        ``zip_version_id``; the versions are None in a bucket without versions.
     """
     identifier = _identifier_of(proto_stimulus_set) if stimulus_set_identifier is None else stimulus_set_identifier
     package = package_stimulus_set_locally(proto_stimulus_set, identifier, _upload_folder("stimulus_", identifier))
     return {
-        **{name: package[name] for name in ("identifier", "csv_sha1", "zip_sha1")},
+        **{name: package[name] for name in ("identifier", "csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256")},
         "bucket": bucket_name,
         "csv_version_id": _uploaded(package["csv_path"], bucket_name),
         "zip_version_id": _uploaded(package["zip_path"], bucket_name),
@@ -248,7 +259,8 @@ def package_data_assembly(
     Returns
     -------
     dict
-        ``identifier``, ``version_id``, ``sha1``, ``bucket``, ``cls``; the version is None in a bucket without versions.
+        ``identifier``, ``version_id``, ``sha1``, ``sha256``, ``bucket``, ``cls``; the version is None in a bucket
+        without versions.
     """
     if assembly_identifier is None:
         shown = proto_data_assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
@@ -267,6 +279,7 @@ def package_data_assembly(
         "identifier": package["identifier"],
         "version_id": _uploaded(package["path"], bucket_name),
         "sha1": package["sha1"],
+        "sha256": package["sha256"],
         "bucket": bucket_name,
         "cls": assembly_class_name,
     }

@@ -42,7 +42,7 @@ __all__ = [
 
 Artefact = TypeVar("Artefact", bound="DataAssembly")
 
-_SHA1 = re.compile("[0-9a-fA-F]{40}")
+_DIGESTS = {"SHA-1": re.compile("[0-9a-fA-F]{40}"), "SHA-256": re.compile("[0-9a-fA-F]{64}")}
 
 
 def get_path(
@@ -53,6 +53,8 @@ def get_path(
     sha1: str | None,
     filename_prefix: str | None = None,
     folder_name: str | None = None,
+    *,
+    sha256: str | None = None,
 ) -> Path:
     """Return the local copy of a packaged file.
 
@@ -62,7 +64,7 @@ def get_path(
         Of the stimulus set or assembly; a ``.`` in it is a ``_`` in the name of the file.
     file_type : {'csv', 'zip', 'nc'}
         Ending of the file.
-    bucket, version_id, sha1
+    bucket, version_id, sha1, sha256
         As for `S3Object`.
     filename_prefix : str, optional
         None is ``'stimulus_'`` for csv and zip files and ``'assy_'`` for others.
@@ -74,7 +76,8 @@ def get_path(
     Path
         ``<data home>/<sha1>/<file name>``: two files of one name and different content do not meet.
     """
-    source, target = locate(identifier, file_type, bucket, version_id, sha1, filename_prefix, folder_name)
+    named = identifier, file_type, bucket, version_id, sha1, filename_prefix, folder_name
+    source, target = locate(*named, sha256=sha256)
     return fetch(source, target)
 
 
@@ -86,23 +89,27 @@ def locate(
     sha1: str | None,
     filename_prefix: str | None = None,
     folder_name: str | None = None,
+    *,
+    sha256: str | None = None,
 ) -> tuple[S3Object, Path]:
     """Return what `get_path` fetches and where it puts it. Parameters are the same; nothing is downloaded.
 
     Raises
     ------
     ConfigurationError
-        If ``sha1`` is no SHA-1 digest.
+        If ``sha1`` is no SHA-1 digest, or ``sha256`` no SHA-256 digest.
     """
-    if sha1 and not _SHA1.fullmatch(sha1):
-        raise ConfigurationError(
-            f"{sha1!r} given for {identifier!r} is no SHA-1 digest; expected 40 hexadecimal digits. Copy it from what "
-            "packaging returned."
-        )
+    for (algorithm, pattern), digest in zip(_DIGESTS.items(), (sha1, sha256), strict=True):
+        if digest and not pattern.fullmatch(digest):
+            digits = 40 if algorithm == "SHA-1" else 64
+            raise ConfigurationError(
+                f"{digest!r} given for {identifier!r} is no {algorithm} digest; expected {digits} hexadecimal digits. "
+                "Copy it from what packaging returned."
+            )
     if filename_prefix is None:
         filename_prefix = "stimulus_" if file_type in {"csv", "zip"} else "assy_"
     filename = f"{filename_prefix}{identifier.replace('.', '_')}.{file_type}"
-    source = S3Object.below(bucket, f"{folder_name}/{filename}" if folder_name else filename, version_id, sha1)
+    source = S3Object.below(bucket, f"{folder_name}/{filename}" if folder_name else filename, version_id, sha1, sha256)
     folder = sha1.lower() if sha1 else f"{source.bucket}/{source.key}/{version_id or 'newest'}"
     return source, get_local_data_path() / folder / filename
 
@@ -117,6 +124,7 @@ def load_assembly_from_s3(
     merge_stimulus_set_meta: bool = True,
     *,
     memory_map: bool | None = None,
+    sha256: str | None = None,
 ) -> Artefact:
     """Load an assembly.
 
@@ -135,6 +143,8 @@ def load_assembly_from_s3(
     memory_map : bool, optional
         Whether the values stay on the disk, for assemblies larger than the memory: they are written uncompressed to
         the cache once, and the operating system reads what is used. None is the setting ``BRAINSCORE_MEMORY_MAP``.
+    sha256 : str, optional
+        As packaging returned it; verified beside the other.
 
     Returns
     -------
@@ -149,7 +159,7 @@ def load_assembly_from_s3(
     """
     from brainscore_core.supported_data_standards.brainio import assemblies  # xarray is slow to import
 
-    path = get_path(identifier, "nc", bucket, version_id, sha1)
+    path = get_path(identifier, "nc", bucket, version_id, sha1, sha256=sha256)
     current = settings()
     mapped = current.memory_map if memory_map is None else memory_map
     values_path = current.cache_home / "memory_maps" / f"{sha1}.npy" if mapped else None
@@ -173,6 +183,9 @@ def load_stimulus_set_from_s3(
     csv_version_id: str | None,
     zip_version_id: str | None,
     filename_prefix: str | None = None,
+    *,
+    csv_sha256: str | None = None,
+    zip_sha256: str | None = None,
 ) -> StimulusSet:
     """Load a stimulus set.
 
@@ -184,6 +197,8 @@ def load_stimulus_set_from_s3(
         As returned by packaging and upload; see `get_path`.
     filename_prefix : str, optional
         None is ``'stimulus_'``.
+    csv_sha256, zip_sha256 : str, optional
+        As packaging returned them; verified beside the others.
 
     Returns
     -------
@@ -195,8 +210,8 @@ def load_stimulus_set_from_s3(
     StimulusError
         If table and archive do not list the same files; `MissingStimulusError` if the archive lacks one.
     """
-    table = locate(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix)
-    archive = locate(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix)
+    table = locate(identifier, "csv", bucket, csv_version_id, csv_sha1, filename_prefix, sha256=csv_sha256)
+    archive = locate(identifier, "zip", bucket, zip_version_id, zip_sha1, filename_prefix, sha256=zip_sha256)
     csv_path, zip_path = fetch_all([table, archive])
     directory = unzip(zip_path)
     stimulus_set = StimulusSet.from_files(csv_path, directory)
@@ -220,18 +235,24 @@ def _check_same_files(stimulus_set: StimulusSet, csv_path: Path, directory: Path
 
 
 def load_file_from_s3(
-    bucket: str, path: str, local_filepath: str | Path, sha1: str | None = None, version_id: str | None = None
+    bucket: str,
+    path: str,
+    local_filepath: str | Path,
+    sha1: str | None = None,
+    version_id: str | None = None,
+    *,
+    sha256: str | None = None,
 ) -> Path:
     """Return ``local_filepath`` after making sure that it is a copy of a file in S3.
 
     Parameters
     ----------
-    bucket, path, sha1, version_id
+    bucket, path, sha1, version_id, sha256
         As for `S3Object.below`.
     local_filepath : path-like
         Where the copy shall be; folders are made.
     """
-    return fetch(S3Object.below(bucket, path, version_id, sha1), local_filepath)
+    return fetch(S3Object.below(bucket, path, version_id, sha1, sha256), local_filepath)
 
 
 def load_file(bucket: str, relative_path: str, version_id: str | None, folder_name: str | None = None) -> Path:
@@ -255,13 +276,19 @@ def load_file(bucket: str, relative_path: str, version_id: str | None, folder_na
 
 
 def load_weight_file(
-    bucket: str, relative_path: str, version_id: str | None, sha1: str | None, folder_name: str | None = None
+    bucket: str,
+    relative_path: str,
+    version_id: str | None,
+    sha1: str | None,
+    folder_name: str | None = None,
+    *,
+    sha256: str | None = None,
 ) -> Path:
-    """Return the local copy of a file like `load_file`, and verify its digest unless that is None or ``''``."""
+    """Return the local copy of a file like `load_file`, and verify its digests unless they are None or ``''``."""
     current = settings()
     folder = current.s3_weight_folder if folder_name is None else folder_name
     target = current.home / folder / relative_path
-    return load_file_from_s3(bucket, f"{folder}/{relative_path}", target, sha1=sha1, version_id=version_id)
+    return load_file_from_s3(bucket, f"{folder}/{relative_path}", target, sha1, version_id, sha256=sha256)
 
 
 def load_folder_from_s3(

@@ -16,6 +16,7 @@ __all__ = ["StimulusSet", "StimulusSetLoader", "read_table"]
 
 # How many wrong entries an error message spells out.
 _EXAMPLES = 10
+_LONGEST_NAME, _LONGEST_PATH = 255, 3_000  # bytes; Linux and macOS take 255 for each part, and 4,096 for all
 
 
 class _SideAttribute:
@@ -192,6 +193,12 @@ def _joined(mappings: list[Mapping[Hashable, Any]]) -> Mapping[Hashable, Any] | 
     return joined
 
 
+def _is_too_long(name: str) -> bool:
+    return any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in re.split(r"[/\\]", name)) or (
+        len(name.encode("utf-8", "surrogatepass")) > _LONGEST_PATH
+    )
+
+
 class StimulusSetLoader:
     """Load a stimulus set from a table and a folder of files.
 
@@ -219,8 +226,9 @@ class StimulusSetLoader:
         Raises
         ------
         StimulusError
-            If the table has no identifiers or no file names, names files outside of the folder, or is damaged (a NUL
-            byte, not UTF-8, rows of different lengths, the header of an essential column twice).
+            If the table has no identifiers or no file names, in a column or in a row; gives one identifier to several
+            files; names files outside of the folder, or with names longer than systems take; or is damaged (a NUL byte,
+            not UTF-8, rows of different lengths, the header of an essential column twice).
         MissingStimulusError
             A `FileNotFoundError`: names the files that are listed but absent.
         """
@@ -233,6 +241,7 @@ class StimulusSetLoader:
                 f"its columns are {list(stimulus_set.columns)}."
             )
         directory = Path(self.stimuli_directory)
+        self._check_rows(stimulus_set)
         filenames = stimulus_set["filename"].astype(str)
         outside = [name for name in filenames if name.startswith(("/", "\\")) or ".." in re.split(r"[/\\]", name)]
         if outside:
@@ -246,6 +255,30 @@ class StimulusSetLoader:
         }
         self._check_files(stimulus_set.stimulus_paths)
         return stimulus_set
+
+    def _check_rows(self, stimuli: pd.DataFrame) -> None:
+        ids, names = stimuli["stimulus_id"], stimuli["filename"]
+        problems = [
+            f"row {row}: {column} is empty"  # counted as in a text editor: the header is line 1
+            for column in ("stimulus_id", "filename")
+            for row in (stimuli.reset_index(drop=True).index[stimuli[column].isna().to_numpy()] + 2).tolist()
+        ]
+        problems += [
+            f"{name[:60]!r}...: a part of this file name is longer than {_LONGEST_NAME} bytes"
+            for name in names.dropna().astype(str)
+            if len(name) > _LONGEST_NAME // 4 and _is_too_long(name)
+        ]
+        pairs = pd.DataFrame({"id": ids.to_numpy(), "name": names.to_numpy()}).dropna().drop_duplicates()
+        twice = pairs[pairs["id"].duplicated(keep=False)]
+        problems += [
+            f"stimulus_id {key!r} is given to {' and '.join(map(repr, group['name'].tolist()[:3]))}"
+            for key, group in twice.groupby("id", sort=False)
+        ]
+        if problems:
+            raise StimulusError(
+                f"{self.csv_path} is no table of stimuli:{listed(problems, _EXAMPLES)}\nEvery row needs a stimulus_id "
+                "of its own and the name of a file. Correct the table and package it anew."
+            )
 
     @classmethod
     def correct_stimulus_id_name(cls, stimulus_set: pd.DataFrame) -> None:

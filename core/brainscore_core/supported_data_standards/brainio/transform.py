@@ -97,7 +97,7 @@ def merge_data_arrays(data_arrays: Sequence[xr.DataArray]) -> Any:
     if not data_arrays:
         raise AssemblyError("There is nothing to merge; pass at least one assembly.")
     first = data_arrays[0]
-    ordered = [fold.reorder_levels(array, coordinates.get_levels(first)) for array in data_arrays]
+    ordered = [fold.reorder_levels(array, coordinates.all_levels(first)) for array in data_arrays]
     named = [xr.DataArray(array).rename("values") for array in ordered]
     merged = xr.merge(named, join="outer", compat="no_conflicts", combine_attrs="override")["values"]
     merged.attrs = dict(first.attrs)
@@ -143,7 +143,7 @@ def subset(
         have = [coordinates.values_of(source_assembly, coord) for coord in coords]
         want = [np.atleast_1d(coordinates.values_of(target_assembly, coord)) for coord in coords]
         if repeat:
-            positions = index_efficient(*_joint_codes(have, want))
+            positions = _positions(*_joint_codes(have, want))
         else:
             matches = [np.isin(ours, theirs) for ours, theirs in zip(have, want, strict=True)]
             positions = np.flatnonzero(np.logical_and.reduce(matches))
@@ -211,7 +211,7 @@ def _mismatch(
     )
 
 
-def index_efficient(source_values: npt.ArrayLike, target_values: npt.ArrayLike) -> npt.NDArray[np.intp]:
+def index_efficient(source_values: npt.ArrayLike, target_values: npt.ArrayLike) -> list[int]:
     """Return where in a source the values of a target are.
 
     Parameters
@@ -223,12 +223,20 @@ def index_efficient(source_values: npt.ArrayLike, target_values: npt.ArrayLike) 
 
     Returns
     -------
-    (k,) int array
+    list of int
         For every value of the target, in the target's order, all positions of the source with that value (in the
         source's order).
+
+    Examples
+    --------
+    >>> index_efficient(['b', 'a'], ['a', 'b', 'a', 'c'])
+    [1, 0, 1]
     """
-    source = np.asarray(source_values)
-    target = np.asarray(target_values)
+    positions: list[int] = _positions(np.asarray(source_values), np.asarray(target_values)).tolist()
+    return positions
+
+
+def _positions(source: npt.NDArray[Any], target: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     order = np.argsort(source, kind="stable")
     ordered = source[order]
     left = np.searchsorted(ordered, target, side="left")

@@ -1,4 +1,5 @@
 import copy
+import functools
 import itertools
 import pickle
 
@@ -202,6 +203,21 @@ class TestSelection:
         assert make().sel(neuroid=("k", "IT", "m")).dims == ("presentation",)
         assert make().sel(neuroid_id="k", region="IT", animal="m").dims == ("presentation",)
         assert make().sel(neuroid_id="k", region="IT").dims == ("presentation", "neuroid")
+
+    def test_tuples_of_a_dimension_with_a_single_coordinate(self):
+        coords = {"stimulus_id": ("presentation", ["a", "b", "c"]), "neuroid_id": ("neuroid", [7, 8])}
+        assembly = DataAssembly([[1, 2], [3, 4], [5, 6]], coords, ["presentation", "neuroid"])
+        part = assembly.sel(presentation=[("c",), ("a",)], neuroid=[(8,)])
+        assert part.values.tolist() == [[6], [2]]
+        assert part["stimulus_id"].values.tolist() == ["c", "a"]
+        assert assembly.sel(presentation=("b",)).values.tolist() == [3, 4]
+        one = DataAssembly([1, 2], {"t": ("time", np.array([3, 4], "M8[D]"))}, ["time"])
+        assert one.sel(time=list(one.indexes["time"][:1])).values.tolist() == [1]
+        assert assembly.sel(presentation=assembly.indexes["presentation"][1:]).values.tolist() == [[3, 4], [5, 6]]
+        with pytest.raises(KeyError, match="'d'"):
+            assembly.sel(presentation=[("a",), ("d",)])
+        with pytest.raises(KeyError, match="'d'"):
+            assembly.sel(presentation=("d",))
 
     def test_label_of_a_dimension_with_a_single_coordinate(self):
         assembly = DataAssembly([1, 2, 3], {"stimulus_id": ("presentation", ["a", "b", "c"])}, ["presentation"])
@@ -421,7 +437,7 @@ class TestIdiomsOfPlugins:
 
     def test_stack_of_one_coordinate(self):
         assembly = DataAssembly([1, 2], {"stimulus_id": ["a", "b"]}, ["stimulus_id"])
-        stacked = assembly.stack(presentation=["stimulus_id"])  # noqa: PD013  # xarray's, not pandas'
+        stacked = assembly.stack(presentation=["stimulus_id"])
         assert stacked.dims == ("presentation",)
         assert stacked["stimulus_id"].values.tolist() == ["a", "b"]
         assert stacked.sel(stimulus_id="b").values.tolist() == [2]
@@ -508,7 +524,7 @@ class TestSingleCoordinate:
 
     def test_stack_of_one_coordinate(self):
         plain = DataAssembly([[1.0], [2.0]], {"stimulus_id": ["a", "b"], "neuroid": [7]}, ["stimulus_id", "neuroid"])
-        stacked = plain.stack(presentation=["stimulus_id"])  # noqa: PD013  # xarray's
+        stacked = plain.stack(presentation=["stimulus_id"])  # xarray's
         assert stacked["stimulus_id"].values.tolist() == stacked["presentation"].values.tolist() == ["a", "b"]
         assert stacked.sel(stimulus_id="b").dims == ("neuroid", "presentation")
 
@@ -669,7 +685,7 @@ class TestMultiGroupby:
         actual = getattr(assembly.multi_groupby(["a", "b"]), how)(dim="presentation")
         np.testing.assert_allclose(actual.values, expected.to_numpy(), rtol=1e-12)
         assert list(zip(actual["a"].values, actual["b"].values, strict=True)) == list(expected.index)
-        assert get_levels(actual) == ["a", "b", "neuroid_id"]
+        assert get_levels(actual) == ["a", "b"]
         assert actual.attrs == {}
 
     def test_single_name_renames_the_dimension(self):
@@ -730,9 +746,35 @@ class TestGroups:
         assert grouped.last().values[:, 0].tolist() == [12.0, 4.0, 20.0]
         assert grouped.quantile(0.25).values[:, 0].tolist() == [9.0, 1.0, 17.0]
 
-    def test_all_dimensions_at_once_are_refused(self):
-        with pytest.raises(GroupbyError, match="cannot be reduced over"):
-            make().multi_groupby(["stimulus_id", "object"]).mean(...)
+    @pytest.mark.parametrize("dim", [..., ("presentation", "neuroid"), ["neuroid", "presentation"]])
+    def test_all_dimensions_at_once(self, dim):
+        values = np.arange(24.0).reshape(6, 4)
+        values[2, 1] = np.nan  # a mean over all values of the group, not a mean of means
+        assembly = make().copy(data=values)
+        by_two = assembly.multi_groupby(["stimulus_id", "object"]).mean(dim)
+        assert by_two.dims == ("presentation",)
+        assert get_levels(by_two) == ["stimulus_id", "object"]
+        for (stimulus_id, shown), part in assembly.multi_groupby(["stimulus_id", "object"]):
+            assert by_two.sel(stimulus_id=stimulus_id, object=shown).item() == pytest.approx(np.nanmean(part.values))
+        by_one = assembly.multi_groupby(["stimulus_id"]).mean(dim)
+        assert by_one.dims == ("stimulus_id",)
+        assert by_one.values.tolist() == pytest.approx([np.nanmean(values[rows]) for rows in ([2, 3], [0, 1], [4, 5])])
+
+    def test_all_dimensions_along_another_axis(self):
+        across = make().transpose("neuroid", "presentation").multi_groupby(["stimulus_id"])
+        assert across.sum(...).equals(make().multi_groupby(["stimulus_id"]).sum(...))
+        assert across.median(...).values.tolist() == [11.5, 3.5, 19.5]
+        assert across.reduce(np.max, ...).values.tolist() == across.max(...).values.tolist() == [15.0, 7.0, 23.0]
+
+    def test_groups_by_own_index(self):
+        assembly = DataAssembly([[1, 2, 3], [4, 5, 6]], {"a": ["p", "q"], "b": ["x", "y", "z"]}, ["a", "b"])
+        assert assembly.multi_groupby(["a"]).mean(...).equals(DataAssembly([2.0, 5.0], {"a": ["p", "q"]}, ["a"]))
+
+    def test_xarrays_own_groupby(self):
+        grouped = make().groupby("stimulus_id").mean(...)
+        assert grouped.dims == ("stimulus_id",)
+        assert grouped["stimulus_id"].values.tolist() == list("abc")
+        assert grouped.values.tolist() == [11.5, 3.5, 19.5]
 
 
 class TestMultiDimApply:
@@ -847,6 +889,25 @@ class TestHelpers:
             "region",
             "animal",
         ]
+
+    def test_dimension_with_one_coordinate(self):
+        # As in the published package it counts as an index, not as a level; unlike there it keeps its name.
+        coords = {"up": ("a", ["x", "y"]), "down": ("a", [1, 2]), "sideways": ("b", ["p", "q", "r"])}
+        assembly = DataAssembly(np.zeros((2, 3)), coords, ["a", "b"])
+        assert get_levels(assembly) == ["up", "down"]
+        names = functools.partial(get_metadata, assembly, names_only=True)
+        assert list(names()) == ["up", "down", "sideways"]
+        assert list(names(include_indexes=False)) == ["up", "down"]
+        assert list(names(include_levels=False)) == ["sideways"]
+        assert list(names(include_levels=False, include_multi_indexes=True)) == ["a", "sideways"]
+        assert list(names(include_indexes=False, include_levels=False)) == []
+        assert list(names(dims=("b",))) == ["sideways"]
+        ((name, dims, values),) = get_metadata(assembly, dims=("b",))
+        assert (name, dims, values.tolist()) == ("sideways", ("b",), ["p", "q", "r"])
+
+    def test_second_coordinate_of_a_dimension_comes_last(self):
+        assembly = DataAssembly([1, 2], {"z": ("x", [3, 4])}, ["x"])
+        assert get_levels(assembly.assign_coords(a=("x", [5, 6]))) == ["z", "a"]
 
     def test_get_metadata_of_one_dimension(self):
         expected = ["neuroid_id", "region", "animal"]

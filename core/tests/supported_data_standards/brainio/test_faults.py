@@ -305,8 +305,8 @@ def test_object_arrays_do_no_harm(tmp_path, dtype):
         read_netcdf(tmp_path / "a.nc", DataAssembly)
 
 
-def write_with_data(path, make):
-    with h5py.File(path, "w") as file:
+def write_with_data(path, make, **options):
+    with h5py.File(path, "w", **options) as file:
         make(file)
         scale = file.create_dataset("presentation", data=np.arange(2))
         scale.make_scale("presentation")
@@ -352,6 +352,40 @@ def test_other_files_are_not_read(tmp_path, monkeypatch, kind):
     path = write_with_data(tmp_path / "a.nc", lambda file: kind(file, secret))
     with pytest.raises(CorruptFileError, match=r"not safe:\n.*data'.*other file"):
         load_from_mirror(path, monkeypatch)
+
+
+@pytest.mark.parametrize("kind", [_link, _raw, _virtual])
+@pytest.mark.parametrize("block", [512, 4096])
+def test_other_files_are_not_read_behind_a_user_block(tmp_path, monkeypatch, kind, block):
+    """An HDF5 file may begin with anything else, as large as a power of two from 512 on."""
+    secret = write_values(tmp_path / "secret.nc", values=(41.0, 42.0))
+    if kind is _raw:
+        secret.write_bytes(np.array([41.0, 42.0]).tobytes())
+    path = write_with_data(tmp_path / "a.nc", lambda file: kind(file, secret), userblock_size=block)
+    assert not path.read_bytes().startswith(b"\x89HDF")
+    with pytest.raises(CorruptFileError, match=r"not safe:\n.*data'.*other file"):
+        load_from_mirror(path, monkeypatch)
+
+
+def test_a_user_block_alone_is_fine(tmp_path, monkeypatch):
+    path = write_with_data(
+        tmp_path / "a.nc", lambda file: file.create_dataset("data", data=[1.0, 2.0]), userblock_size=512
+    )
+    assert load_from_mirror(path, monkeypatch).values.tolist() == [1.0, 2.0]
+
+
+def test_many_that_claim_a_little_less_each(tmp_path, monkeypatch):
+    """A few kB whose coordinates stand for 8 GB."""
+    with h5py.File(tmp_path / "a.nc", "w") as file:
+        data = file.create_dataset("data", shape=(2,), dtype="f8")
+        scale = file.create_dataset("presentation", data=np.arange(2))
+        scale.make_scale("presentation")
+        data.dims[0].attach_scale(scale)
+        for number in range(60):
+            other = file.create_dataset(f"more_{number}", shape=(2**27,), dtype="i1", chunks=True)
+            other.make_scale(f"more_{number}")
+    with pytest.raises(CorruptFileError, match=r"all 62 together 8053063712\)"):
+        load_from_mirror(tmp_path / "a.nc", monkeypatch)
 
 
 def test_other_files_are_not_read_from_groups(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from brainscore_core.config import settings as current_settings
 from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
-from brainscore_core.supported_data_standards.brainio._transfer import disk, download
+from brainscore_core.supported_data_standards.brainio._transfer import download
 from brainscore_core.supported_data_standards.brainio.access import naming_public_variant, public_variant
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
@@ -25,8 +25,10 @@ from brainscore_core.supported_data_standards.brainio.fetch import (
     get_local_data_path,
     get_stimulus_set,
     resolve_assembly_class,
+    sizes_of,
     split_bucket,
 )
+from brainscore_core.transfer import disk, local
 
 CONTENT = b"responses of neurons " * 100
 SHA1 = hashlib.sha1(CONTENT, usedforsecurity=False).hexdigest()
@@ -62,6 +64,23 @@ def test_downloads_once(server, tmp_path, source):
 
 def test_digest_may_be_in_capitals(server, tmp_path):
     assert fetch(S3Object(bucket="b", key="k", sha1=SHA1.upper()), tmp_path / "k").read_bytes() == CONTENT
+
+
+def test_a_sha256_is_verified_beside_the_sha1_and_remembered(server, tmp_path, monkeypatch):
+    sha256 = hashlib.sha256(CONTENT).hexdigest()
+    fetch(S3Object(bucket="b", key="k", sha1=SHA1), tmp_path / "k")
+    wanted = S3Object(bucket="b", key="k", sha1=SHA1, sha256=sha256.upper())
+    assert fetch(wanted, tmp_path / "k").read_bytes() == CONTENT
+    monkeypatch.setattr(fetching, "file_digest", None)  # what is known is not hashed again
+    for digests in ({"sha1": SHA1}, {"sha256": sha256}, {"sha1": SHA1, "sha256": sha256}):
+        assert fetch(S3Object(bucket="b", key="k", **digests), tmp_path / "k").read_bytes() == CONTENT
+    assert len(server.downloads()) == 1
+
+
+def test_a_wrong_sha256_is_refused_and_removed(server, tmp_path):
+    with pytest.raises(ChecksumError, match="expected sha256 0000"):
+        fetch(S3Object(bucket="b", key="k", sha1=SHA1, sha256="0" * 64), tmp_path / "k")
+    assert visible(tmp_path) == []
 
 
 def test_asks_for_the_version(server, tmp_path):
@@ -144,7 +163,7 @@ def test_unchanged_copy_is_hashed_once(server, tmp_path, monkeypatch):
     target = tmp_path / "assy.nc"
     target.write_bytes(CONTENT)  # as from an older installation: nothing is known about it
     hashed = []
-    monkeypatch.setattr(fetching, "file_digest", lambda path: hashed.append(path) or SHA1)
+    monkeypatch.setattr(fetching, "file_digest", lambda path, algorithm: hashed.append(path) or SHA1)
     for _ in range(3):
         fetch(SOURCE, target)
     assert hashed == [target]
@@ -169,7 +188,7 @@ def test_unwritable_note_does_not_hinder(server, tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "read-only", str(path))
 
-    monkeypatch.setattr(fetching, "atomic_path", refuse)
+    monkeypatch.setattr(local, "atomic_path", refuse)
     assert fetch(SOURCE, target).read_bytes() == CONTENT
 
 
@@ -580,3 +599,41 @@ def test_near_names_are_suggested():
 def test_there_is_no_catalogue(function):
     with pytest.raises(NotImplementedError, match=r"load_.*'Made2024'"):
         function("Made2024")
+
+
+# -- sizes -------------------------------------------------------------------------------------------------------------
+
+
+def wanted(*keys):
+    return [S3Object(bucket="bucket", key=key) for key in keys]
+
+
+def test_sizes_are_asked_for_without_fetching(server):
+    server.objects["/bucket/small"] = b"123"
+    assert sizes_of(wanted("small", "a", "b")) == [3, len(CONTENT), len(CONTENT)]
+    assert sizes_of([]) == []
+    assert server.downloads() == []
+
+
+def test_sizes_that_nobody_tells(server, monkeypatch, tmp_path):
+    server.refuses = lambda handler: 403 if "private" in handler.path else 404 if "absent" in handler.path else None
+    assert sizes_of(wanted("private", "absent", "a")) == [None, None, len(CONTENT)]
+    copy = tmp_path / "mirror" / "bucket" / "private"
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(b"12")
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
+    assert sizes_of(wanted("a", "private")) == [len(CONTENT), 2]
+    server.requests.clear()
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    assert sizes_of(wanted("a", "private")) == [None, 2]
+    assert server.requests == []
+
+
+def test_a_server_out_of_reach_is_asked_about_one_file(no_credentials, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setattr(download, "_ATTEMPTS", 1)
+    asked = []
+    head_of = download.head_of
+    monkeypatch.setattr(download, "head_of", lambda *args: asked.append(args) or head_of(*args))
+    assert sizes_of(wanted("a", "b", "c")) == [None, None, None]
+    assert len(asked) == 1

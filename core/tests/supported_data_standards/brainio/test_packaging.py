@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from brainscore_core.supported_data_standards.brainio.fetch import unzip
 from brainscore_core.supported_data_standards.brainio.packaging import (
     create_stimulus_csv,
     create_stimulus_zip,
+    get_user_info,
     package_data_assembly,
     package_data_assembly_locally,
     package_stimulus_set,
@@ -122,6 +124,8 @@ def test_stimulus_package(stimuli, tmp_path):
         "zip_path": str(zip_path),
         "csv_sha1": hashlib.sha1(csv_path.read_bytes(), usedforsecurity=False).hexdigest(),
         "zip_sha1": hashlib.sha1(zip_path.read_bytes(), usedforsecurity=False).hexdigest(),
+        "csv_sha256": hashlib.sha256(csv_path.read_bytes()).hexdigest(),
+        "zip_sha256": hashlib.sha256(zip_path.read_bytes()).hexdigest(),
     }
     assert csv_path.read_text(encoding="utf-8") == (
         '"stimulus_id","animate","category","number","size","filename"\n'
@@ -232,6 +236,18 @@ BROKEN = {
 }
 
 
+def test_one_picture_under_two_identifiers_is_named_in_a_warning(stimuli, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        package_stimulus_set_locally(stimuli, "A", tmp_path / "apart")
+    copied = stimuli.stimulus_paths["007"]
+    stimuli.stimulus_paths["NA"].write_bytes(copied.read_bytes())
+    said = r"'A', stimulus files: 2 stimuli share 1 files: '007' = 'NA'; .*training and in test at once\."
+    with pytest.warns(UserWarning, match=said) as found:
+        package_stimulus_set_locally(stimuli, "A", tmp_path / "alike")
+    assert [each.filename for each in found] == [__file__]
+
+
 def test_integer_ids_become_texts_with_a_warning(stimuli, tmp_path):
     paths = list(stimuli.stimulus_paths.values())
     texts, numbers = stimuli.copy(), stimuli.copy()
@@ -306,6 +322,7 @@ def test_assembly_package(tmp_path):
         "path": str(path),
         "sha1": hashlib.sha1(path.read_bytes(), usedforsecurity=False).hexdigest(),
         "cls": "NeuroidAssembly",
+        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     assert assembly.identical(before)
@@ -419,13 +436,14 @@ def test_round_trip(s3_client, stimuli, folder, versioned):
         s3_client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
     bucket = BUCKET + folder
     packaged = package_stimulus_set(None, stimuli, stimulus_set_identifier=stimuli.name, bucket_name=bucket)
-    assert set(packaged) == {"identifier", "bucket", "csv_sha1", "zip_sha1", "csv_version_id", "zip_version_id"}
+    digests = {"csv_sha1", "zip_sha1", "csv_sha256", "zip_sha256"}
+    assert set(packaged) == {"identifier", "bucket", "csv_version_id", "zip_version_id"} | digests
     assert (packaged["bucket"], bool(packaged["csv_version_id"])) == (bucket, versioned)
     assembly = make_neural()
     packaged_assembly = package_data_assembly(
         None, assembly, "MyExperiment2024.neural", stimuli.name, "NeuroidAssembly", bucket, stimulus_set=stimuli
     )
-    assert set(packaged_assembly) == {"identifier", "version_id", "sha1", "bucket", "cls"}
+    assert set(packaged_assembly) == {"identifier", "version_id", "sha1", "sha256", "bucket", "cls"}
     keys = {entry["Key"] for entry in s3_client.list_objects_v2(Bucket=BUCKET)["Contents"]}
     prefix = f"{folder}/".lstrip("/")
     names = (
@@ -474,6 +492,37 @@ def test_upload_names_the_uploader(s3_client, tmp_path):
     assert (answer["ContentLength"], "ETag" in answer) == (1000, True)
     tags = s3_client.get_object_tagging(Bucket=BUCKET, Key="folder/file.bin")["TagSet"]
     assert [tag["Key"] for tag in tags] == ["uploadedBy"]
+
+
+@pytest.mark.parametrize(
+    ("arn", "user"),
+    [
+        ("arn:aws:iam::123456789012:user/testuser", "testuser"),
+        ("arn:aws:iam::123456789012:user/lab/testuser", "testuser"),
+        ("arn:aws:sts::123456789012:assumed-role/lab/session", "session"),
+        ("arn:aws:iam::123456789012:root", "root"),
+    ],
+)
+def test_who_uploads(s3_client, arn, user):
+    from botocore.stub import Stubber
+
+    client = boto3.client("sts", region_name="us-east-1")
+    answer = {"Account": "123456789012", "Arn": arn, "UserId": "AIDA:x"}
+    with Stubber(client) as stubber:
+        stubber.add_response("get_caller_identity", answer)
+        assert get_user_info(client) == ("123456789012", user)
+
+
+def test_uploads_by_a_function_of_ones_own(s3_client, stimuli, monkeypatch):
+    # As packaging scripts of the published system do, to upload into a folder of a bucket.
+    def into_folder(path, bucket_name, key):
+        return upload_to_s3(path, bucket_name, f"folder/{key}")
+
+    monkeypatch.setattr(packaging, "upload_to_s3", into_folder)
+    package_stimulus_set(None, stimuli, "A", BUCKET)
+    package_data_assembly(None, make_neural(), "A", "A", "NeuroidAssembly", BUCKET)
+    keys = {entry["Key"] for entry in s3_client.list_objects_v2(Bucket=BUCKET)["Contents"]}
+    assert keys == {"folder/stimulus_A.csv", "folder/stimulus_A.zip", "folder/assy_A.nc"}
 
 
 def test_upload_without_knowing_the_uploader(s3_client, tmp_path, monkeypatch):
@@ -865,6 +914,15 @@ def test_registration_code_is_tidy_and_says_what_is_missing(stimuli, tmp_path):
         registration_code()
     with pytest.raises(ConfigurationError, match=r"stimulus set lacks csv_sha1, zip_sha1"):
         registration_code(second)
+
+
+def test_registration_code_names_sha256_where_packaging_has_written_it():
+    stimuli = {"identifier": "A", "csv_sha1": "1", "zip_sha1": "2", "csv_sha256": "3", "zip_sha256": "4"}
+    assembly = {"identifier": "A", "sha1": "5", "cls": "NeuroidAssembly"}
+    code = registration_code(stimuli, {**assembly, "sha256": "6"}, library="brainscore_language")
+    assert all(f'{name}="{value}",' in code for name, value in stimuli.items())
+    assert '    sha256="6",' in code
+    assert "sha256" not in registration_code(assembly_package=assembly, library="brainscore_language")
 
 
 def test_registration_code_quotes_what_it_is_given(tmp_path):

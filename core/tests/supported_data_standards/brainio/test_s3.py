@@ -216,6 +216,21 @@ def test_wrong_digest_in_a_registration(storage, tmp_path, wrong):
         s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)
 
 
+@pytest.mark.parametrize("wrong", ["csv_sha256", "zip_sha256"])
+def test_another_file_of_the_same_sha1_is_refused(storage, tmp_path, wrong):
+    """Two files of one SHA-1 can be made; of one SHA-256, nobody can."""
+    reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)
+    assert len(s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference)) == 2
+    with pytest.raises(ChecksumError, match=rf"stimulus_lab_Made2024\.{wrong[:3]}.*expected sha256 0000"):
+        s3.load_stimulus_set_from_s3(bucket=BUCKET, **reference, **{wrong: "0" * 64})
+
+
+@pytest.mark.parametrize("sha256", ["0" * 40, "0" * 63, "g" * 64])
+def test_what_is_no_sha256(sha256):
+    with pytest.raises(ConfigurationError, match="no SHA-256 digest; expected 64"):
+        s3.locate("A2024", "nc", "bucket", None, "0" * 40, sha256=sha256)
+
+
 def test_patched_data_path_is_used(storage, tmp_path, monkeypatch):
     monkeypatch.setattr(fetching, "_local_data_path", str(tmp_path / "patched"))
     reference = put_stimulus_set(storage, tmp_path, csv_text=CSV, members=MEMBERS)

@@ -320,6 +320,12 @@ def load_table(tmp_path, content, names=("a.png", "b.png")):
         (b"stimulus_id,filename\na,/etc/passwd\n", "outside of its folder"),
         (b"stimulus_id,filename\na,..\\a.png\n", "outside of its folder"),
         (b'"stimulus_id","filename"\n"a","a.png', "no table"),
+        (b"stimulus_id,filename\na,a.png\nb,\n", "row 3: filename is empty"),
+        (b'"stimulus_id","filename"\n"","a.png"\n', "row 2: stimulus_id is empty"),
+        (b"stimulus_id,filename\na," + b"x" * 256 + b"\n", "longer than 255 bytes"),
+        (b"stimulus_id,filename\na," + "\xe9".encode() * 128 + b"\n", "longer than 255 bytes"),
+        (b"stimulus_id,filename\na," + b"x/" * 2500 + b"\n", "longer"),
+        (b"stimulus_id,filename\na,a.png\na,b.png\n", "'a' is given to 'a.png' and 'b.png'"),
     ],
 )
 def test_damaged_tables_are_refused(tmp_path, content, problem):

@@ -134,7 +134,7 @@ def make_stimulus_set(images):
 def check_stimulus_output(output, home, identifier="MyExperiment2024"):
     folder = home / "Downloads" / "brainscore_packages"
     name = f"stimulus_{identifier.replace('.', '_')}"
-    assert list(output) == ["identifier", "csv_path", "zip_path", "csv_sha1", "zip_sha1"]
+    assert list(output)[:5] == ["identifier", "csv_path", "zip_path", "csv_sha1", "zip_sha1"]
     assert output["identifier"] == identifier
     assert output["csv_path"] == str(folder / f"{name}.csv")
     assert output["zip_path"] == str(folder / f"{name}.zip")
@@ -321,7 +321,7 @@ def test_assemblies(home, images, snippet, class_name):
     assert type(assembly) is cls
     run(CHECKLIST, assembly=assembly, stimulus_set=make_stimulus_set(images), np=np, Path=Path)
     output = package_assembly(assembly, images, class_name)
-    assert list(output) == ["identifier", "path", "sha1", "cls"]
+    assert list(output)[:4] == ["identifier", "path", "sha1", "cls"]
     assert (output["identifier"], output["cls"]) == ("MyExperiment2024", class_name)
     assert output["path"] == str(home / "Downloads" / "brainscore_packages" / "assy_MyExperiment2024.nc")
     loaded = cls.from_files(output["path"])
@@ -741,12 +741,12 @@ def test_submission(s3_client, home, images, registries):
     assert loaded["category"].values.tolist() == ["face", "object"] * 2
 
 
-# --- "Benchmark Tutorial": its data part, with the module names of today ----------------------------------------------
+# --- "Benchmark Tutorial": its data part, with the first names of the modules, and with those of today ----------------
 
 OLDER_STIMULI = f"""
 from pathlib import Path
-from {BRAINIO}.stimuli import StimulusSet
-from {BRAINIO}.packaging import package_stimulus_set
+from brainio.stimuli import StimulusSet
+from brainio.packaging import package_stimulus_set
 
 stimuli = []  # collect meta
 stimulus_paths = {{}}  # collect mapping of stimulus_id to filepath
@@ -771,17 +771,17 @@ packaged_stimulus_metadata = package_stimulus_set(catalog_name=None, proto_stimu
                              stimulus_set_identifier=stimuli.name, bucket_name="brainio-brainscore")  # upload to S3
 """
 # `choice` stands among the coordinates: the last of the tutorial's checks reads it.
-OLDER_ASSEMBLY = f"""
-from {BRAINIO}.assemblies import BehavioralAssembly
-from {BRAINIO}.packaging import package_data_assembly
+OLDER_ASSEMBLY = """
+from brainio.assemblies import BehavioralAssembly
+from brainio.packaging import package_data_assembly
 
 assembly = BehavioralAssembly(['dog', 'dog', 'cat', 'dog'],
-                               coords={{
+                               coords={
                                    'stimulus_id': ('presentation', ['stimulus_001', 'stimulus_002', 'stimulus_003', 'stimulus_004']),
                                    'sample_object': ('presentation', ['dog', 'cat', 'cat', 'dog']),
                                    'distractor_object': ('presentation', ['cat', 'dog', 'dog', 'cat']),
                                    'choice': ('presentation', ['dog', 'dog', 'cat', 'dog']),
-                               }},
+                               },
                                dims=['presentation'])
 assembly.name = 'authoryear'  # give the assembly an identifier name
 
@@ -832,14 +832,16 @@ stimulus_set_registry['AuthorYear'] = lambda: load_stimulus_set_from_s3(
 """
 
 
-def test_older_tutorial(s3_client, images, registries):
+@pytest.mark.parametrize("package", ["brainio", BRAINIO])
+def test_older_tutorial(s3_client, images, registries, package):
     from brainscore_core.supported_data_standards.brainio import assemblies, s3
 
-    names = run(OLDER_STIMULI, stimuli_directory=str(images))
+    names = run(OLDER_STIMULI.replace("from brainio", f"from {package}"), stimuli_directory=str(images))
     stimuli = names["packaged_stimulus_metadata"]
-    assembly = run(OLDER_ASSEMBLY, stimuli=names["stimuli"])["packaged_assembly_metadata"]
-    assert set(stimuli) == {"identifier", "bucket", "csv_sha1", "zip_sha1", "csv_version_id", "zip_version_id"}
-    assert set(assembly) == {"identifier", "version_id", "sha1", "bucket", "cls"}
+    code = OLDER_ASSEMBLY.replace("from brainio", f"from {package}")
+    assembly = run(code, stimuli=names["stimuli"])["packaged_assembly_metadata"]
+    assert set(stimuli) >= {"identifier", "bucket", "csv_sha1", "zip_sha1", "csv_version_id", "zip_version_id"}
+    assert set(assembly) >= {"identifier", "version_id", "sha1", "bucket", "cls"}
     keys = ("csv_sha1", "zip_sha1", "csv_version_id", "zip_version_id")
     code = fill_in(OLDER_REGISTRATION, {**{key: stimuli[key] for key in keys}, "sha1": assembly["sha1"]})
     code = re.sub(r"(?<!_)version_id=\"[^\"]*\"", f'version_id="{assembly["version_id"]}"', code)
@@ -859,7 +861,7 @@ def test_older_tutorial(s3_client, images, registries):
 
 def test_representations(images):
     assembly = run(NEUROID_ASSEMBLY, np=np)["assembly"]
-    for shown in (repr(assembly), assembly._repr_html_()):
+    for shown in (str(assembly), assembly._repr_html_()):
         for part in (
             "NeuroidAssembly",
             "presentation",

@@ -7,12 +7,12 @@ from typing import Any
 
 from brainscore_core.errors import CorruptFileError, listed
 
-__all__ = ["UNREADABLE", "check_self_contained", "corrupt"]
+__all__ = ["UNREADABLE", "check_self_contained", "corrupt", "is_classic"]
 
 UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError)
 """What the libraries below raise for damaged files, depending on where the damage is."""
 
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_CLASSIC = b"CDF"  # how files of the classic netCDF format begin, which refer to nothing
 _CLAIM_FROM_BYTES = 2**30
 # Deflate makes a file at the most 1032 times smaller; more than that was never written.
 _CLAIM_MOST = 2000
@@ -22,27 +22,40 @@ def check_self_contained(path: str | Path) -> None:
     """Refuse a netCDF4 (HDF5) file whose values lie in other files, or that would fill the memory with nothing.
 
     HDF5 can link to data sets of other files, take values from raw bytes of any file, and put together virtual data
-    sets. A file from outside could so make us read files of this machine. Files of other formats are left alone.
+    sets. A file from outside could so make us read files of this machine, also one that begins with something
+    else before its signature. Files of the classic format are left alone.
 
     Raises
     ------
     CorruptFileError
-        If there is any such data set, or the file is damaged.
+        If there is any such data set, all of them together claim more than a file of this size can hold, or the file
+        is damaged.
     """
     import h5py  # not needed to fetch
 
     path = Path(path)
-    with path.open("rb") as stream:
-        if stream.read(len(_SIGNATURE)) != _SIGNATURE:
-            return
+    if is_classic(path):
+        return
     problems: list[str] = []
+    sizes: dict[str, int] = {}
     try:
-        with h5py.File(path, "r") as file:
-            _check_group(file, path.stat().st_size, problems, set())
+        with h5py.File(path, "r") as file:  # which finds the signature behind a user block too
+            _check_group(file, problems, sizes, set())
     except UNREADABLE as error:
         raise corrupt(path, error) from error
+    claimed_bytes, file_bytes = sum(sizes.values()), path.stat().st_size
+    if claimed_bytes > max(_CLAIM_FROM_BYTES, _CLAIM_MOST * file_bytes):
+        largest = max(sizes, key=lambda name: sizes[name])
+        others = "" if sizes[largest] > _CLAIM_FROM_BYTES else f" (all {len(sizes)} together {claimed_bytes})"
+        problems.append(f"{largest!r} claims to hold {sizes[largest]} bytes{others}, in a file of {file_bytes}")
     if problems:
         raise CorruptFileError(f"{path} is not read, because it is not safe:{listed(problems)}")
+
+
+def is_classic(path: Path) -> bool:
+    """Tell whether a file is read as one of the classic netCDF format, and not as HDF5."""
+    with path.open("rb") as stream:
+        return stream.read(len(_CLASSIC)) == _CLASSIC
 
 
 def corrupt(path: Path, error: Exception) -> CorruptFileError:
@@ -53,7 +66,8 @@ def corrupt(path: Path, error: Exception) -> CorruptFileError:
     )
 
 
-def _check_group(group: Any, file_bytes: int, problems: list[str], seen: set[Any]) -> None:
+def _check_group(group: Any, problems: list[str], sizes: dict[str, int], seen: set[Any]) -> None:
+    """Note problems, and how many bytes each data set claims to hold."""
     import h5py
 
     if group.id.__hash__() in seen:  # groups may contain each other
@@ -65,17 +79,13 @@ def _check_group(group: Any, file_bytes: int, problems: list[str], seen: set[Any
             continue
         item = group.get(name)
         if isinstance(item, h5py.Group):
-            _check_group(item, file_bytes, problems, seen)
+            _check_group(item, problems, sizes, seen)
         elif isinstance(item, h5py.Dataset):
-            problems += _problems_of(item, file_bytes)
+            problems += _problems_of(item)
+            sizes[str(item.name)] = (item.size or 0) * item.dtype.itemsize
 
 
-def _problems_of(dataset: Any, file_bytes: int) -> list[str]:
+def _problems_of(dataset: Any) -> list[str]:
     if dataset.external:
         return [f"{dataset.name!r} takes its values from another file"]
-    if dataset.is_virtual:
-        return [f"{dataset.name!r} is put together from other files"]
-    claimed_bytes = (dataset.size or 0) * dataset.dtype.itemsize
-    if claimed_bytes > max(_CLAIM_FROM_BYTES, _CLAIM_MOST * file_bytes):
-        return [f"{dataset.name!r} claims to hold {claimed_bytes} bytes, in a file of {file_bytes}"]
-    return []
+    return [f"{dataset.name!r} is put together from other files"] if dataset.is_virtual else []

@@ -52,10 +52,9 @@ class AssemblyLoader:
         assembly = read_netcdf(self.file_path, self.assembly_class, group=self.group, memory_map=self.memory_map)
         return self.correct_stimulus_id_name(assembly)
 
-    def load_other_groups(self, cls: type[xr.DataArray]) -> dict[str, xr.DataArray]:
-        """Return what the other groups of the file hold, by their names, as arrays of a class."""
-        names = [name for name in list_groups(self.file_path) if name != self.group]
-        return {name: read_netcdf(self.file_path, cls, group=name) for name in names}
+    def other_groups(self) -> list[str]:
+        """Return the names of the other groups of the file."""
+        return [name for name in list_groups(self.file_path) if name != self.group]
 
     @staticmethod
     def correct_stimulus_id_name(assembly: xr.DataArray) -> xr.DataArray:

@@ -15,7 +15,12 @@ import xarray as xr
 
 from brainscore_core.caching import atomic_path, file_digest, locked
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio._files.hdf5 import UNREADABLE, check_self_contained, corrupt
+from brainscore_core.supported_data_standards.brainio._files.hdf5 import (
+    UNREADABLE,
+    check_self_contained,
+    corrupt,
+    is_classic,
+)
 from brainscore_core.supported_data_standards.brainio._index import coordinates
 
 __all__ = ["list_groups", "read_netcdf", "write_netcdf"]
@@ -174,8 +179,7 @@ def list_groups(path: str | Path) -> list[str]:
 
 
 def _engine(path: Path) -> str:
-    with path.open("rb") as stream:
-        return "scipy" if stream.read(3) == b"CDF" else "h5netcdf"
+    return "scipy" if is_classic(path) else "h5netcdf"
 
 
 def _to_dataset(assembly: xr.DataArray) -> xr.Dataset:

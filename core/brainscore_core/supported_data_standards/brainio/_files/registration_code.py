@@ -125,6 +125,7 @@ def _stimulus_set_block(package: Mapping[str, Any], bucket: str | None, versions
         "bucket": _bucket(package, bucket),
         "csv_sha1": _literal(package["csv_sha1"]),
         "zip_sha1": _literal(package["zip_sha1"]),
+        **{name: _literal(package[name]) for name in ("csv_sha256", "zip_sha256") if package.get(name)},
         **{name: _literal(package.get(name) if version is None else version) for name, version in versions.items()},
         "filename_prefix": '"stimulus_"',
     }
@@ -139,6 +140,7 @@ def _assembly_block(
         "identifier": key,
         "version_id": _literal(package.get("version_id") if version_id is None else version_id),
         "sha1": _literal(package["sha1"]),
+        **({"sha256": _literal(package["sha256"])} if package.get("sha256") else {}),
         "bucket": _bucket(package, bucket),
         "cls": str(package["cls"]),
     }

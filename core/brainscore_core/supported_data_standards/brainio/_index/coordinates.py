@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio._index.levels import Codes
 
 __all__ = [
+    "all_levels",
     "codes_of",
     "coordinates_of",
     "coords_for_dim",
+    "dim_of_levels",
     "get_levels",
     "get_metadata",
     "group_codes",
@@ -47,6 +49,12 @@ def level_names(array: xr.DataArray, dim: Hashable) -> list[str]:
 def levels_by_dim(array: xr.DataArray) -> dict[Hashable, list[str]]:
     """Return dimension -> names of its levels, for the dimensions that have a multi-index."""
     return {dim: names for dim in array.dims if (names := level_names(array, dim))}
+
+
+def dim_of_levels(array: xr.DataArray, names: Collection[Hashable]) -> Hashable | None:
+    """Return the dimension of whose levels all names are; None if there is none, and for no names."""
+    dims = [dim for dim, levels in levels_by_dim(array).items() if names and {*names} <= {*levels}]
+    return dims[0] if dims else None
 
 
 def coordinates_of(array: xr.DataArray, dim: Hashable) -> list[str]:
@@ -84,7 +92,15 @@ def walk_coords(assembly: xr.DataArray) -> Iterator[tuple[str, tuple[Hashable, .
 
 
 def get_levels(assembly: xr.DataArray) -> list[str]:
-    """Return the names of all index levels, dimension by dimension."""
+    """Return the names of the levels of all multi-indexes, dimension by dimension.
+
+    A coordinate that is alone along its dimension is an index of its own and no level; `all_levels` has it too.
+    """
+    return [name for names in levels_by_dim(assembly).values() if len(names) > 1 for name in names]
+
+
+def all_levels(assembly: xr.DataArray) -> list[str]:
+    """Return the names of the coordinates in all multi-indexes, also of those with a single one."""
     return [name for names in levels_by_dim(assembly).values() for name in names]
 
 
@@ -122,12 +138,16 @@ def get_metadata(
     names_only : bool
         Yield names instead of (name, dims, values).
     include_coords, include_indexes, include_multi_indexes, include_levels : bool
-        Which kinds: ordinary coordinates, ordinary indexes, multi-indexes as a whole, their levels.
+        Which kinds: ordinary coordinates; ordinary indexes, and coordinates that are alone along their dimension;
+        multi-indexes as a whole; their levels.
     """
     asked = None if dims is None else [dims] if all(isinstance(dim, str) for dim in dims) else list(dims)
     levels = set(get_levels(assembly))
-    multi = set(levels_by_dim(assembly))
+    alone = {dim for dim in assembly.dims if only_level(assembly, dim) is not None}
+    multi = set(levels_by_dim(assembly)) - alone
     for name, coord in assembly.coords.items():
+        if name in alone:
+            continue  # its one coordinate stands for it
         if name in levels:
             wanted = include_levels
         elif name in multi:

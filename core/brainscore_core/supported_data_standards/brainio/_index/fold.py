@@ -3,7 +3,9 @@
 Every one-dimensional coordinate of a dimension that has no index of its own becomes a level of one
 `pandas.MultiIndex`, so that it can be selected, grouped and kept by name. An index of one level is one too: its
 coordinate keeps its name. A dimension with an index of its own name (``choice`` along ``choice``) keeps that index,
-and further coordinates along it stay ordinary coordinates, selectable as well.
+and further coordinates along it stay ordinary coordinates, selectable as well; unless these say where its intervals
+begin and end (``time_bin_start`` and ``time_bin_end`` along ``time_bin``): then its own index, which numbers them, is a
+level like the others, ``time_bin_level_0``.
 """
 
 from __future__ import annotations
@@ -44,16 +46,21 @@ __all__ = [
 Array = TypeVar("Array", bound=xr.DataArray)
 
 
-def prepared(coords: Any) -> Any:
+def prepared(coords: Any, dims: Any = None) -> Any:
     """Return a constructor's coordinates in a form that is quick to read and means the same.
 
     Lists of text become arrays of objects. A coordinate along its own dimension that comes from an assembly whose
-    only coordinate there has another name (see `only_level`) brings that name along.
+    only coordinate there has another name (see `only_level`) brings that name along. The levels of a multi-index, which
+    ``assembly.coords`` lists beside it, go where the index goes: they are left out where it is given too, and where the
+    new array has no such dimension. (Published code copies ``assembly.coords`` from when xarray did not list levels.)
     """
     if not isinstance(coords, Mapping) or isinstance(coords, xr.Coordinates):
         return coords
     ready: dict[Hashable, Any] = {}
+    known = {dims} if isinstance(dims, str) else set(dims) if dims is not None else None
     for name, value in coords.items():
+        if _is_level(name, value) and (value.dims[0] in coords or (known is not None and value.dims[0] not in known)):
+            continue
         level = only_level(value, name) if isinstance(value, xr.DataArray) else None
         if level is not None:
             ready.setdefault(level, (name, values_of(value, level)))
@@ -62,6 +69,10 @@ def prepared(coords: Any) -> Any:
         else:
             ready[name] = value
     return ready
+
+
+def _is_level(name: Hashable, value: Any) -> bool:
+    return isinstance(value, xr.DataArray) and value.ndim == 1 and name in level_names(value, value.dims[0])
 
 
 def _is_text(values: list[Any]) -> bool:
@@ -137,10 +148,15 @@ def fold(
     dtypes: dict[Hashable, dict[Hashable, np.dtype[Any]]] = {}
     for dim in array.dims:
         index = multi_index(array, dim)
-        if dim in folded or (index is None and dim in array.coords):
+        if dim in folded:
             continue
         present = set() if index is None else set(index.names)
         new = {name: values for name, (own, values) in further.items() if own == dim}
+        if index is None and dim in array.coords:
+            if not {f"{dim}_start", f"{dim}_end"} <= set(coordinates_of(array, dim)):
+                continue
+            present.add(dim)
+            new[f"{dim}_level_0"] = array.coords.variables[dim].values
         names = [*(name for name in coordinates_of(array, dim) if name not in present), *map(str, new)]
         if not names:
             continue

@@ -104,13 +104,14 @@ class GroupbyBridge:
         return len(coordinates.group_codes(self._assembly, self._names)[1])
 
     def _reduce(self, how: Reduction | Callable[..., Any], dim: Any, *, skipna: bool) -> Any:
-        accepted = (None, self._dim, [self._dim], (self._dim,))
-        if dim not in accepted and not (dim is ... and self._assembly.ndim == 1):
+        own, every = {self._dim}, set(self._assembly.dims)
+        over = own if dim is None else every if dim is ... else {dim} if isinstance(dim, str) else set(dim)
+        if over not in (own, every):
             raise GroupbyError(
-                f"These groups lie along {self._dim!r}; they cannot be reduced over {dim!r}. Reduce the other "
-                "dimensions of the result, or of the assembly."
+                f"These groups lie along {self._dim!r}; they cannot be reduced over {dim!r}. Reduce all dimensions "
+                "(...), or the other dimensions of the result, or of the assembly."
             )
-        result = reduce_groups(self._assembly, self._names, how, skipna=skipna)
+        result = reduce_groups(self._assembly, self._names, how, skipna=skipna, every_dim=over == every)
         if self._keeps_dim:
             return result
         # Grouped by a single coordinate, the dimension takes its name, as xarray's own groupby does.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -22,7 +22,12 @@ _BLOCK_BYTES = 8 * 2**20
 
 
 def reduce_groups(
-    array: Array, names: Sequence[str], how: Reduction | Callable[..., Any], *, skipna: bool = True
+    array: Array,
+    names: Sequence[str],
+    how: Reduction | Callable[..., Any],
+    *,
+    skipna: bool = True,
+    every_dim: bool = False,
 ) -> Array:
     """Reduce the entries of one dimension that agree in some coordinates to one entry each.
 
@@ -36,19 +41,29 @@ def reduce_groups(
         A `Reduction`, or ``how(values, axis=0)`` that reduces an array of shape (entries of the group, ...).
     skipna : bool
         Whether NaN is left out. Callables decide for themselves.
+    every_dim : bool
+        Whether the other dimensions are reduced too: all values of a group become one.
 
     Returns
     -------
     xr.DataArray
-        Same class and dims, without attrs; groups in lexicographic order of the coordinates' values.
+        Same class and dims (one dimension with `every_dim`), without attrs; groups in lexicographic order of the
+        coordinates' values.
     """
     dims = {array.coords[name].dims for name in names}
     dim = next(iter(dims))[0]
     axis = array.get_axis_num(dim)
     groups, first = coordinates.group_codes(array, names)
     rows = np.moveaxis(array.values, axis, 0)
+    if every_dim and array.ndim > 1:
+        values = rows.reshape(-1)
+        groups = np.repeat(groups, values.size // len(groups))
+        rows = values
+        array = array.isel({other: 0 for other in array.dims if other != dim}, drop=True)
+        axis = 0
     reduced = np.moveaxis(reduce_rows(rows, groups, len(first), how, skipna=skipna), 0, axis)
-    kept = array.isel({dim: first})
+    # Only labels are picked: the values of one entry of each group would take as much memory as the result.
+    kept = array.copy(data=np.broadcast_to(np.int8(0), array.shape)).isel({dim: first})
     doomed = [name for name in coordinates.coordinates_of(array, dim) if name not in names]
     kept = fold.drop_coordinates(kept, doomed)
     result = kept.copy(data=reduced)
@@ -94,21 +109,47 @@ def reduce_rows(
         return np.stack([np.asarray(function(rows[part], axis=0)) for part in parts])
     if rows.dtype.kind not in "biufc" and how != "count":
         raise AssemblyError(f"The {how} needs numbers; the values are {rows.dtype}, such as {rows.flat[0]!r}.")
-    flat = rows.reshape(len(rows), -1)
-    wide = max(1, _BLOCK_BYTES // (8 * max(1, len(rows))))
-    blocks = [
-        _reduce_block(flat[:, start : start + wide], order, starts, how, skipna=skipna)
-        for start in range(0, flat.shape[1], wide)
-    ]
-    result = np.concatenate(blocks, axis=1) if blocks else np.empty((n_groups, 0))
-    return result.reshape(n_groups, *rows.shape[1:])
+    bounds = np.append(starts, len(order))
+    table = rows if rows.ndim > 1 else rows[:, np.newaxis]
+    result: npt.NDArray[Any] | None = None
+    for first, last in _group_blocks(bounds, table):
+        members = order[bounds[first] : bounds[last]]
+        part = _reduce_columns(table, members, starts[first:last] - starts[first], how, skipna=skipna)
+        if result is None:
+            result = np.empty((n_groups, *table.shape[1:]), dtype=part.dtype)
+        result[first:last] = part
+    return np.empty((n_groups, *rows.shape[1:])) if result is None else result.reshape(n_groups, *rows.shape[1:])
 
 
-def _reduce_block(
-    block: npt.NDArray[Any], order: npt.NDArray[np.intp], starts: npt.NDArray[np.intp], how: str, *, skipna: bool
+def _group_blocks(bounds: npt.NDArray[np.intp], rows: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Yield (first, last) of groups whose rows together fill a block; a larger group is a block of its own.
+
+    Values that lie on the disk are so read once, and in their order if that is the order of the groups.
+    """
+    most = max(1, _BLOCK_BYTES * len(rows) // max(1, rows.nbytes))
+    first = 0
+    while first < len(bounds) - 1:
+        last = max(first + 1, int(np.searchsorted(bounds, bounds[first] + most, side="right")) - 1)
+        yield first, last
+        first = last
+
+
+def _reduce_columns(
+    rows: npt.NDArray[Any], members: npt.NDArray[np.intp], starts: npt.NDArray[np.intp], how: str, *, skipna: bool
 ) -> npt.NDArray[Any]:
-    block = block[order]
-    sizes = np.diff(np.append(starts, len(order)))[:, np.newaxis]
+    """Reduce some rows, which are in the order of their groups; some columns at a time, since a group may be large."""
+    row_bytes = 8 * max(1, len(members) * int(np.prod(rows.shape[2:])))
+    wide = max(1, _BLOCK_BYTES // row_bytes)
+    blocks = []
+    for start in range(0, max(1, rows.shape[1]), wide):
+        block = rows[members, start : start + wide]
+        reduced = _reduce_block(block.reshape(len(members), -1), starts, how, skipna=skipna)
+        blocks.append(reduced.reshape(len(starts), *block.shape[1:]))
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+
+
+def _reduce_block(block: npt.NDArray[Any], starts: npt.NDArray[np.intp], how: str, *, skipna: bool) -> npt.NDArray[Any]:
+    sizes = np.diff(np.append(starts, len(block)))[:, np.newaxis]
     missing = np.isnan(block) if block.dtype.kind in "fc" else None
     if missing is not None and not (missing.any() and (skipna or how == "count")):
         missing = None

@@ -169,6 +169,8 @@ def _dim_of(array: xr.DataArray, name: Hashable) -> Hashable:
 
 def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
     """Return positions for a label given for a dimension, or None if xarray shall find them."""
+    if only_level(array, dim) is not None:
+        label = _untupled(label)
     if isinstance(label, (slice, tuple)):
         return None
     values = label if isinstance(label, np.ndarray) else np.asarray(getattr(label, "values", label))
@@ -186,6 +188,17 @@ def _along_dim(array: xr.DataArray, dim: Hashable, label: Any) -> Any:
     if missing:
         raise KeyError(_not_found(array, index.names[0], np.setdiff1d(values, np.asarray(level))))
     return int(found[0]) if values.ndim == 0 and found.size == 1 else found
+
+
+def _untupled(label: Any) -> Any:
+    """Return a label of an index of one level, or several, with values in place of tuples of one."""
+    if isinstance(label, tuple):
+        return label[0] if len(label) == 1 else label
+    entries = getattr(label, "values", label)
+    is_row = isinstance(entries, list) or (isinstance(entries, np.ndarray) and entries.ndim == 1)
+    if not is_row or len(entries) == 0 or not all(isinstance(entry, tuple) and len(entry) == 1 for entry in entries):
+        return label
+    return [value for (value,) in entries]
 
 
 def _matches(array: xr.DataArray, dim: Hashable, name: Hashable, label: Any) -> npt.NDArray[np.bool_]:

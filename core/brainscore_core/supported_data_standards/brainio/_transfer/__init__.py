@@ -1,1 +1,1 @@
-"""Move bytes between S3 and this machine: ``download`` (into a ``partial`` file), ``upload`` and ``unzip``."""
+"""Move bytes between S3 and this machine: ``download``, ``upload``, ``unzip``; ``disk``: what packaging writes."""

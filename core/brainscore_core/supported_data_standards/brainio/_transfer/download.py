@@ -5,19 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from brainscore_core.errors import DownloadError, PrivateDataError
-from brainscore_core.supported_data_standards.brainio._transfer.disk import check_free_space, progress_bar
+from brainscore_core.transfer.disk import check_free_space, progress_bar
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio._transfer.object import S3Object
-    from brainscore_core.supported_data_standards.brainio._transfer.partial import PartialFile
+    from brainscore_core.transfer.partial import PartialFile
 
-__all__ = ["StoppedError", "download", "make_s3_clients"]
+__all__ = ["StoppedError", "download", "make_s3_clients", "remote_sizes"]
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,7 @@ _READ_TIMEOUT_S = 60
 _FIRST_PAUSE_S = 0.2
 _PART_BYTES = 8 * 2**20
 _PARTS_AT_ONCE = 8
+_QUESTIONS_AT_ONCE = 8
 # What was read before a connection breaks is lost up to this size.
 _CHUNK_BYTES = 2**16
 # A connection that breaks after this many bytes got somewhere: it does not count as a failed attempt.
@@ -110,6 +111,51 @@ def download(source: S3Object, partial: PartialFile, stop: threading.Event) -> b
         ) from error
 
 
+def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
+    """Ask S3 for the size of files, in bytes; None where it does not say. A server out of reach is asked once only."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    clients = make_s3_clients()
+    unreachable = threading.Event()
+
+    def ask(source: S3Object) -> int | None:
+        for client in clients:
+            if unreachable.is_set():
+                return None
+            try:
+                return int(head_of(client, source)[1]["ContentLength"])
+            except ClientError as error:
+                logger.debug("The size of %s is not known: %s", source, error)
+            except BotoCoreError as error:
+                if _is_about_credentials(error):
+                    continue
+                logger.debug("Nobody can be asked for the size of %s: %s", source, error)
+                unreachable.set()
+        return None
+
+    if not sources:
+        return []
+    first = ask(sources[0])
+    with ThreadPoolExecutor(_QUESTIONS_AT_ONCE, thread_name_prefix="sizes") as pool:
+        return [first, *pool.map(ask, sources[1:])]
+
+
+def head_of(client: Any, source: S3Object) -> tuple[dict[str, str], Mapping[str, Any]]:
+    """Ask a client what a file is like; the request that was understood, and the answer."""
+    from botocore.exceptions import ClientError
+
+    request = {"Bucket": source.bucket, "Key": source.key}
+    if source.version_id:
+        request["VersionId"] = source.version_id
+    try:
+        return request, client.head_object(**request)
+    except ClientError as error:
+        if source.version_id != "null" or _http_status(error) != 400:
+            raise
+        del request["VersionId"]  # some servers know no version 'null' in a bucket without versions
+        return request, client.head_object(**request)
+
+
 class _Transfer:
     """One client downloads one object."""
 
@@ -150,19 +196,7 @@ class _Transfer:
 
     def _inspect(self) -> Mapping[str, object]:
         """Ask for size and kind of content, and pin the content for the requests that follow."""
-        from botocore.exceptions import ClientError
-
-        request = {"Bucket": self._source.bucket, "Key": self._source.key}
-        version_id = self._source.version_id
-        if version_id:
-            request["VersionId"] = version_id
-        try:
-            head = self._client.head_object(**request)
-        except ClientError as error:
-            if version_id != "null" or _http_status(error) != 400:
-                raise
-            del request["VersionId"]  # some servers know no version 'null' in a bucket without versions
-            head = self._client.head_object(**request)
+        request, head = head_of(self._client, self._source)
         self._size_bytes = int(head["ContentLength"])
         etag = head.get("ETag")
         self._request = {**request, "IfMatch": etag} if etag else request

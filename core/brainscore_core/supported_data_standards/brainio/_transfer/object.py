@@ -22,18 +22,34 @@ class S3Object:
         versioning was switched on.
     sha1 : str, optional
         Hexadecimal digest that the file has to have; None or ``''`` is not verified.
+    sha256 : str, optional
+        The same by SHA-256, of which nobody can make another file; where there are both, both are verified.
     """
 
     bucket: str
     key: str
     version_id: str | None = None
     sha1: str | None = None
+    sha256: str | None = None
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Algorithm -> digest that the file has to have, in lower case, of those that are given."""
+        given = {"sha1": self.sha1, "sha256": self.sha256}
+        return {algorithm: digest.lower() for algorithm, digest in given.items() if digest}
 
     @classmethod
-    def below(cls, bucket: str, path: str, version_id: str | None = None, sha1: str | None = None) -> S3Object:
+    def below(
+        cls,
+        bucket: str,
+        path: str,
+        version_id: str | None = None,
+        sha1: str | None = None,
+        sha256: str | None = None,
+    ) -> S3Object:
         """Return the file at a path below a bucket that is written as ``name`` or ``name/folder/sub``."""
         name, key = split_bucket(bucket, path)
-        return cls(bucket=name, key=key, version_id=version_id, sha1=sha1)
+        return cls(bucket=name, key=key, version_id=version_id, sha1=sha1, sha256=sha256)
 
     def __str__(self) -> str:
         version = f" (version {self.version_id})" if self.version_id else ""

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from brainscore_core.caching import atomic_path, locked
 from brainscore_core.errors import CorruptFileError, DownloadError, listed
-from brainscore_core.supported_data_standards.brainio._transfer.disk import DISK_FULL, NOT_WRITABLE
+from brainscore_core.transfer.disk import DISK_FULL, NOT_WRITABLE
 
 __all__ = ["check_extracted", "unzip"]
 

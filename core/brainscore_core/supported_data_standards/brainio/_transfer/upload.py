@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from brainscore_core.errors import ConfigurationError, UploadError
-from brainscore_core.supported_data_standards.brainio._transfer.disk import progress_bar
 from brainscore_core.supported_data_standards.brainio._transfer.object import split_bucket
+from brainscore_core.transfer.disk import progress_bar
 
-__all__ = ["upload_to_s3"]
+__all__ = ["get_user_info", "upload_to_s3"]
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +64,22 @@ def _uploader_tag(session: Any) -> dict[str, str]:
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        arn = session.client("sts").get_caller_identity()["Arn"]
+        _, user = get_user_info(session.client("sts"))
     except (BotoCoreError, ClientError) as error:
         # Servers other than AWS may not tell who we are; the tag is a courtesy, the upload is not.
         logger.debug("Uploading without a tag that names the uploader: %s", error)
         return {}
-    return {"Tagging": urlencode({"uploadedBy": arn.rsplit("/", maxsplit=1)[-1].rsplit(":", maxsplit=1)[-1]})}
+    return {"Tagging": urlencode({"uploadedBy": user})}
+
+
+def get_user_info(sts_client: Any) -> tuple[str, str]:
+    """Return the number of the AWS account that is used and the name of its user or role session.
+
+    Parameters
+    ----------
+    sts_client : botocore client
+        ``boto3.client('sts')``. Its errors are passed on.
+    """
+    identity = sts_client.get_caller_identity()
+    user: str = identity["Arn"].rpartition("/")[2].rpartition(":")[2]
+    return identity["Account"], user

@@ -116,10 +116,14 @@ class TestSpikeTimes:
         write_netcdf(spikes, tmp_path / "a.nc")
         extra = DataAssembly([1, 2], {"session_id": ("session", ["x", "y"])}, ["session"])
         write_netcdf(extra, tmp_path / "a.nc", append=True, group="sessions")
-        read = SpikeTimesAssembly.from_files(tmp_path / "a.nc")
+        table = pd.DataFrame({"stimulus_id": ["a"]})
+        read = SpikeTimesAssembly.from_files(tmp_path / "a.nc", stimulus_set=table, stimulus_set_identifier="S")
         np.testing.assert_array_equal(read.values, spikes.values)
         assert type(read.attrs["sessions"]) is MetadataAssembly
         assert read.attrs["sessions"].sel(session_id="y").values.tolist() == [2]
+        for assembly in (read, read.attrs["sessions"]):
+            assert assembly.attrs["stimulus_set"] is table
+            assert assembly.attrs["stimulus_set_identifier"] == "S"
         read.validate()
 
 
@@ -134,6 +138,15 @@ def test_group(tmp_path):
     write_netcdf(DataAssembly([1], {"a": ("x", [1])}, ["x"]), tmp_path / "a.nc")
     write_netcdf(DataAssembly([2], {"a": ("x", [1])}, ["x"]), tmp_path / "a.nc", append=True, group="g")
     assert DataAssembly.from_files(tmp_path / "a.nc", group="g").values.tolist() == [2]
+
+
+@pytest.mark.parametrize("chunks", ["None", "{}", "{'presentation': 2}"])
+def test_chunks_of_the_published_loader(path, monkeypatch, chunks):
+    expected = NeuroidAssembly.from_files(path)
+    monkeypatch.setenv(assemblies.BRAINIO_CHUNKS, chunks)
+    read = NeuroidAssembly.from_files(path)
+    assert read.chunks is None
+    assert read.identical(expected)
 
 
 def test_unknown_option(path):

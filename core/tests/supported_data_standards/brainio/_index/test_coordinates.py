@@ -28,6 +28,53 @@ def test_fold_returns_none_when_there_is_nothing_to_do():
     assert fold.fold(xr.DataArray([1], coords={"x": [5]}, dims=["x"])) is None
 
 
+def test_numbers_of_intervals_are_a_level_beside_their_edges():
+    # As published wrappers of recurrent networks make them: numbered steps that get a time.
+    numbered = DataAssembly([[1, 2]], coords={"step": [4, 7]}, dims=["x", "step"])
+    numbered["time_bin_start"] = "step", [0, 100]
+    numbered["time_bin_end"] = "step", [100, 200]
+    timed = DataAssembly(numbered.rename({"step": "time_bin"}))
+    assert set(timed.xindexes["time_bin"].index.names) == {"time_bin_level_0", "time_bin_start", "time_bin_end"}
+    assert timed["time_bin_level_0"].values.tolist() == [4, 7]
+    later = timed.sel(time_bin_start=100)
+    assert later.dims == ("x", "time_bin")
+    assert later.values.tolist() == [[2]]
+
+
+def test_levels_go_where_their_index_goes():
+    # As published metrics make matrices of stimuli: all coordinates but that of the neuroids, which are no more.
+    places = {"presentation": {"stimulus_id": ["a", "b"], "object_name": ["x", "y"]}, "neuroid": {"neuroid_id": [1, 2]}}
+    coords = {name: (dim, values) for dim, each in places.items() for name, values in each.items()}
+    assembly = DataAssembly([[1, 2], [3, 5]], coords, ["presentation", "neuroid"])
+    copied = {name: values for name, values in assembly.coords.items() if name != "neuroid"}
+    assert set(copied) == {"presentation", "stimulus_id", "object_name", "neuroid_id"}
+    squares = DataAssembly([1, 4], copied, ["presentation"])
+    assert set(squares.xindexes["presentation"].index.names) == {"stimulus_id", "object_name"}
+    assert squares.sel(stimulus_id="b").values == 4
+    assert "neuroid_id" not in squares.coords
+    alone = {name: values for name, values in copied.items() if name != "presentation"}
+    assert DataAssembly([1, 4], alone, ["presentation"])["object_name"].values.tolist() == ["x", "y"]
+
+
+def test_coordinates_of_a_dimension_are_stacked_already():
+    coords = {"stimulus_id": ("x", ["a", "b"]), "repetition": ("x", [0, 1]), "neuroid_id": ("neuroid", [7, 8, 9])}
+    assembly = DataAssembly(np.arange(6).reshape(2, 3), coords, ["x", "neuroid"])
+    assert assembly.stack(neuroid=["neuroid_id"]).identical(assembly)
+    assert assembly.stack(x=["stimulus_id", "repetition"]).identical(assembly)
+    renamed = assembly.stack({"presentation": ("stimulus_id",)})
+    assert renamed.dims == ("presentation", "neuroid")
+    assert renamed.sel(stimulus_id="b").values.tolist() == [[3, 4, 5]]
+    timed = assembly.expand_dims("start").expand_dims("end")
+    timed["start"], timed["end"] = [50], [200]
+    assert timed.stack(time_bin=["start", "end"])["time_bin"].values.tolist() == [(50, 200)]
+
+
+def test_an_index_with_other_coordinates_stays():
+    choices = DataAssembly([0.5, 0.5], {"choice": ["a", "b"], "colour": ("choice", ["r", "g"])}, ["choice"])
+    assert choices.sel(choice="b").item() == 0.5
+    assert fold.fold(choices) is None
+
+
 def test_fold_appends_to_an_index_without_changing_it():
     plain = xr.DataArray.assign_coords(make(a=[2, 1], b=[1, 1]), c=("x", ["p", "q"]))
     index = fold.fold(plain).xindexes["x"].index

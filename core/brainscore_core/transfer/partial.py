@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["PartialFile"]
+from brainscore_core.errors import BrainScoreError, DownloadError
+from brainscore_core.transfer.disk import DISK_FULL, NOT_WRITABLE
+
+__all__ = ["PartialFile", "storing"]
 
 
 class PartialFile:
@@ -86,3 +90,25 @@ class PartialFile:
         """Remove what is there."""
         self.list_path.unlink(missing_ok=True)
         self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def storing(what: str, target: Path) -> Iterator[None]:
+    """Turn a full disk, or one that is closed to us, into a `DownloadError` about what was to be stored at a target."""
+    try:
+        yield
+    except BrainScoreError:
+        raise
+    except OSError as error:
+        if error.errno in DISK_FULL:
+            PartialFile(target).discard()  # a full disk hinders everybody
+            raise DownloadError(
+                f"The disk is full: {what} does not fit into {target.parent}. What had arrived was removed. Make "
+                "room, or move the cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
+            ) from error
+        if error.errno in NOT_WRITABLE:
+            raise DownloadError(
+                f"{what} is not at {target}, and cannot be put there ({error.strerror}). Ask whoever keeps that "
+                "folder to fetch it, or set BRAINIO_HOME (data) or BRAINSCORE_HOME (weights) to a folder of your own."
+            ) from error
+        raise

@@ -1,0 +1,65 @@
+"""Check that stimulus files are numbered one by one, as experiments are that a laboratory is asked to run."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_core.errors import StimulusError
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["check_stimulus_naming_convention", "check_stimulus_numbers"]
+
+_NUMBERED = re.compile(r"(?:[A-Za-z0-9]+_|[A-Za-z0-9]*[A-Za-z])?([1-9][0-9]*)\.(?:jpg|jpeg|png|mp4)")
+
+
+def check_stimulus_naming_convention(name: str) -> None:
+    """Check that a file is called by a number, with or without a word before it, and is a picture or a film.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``'image_1.png'``, ``'Nat300_12.jpg'`` or ``'7.mp4'``.
+
+    Raises
+    ------
+    StimulusError
+        If it is not, or the number begins with 0.
+    """
+    _number(name)
+
+
+def check_stimulus_numbers(stimulus_set: StimulusSet) -> None:
+    """Check that the files of a stimulus set have consecutive numbers, in any order and from any first one.
+
+    Parameters
+    ----------
+    stimulus_set : StimulusSet
+        With `stimulus_paths`; the files need not exist.
+
+    Raises
+    ------
+    StimulusError
+        If a number is missing between others or is there twice, or a file is not called by a number.
+    """
+    numbers = sorted(_number(Path(path).name) for path in stimulus_set.stimulus_paths.values())
+    for before, after in itertools.pairwise(numbers):
+        if after != before + 1:
+            raise StimulusError(
+                f"The stimulus files are not numbered one by one: {before} is followed by {after}. Number them from "
+                f"{numbers[0]} to {numbers[0] + len(numbers) - 1}, each once."
+            )
+
+
+def _number(name: str) -> int:
+    match = _NUMBERED.fullmatch(name)
+    if match is None:
+        raise StimulusError(
+            f"The stimulus file {name!r} is not called by a number; expected a name such as 'image_1.png', '1.jpg' or "
+            "'film_12.mp4': letters and digits, a number without leading zeros, and jpg, jpeg, png or mp4."
+        )
+    return int(match.group(1))

@@ -1,0 +1,95 @@
+"""Published code checks data from here before it packages them; these are the checks of packaging itself.
+
+Packaging checks by itself and raises the same errors. A table with nothing but its ``stimulus_id`` passes, and columns
+that a stimulus set shares with an assembly may have other types there: the values of the assembly are those that count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brainscore_core.errors import ValidationError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_core.validation.assemblies import check_alignment, check_assembly
+from brainscore_core.validation.problem import Problem, raise_errors
+from brainscore_core.validation.standards import AssemblyStandard, standard_of
+from brainscore_core.validation.stimuli import check_stimulus_set
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = [
+    "ValidationError",
+    "validate_assembly",
+    "validate_assembly_only",
+    "validate_packaging_data",
+    "validate_stimulus_set",
+    "validate_stimulus_set_assembly_compatibility",
+    "validate_stimulus_set_only",
+]
+
+
+def validate_stimulus_set(stimulus_set: pd.DataFrame, identifier: str = "stimulus_set") -> bool:
+    """Return True if a stimulus set can be packaged.
+
+    Raises
+    ------
+    ValidationError
+        If it cannot; lists everything that is wrong with its identifiers, columns and files.
+    """
+    return _valid(check_stimulus_set(stimulus_set), identifier)
+
+
+def validate_assembly(assembly: xr.DataArray, identifier: str = "assembly") -> bool:
+    """Return True if an assembly can be packaged.
+
+    An array of a class without a standard of its own, such as `xarray.DataArray`, is judged like a
+    `BehavioralAssembly`: its presentations need a ``stimulus_id``.
+
+    Raises
+    ------
+    ValidationError
+        If it cannot; lists everything that is wrong with its dims, coordinates and values.
+    """
+    return _valid(_assembly_problems(assembly), identifier)
+
+
+def validate_stimulus_set_assembly_compatibility(stimulus_set: pd.DataFrame, assembly: xr.DataArray) -> bool:
+    """Return True if every ``stimulus_id`` of an assembly is in a stimulus set; `ValidationError` otherwise."""
+    return _valid(check_alignment(assembly, stimulus_set), "assembly and stimulus_set")
+
+
+def validate_packaging_data(
+    stimulus_set: pd.DataFrame,
+    assembly: xr.DataArray,
+    stimulus_set_identifier: str = "stimulus_set",
+    assembly_identifier: str = "assembly",
+) -> bool:
+    """Return True if a stimulus set and an assembly can be packaged and belong together.
+
+    Raises
+    ------
+    ValidationError
+        Otherwise; lists everything that is wrong with either, and the stimuli that the set lacks.
+    """
+    parts = [
+        (stimulus_set_identifier, check_stimulus_set(stimulus_set)),
+        (assembly_identifier, _assembly_problems(assembly)),
+        (assembly_identifier, check_alignment(assembly, stimulus_set)),
+    ]
+    problems = [problem.within(identifier) for identifier, found in parts for problem in found]
+    return _valid(problems, f"{stimulus_set_identifier} and {assembly_identifier}")
+
+
+validate_stimulus_set_only, validate_assembly_only = validate_stimulus_set, validate_assembly
+
+
+def _assembly_problems(assembly: xr.DataArray) -> list[Problem]:
+    has_standard = standard_of(type(assembly)) != AssemblyStandard()
+    return check_assembly(assembly if has_standard else BehavioralAssembly(assembly))
+
+
+def _valid(problems: list[Problem], identifier: str) -> bool:
+    raise_errors(problems, ValidationError, f"{identifier} cannot be packaged")
+    return True

@@ -1,0 +1,61 @@
+"""Say whether a disk has room and which errors mean that it is full or closed to us; show how much has arrived."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from brainscore_core.errors import DownloadError
+
+__all__ = ["DISK_FULL", "NOT_WRITABLE", "check_free_space", "progress_bar"]
+
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+_ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
+
+
+def check_free_space(path: Path, needed_bytes: int, what: str) -> None:
+    """Raise a `DownloadError` for what does not fit on the disk, before it is begun."""
+    free_bytes = shutil.disk_usage(path.parent).free
+    if needed_bytes > free_bytes:
+        raise DownloadError(
+            f"{what} needs {needed_bytes} bytes in {path.parent}, where {free_bytes} are free. Make room, or move the "
+            "cache to another disk (BRAINIO_HOME for data, BRAINSCORE_HOME for weights)."
+        )
+
+
+@contextmanager
+def progress_bar(description: str, size_bytes: int, arrived_bytes: int = 0) -> Iterator[Callable[[int], None]]:
+    """Show how much of a file has come; gives a function of the bytes that came since, for any thread to call.
+
+    Parameters
+    ----------
+    description : str
+        What stands before the bar.
+    size_bytes, arrived_bytes : int
+        Size of the file, and how much of it is there at the start. Small files are shown on a terminal only.
+    """
+    from tqdm import tqdm
+
+    hidden = size_bytes <= _ALWAYS_SHOW_PROGRESS_BYTES and not sys.stderr.isatty()
+    lock = threading.Lock()  # parts of a file arrive in several threads
+    with tqdm(
+        total=size_bytes,
+        initial=arrived_bytes,
+        unit="B",
+        unit_scale=True,
+        desc=description,
+        disable=hidden,
+    ) as bar:
+
+        def advance(arrived_bytes: int) -> None:
+            with lock:
+                bar.update(arrived_bytes)
+
+        yield advance

@@ -1,0 +1,470 @@
+"""A file of the web arrives whole and verified or not at all, whatever the connection, the server or the disk do."""
+
+import contextlib
+import hashlib
+import http.server
+import json
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import zlib
+
+import numpy as np
+import pytest
+
+from brainscore_core.errors import ChecksumError, ConfigurationError, DownloadError
+from brainscore_core.transfer import disk
+from brainscore_core.transfer import http as web
+from brainscore_core.transfer.http import fetch_url
+
+CONTENT = bytes(range(256)) * 2**13  # two parts
+HALF = len(CONTENT) // 2
+
+
+def sha256_of(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+SHA256 = sha256_of(CONTENT)
+
+
+class WebServer(http.server.ThreadingHTTPServer):
+    """Serves `content` under every path.
+
+    ``faults`` are answers to the next requests: a status, ``("cut", n)`` (n bytes, then the connection closes) or None.
+    ``requests`` lists what was asked: the Range header, or "".
+    """
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content, self.faults, self.requests = CONTENT, [], []
+        self.understands_ranges = self.says_etag = self.says_length = True
+        self.bytes_per_s = None
+        self.url = f"http://127.0.0.1:{self.server_port}/models/net-1.pth"
+
+    def handle_error(self, *_):
+        pass  # clients that hang up are what these tests are about
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        server = self.server
+        wanted, body = self.headers.get("Range", ""), server.content
+        server.requests.append(wanted)
+        fault = server.faults.pop(0) if server.faults else None
+        if self.path.startswith("/moved"):
+            self.send_response(302)
+            self.send_header("Location", "/models/net-1.pth")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        if isinstance(fault, int):
+            self.send_error(fault)
+            return
+        etag = f'"{zlib.crc32(body)}"'
+        first = int(re.fullmatch(r"bytes=(\d+)-", wanted).group(1)) if wanted else 0
+        ranged = bool(wanted) and server.understands_ranges and self.headers.get("If-Range", etag) == etag
+        self.send_response(206 if ranged else 200)
+        if ranged:
+            self.send_header("Content-Range", f"bytes {first}-{len(body) - 1}/{len(body)}")
+            body = body[first:]
+        if server.says_etag:
+            self.send_header("ETag", etag)
+        if server.says_length:
+            self.send_header("Content-Length", str(len(body)))
+        else:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.send_body(body[: fault[1]] if fault else body)
+        self.close_connection = fault is not None or not server.says_length
+
+    def send_body(self, body):
+        step = 2**15
+        for begin in range(0, len(body), step):
+            self.wfile.write(body[begin : begin + step])
+            if self.server.bytes_per_s:
+                time.sleep(step / self.server.bytes_per_s)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with WebServer() as running:
+        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(web, "_FIRST_PAUSE_S", 0.001)
+    for name in ("BRAINSCORE_MIRROR", "BRAINSCORE_OFFLINE", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def target(tmp_path):
+    return tmp_path / "weights" / "net-1.pth"
+
+
+def leftovers(target):
+    """Return what else lies beside the target than locks and what is known about it."""
+    known = {target.name, f"{target.name}.lock", f".{target.name}.fetched.json", f"{target.name}.sha256"}
+    return sorted(path.name for path in target.parent.iterdir() if path.name not in known)
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+def test_downloads_once(server, target):
+    assert fetch_url(server.url, target, sha256=SHA256.upper()) == target
+    assert target.read_bytes() == CONTENT
+    assert fetch_url(server.url, str(target), sha256=SHA256) == target
+    assert server.requests == [""]
+    assert leftovers(target) == []
+
+
+def test_follows_where_the_file_went(server, target):
+    moved = server.url.replace("/models/", "/moved/")
+    assert fetch_url(moved, target, sha256=SHA256).read_bytes() == CONTENT
+
+
+def test_an_unchanged_file_is_not_hashed_again(server, target, monkeypatch):
+    fetch_url(server.url, target, sha256=SHA256)
+    monkeypatch.setattr(web, "file_digest", lambda *_: pytest.fail("hashed"))
+    fetch_url(server.url, target, sha256=SHA256)
+
+
+def test_a_changed_file_is_fetched_again(server, target, caplog):
+    fetch_url(server.url, target, sha256=SHA256)
+    target.write_bytes(CONTENT[:-1] + b"?")
+    with caplog.at_level(logging.WARNING):
+        fetch_url(server.url, target, sha256=SHA256)
+    assert target.read_bytes() == CONTENT
+    assert "does not have the promised content" in caplog.text
+
+
+def test_a_file_that_was_put_there_is_verified_and_used(server, target):
+    target.parent.mkdir()
+    target.write_bytes(CONTENT)
+    fetch_url(server.url, target, sha256=SHA256)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("says_length", [True, False])
+def test_another_content_is_removed(server, target, says_length):
+    server.content, server.says_length = b"<html>Please log in", says_length
+    with pytest.raises(
+        ChecksumError, match=rf"expected sha256 {SHA256}, found {sha256_of(server.content)} \(19 bytes\)"
+    ):
+        fetch_url(server.url, target, sha256=SHA256)
+    assert not target.exists()
+    assert leftovers(target) == []
+
+
+def test_a_file_of_unknown_size(server, target):
+    server.says_length = False
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    assert leftovers(target) == []
+
+
+def test_an_empty_file(server, target):
+    server.content = b""
+    assert fetch_url(server.url, target, sha256=sha256_of(b"")).read_bytes() == b""
+
+
+@pytest.mark.parametrize("digest", ["", "abc1234", "g" * 64, "a" * 65])
+def test_what_is_no_digest(target, digest):
+    with pytest.raises(ConfigurationError, match="is no SHA-256 digest; expected 64 hexadecimal digits"):
+        fetch_url("https://example.org/net.pth", target, sha256=digest)
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "net.pth", "ftp://example.org/net.pth"])
+def test_what_is_not_on_the_web(target, url):
+    with pytest.raises(ConfigurationError, match="expected https"):
+        fetch_url(url, target, sha256=SHA256)
+
+
+# --- a published prefix -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_digits_are_enough_and_all_are_recorded(server, target):
+    fetch_url(server.url, target, sha256=SHA256[:8])
+    record = target.with_name("net-1.pth.sha256")
+    assert record.read_text() == f"{SHA256}  net-1.pth\n"
+    if shutil.which("sha256sum"):
+        subprocess.run(["sha256sum", "-c", record.name], cwd=target.parent, check=True, stdout=subprocess.DEVNULL)
+
+
+def test_wrong_first_digits(server, target):
+    wrong = f"{int(SHA256[:8], 16) ^ 1:08x}"
+    with pytest.raises(ChecksumError, match=f"expected sha256 {wrong}, found {SHA256}"):
+        fetch_url(server.url, target, sha256=wrong)
+    assert list(target.parent.glob("*.sha256")) == []
+
+
+def test_another_file_with_the_same_first_digits_is_noticed(server, target):
+    fetch_url(server.url, target, sha256=SHA256[:8])
+    record = target.with_name("net-1.pth.sha256")
+    record.write_text(f"{SHA256[:8]}{'0' * 56}  net-1.pth\n")  # as if another one had come first
+    target.unlink()
+    with pytest.raises(ChecksumError, match="another file than the one that was fetched first"):
+        fetch_url(server.url, target, sha256=SHA256[:8])
+    assert not target.exists()
+    record.unlink()
+    assert fetch_url(server.url, target, sha256=SHA256[:8]).read_bytes() == CONTENT
+
+
+def test_without_a_digest_the_first_copy_is_believed_and_a_change_is_noticed(server, target, caplog):
+    fetch_url(server.url, target, sha256=None)
+    assert target.with_name("net-1.pth.sha256").read_text().startswith(SHA256)
+    target.write_bytes(b"damaged")
+    server.content = CONTENT[::-1]
+    with pytest.raises(ChecksumError, match="another file than the one that was fetched first"):
+        fetch_url(server.url, target, sha256=None)
+    server.content = CONTENT
+    assert fetch_url(server.url, target, sha256=None).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("says_etag", [True, False])
+def test_without_a_digest_only_what_is_known_to_fit_is_continued(server, target, says_etag):
+    server.says_etag = says_etag
+    server.faults = [("cut", HALF + 5)] + [503] * 4
+    with pytest.raises(DownloadError):
+        fetch_url(server.url, target, sha256=None)
+    server.requests.clear()
+    assert fetch_url(server.url, target, sha256=None).read_bytes() == CONTENT
+    assert server.requests == (["", f"bytes={HALF}-"] if says_etag else [""])
+
+
+def test_a_full_digest_needs_no_record(server, target):
+    fetch_url(server.url, target, sha256=SHA256)
+    assert list(target.parent.glob("*.sha256")) == []
+
+
+# --- interruptions ----------------------------------------------------------------------------------------------------
+
+
+def test_a_cut_connection_is_continued_where_it_broke(server, target):
+    server.faults = [("cut", HALF + 2**18), None, ("cut", 2**17)]
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    ranged = [int(each[6:-1]) for each in server.requests if each]
+    assert len(ranged) == 2
+    assert HALF <= ranged[0] < ranged[1]  # what arrived before the second cut counts too
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_a_server_that_is_busy_is_asked_again(server, target, status):
+    server.faults = [status, status]
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    assert len(server.requests) == 3
+
+
+def test_giving_up_keeps_what_arrived(server, target):
+    server.faults = [("cut", HALF + 5)] + [503] * 4
+    with pytest.raises(DownloadError, match=r"503.*what has arrived is kept. 5 attempts"):
+        fetch_url(server.url, target, sha256=SHA256)
+    assert not target.exists()
+    server.requests.clear()
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    assert server.requests == ["", f"bytes={HALF}-"]
+    assert leftovers(target) == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_whatever_breaks_the_file_arrives(server, target, seed):
+    dice = np.random.default_rng(seed)
+    faults = [("cut", int(dice.integers(len(CONTENT)))), 503, None]
+    server.faults = [faults[each] for each in dice.integers(3, size=4)]
+    server.understands_ranges, server.says_etag = dice.random(2) < 0.7
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    assert leftovers(target) == []
+
+
+def test_progress_is_shown(server, target, monkeypatch, capsys):
+    monkeypatch.setattr(disk, "_ALWAYS_SHOW_PROGRESS_BYTES", 10)
+    fetch_url(server.url, target, sha256=SHA256)
+    assert re.search(r"net-1\.pth: 100%.*2\.10M/2\.10M", capsys.readouterr().err)
+
+
+def interrupted(server, target):
+    server.faults = [("cut", HALF + 5)] + [503] * 4
+    with pytest.raises(DownloadError):
+        fetch_url(server.url, target, sha256=SHA256)
+    server.requests.clear()
+
+
+def test_a_server_without_ranges_sends_all_again(server, target):
+    interrupted(server, target)
+    server.understands_ranges = False
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    assert server.requests == ["", f"bytes={HALF}-"]
+
+
+def test_a_file_that_was_replaced_in_between_is_fetched_from_its_start(server, target):
+    interrupted(server, target)
+    server.content = CONTENT[::-1]
+    expected = sha256_of(server.content)
+    assert fetch_url(server.url, target, sha256=expected).read_bytes() == server.content
+    assert server.requests == [""]
+
+
+def test_a_file_that_is_replaced_between_two_requests(server, target):
+    interrupted(server, target)
+    replaced = CONTENT[::-1]
+
+    class Replacing(list):
+        def append(self, wanted):
+            super().append(wanted)
+            if wanted:  # the rest is asked for: by now there is another file
+                server.content = replaced
+
+    server.requests = Replacing()
+    assert fetch_url(server.url, target, sha256=sha256_of(replaced)).read_bytes() == replaced
+
+
+def test_parts_that_do_not_fit_together_are_fetched_once_more(server, target):
+    server.says_etag = False  # nothing tells that the file was replaced
+    interrupted(server, target)
+    server.content = CONTENT[::-1]
+    assert fetch_url(server.url, target, sha256=sha256_of(server.content)).read_bytes() == server.content
+    assert server.requests == ["", f"bytes={HALF}-", ""]
+
+
+def test_a_damaged_part_is_fetched_once_more(server, target):
+    interrupted(server, target)
+    part = target.with_name(".net-1.pth.part")
+    with part.open("r+b") as stream:
+        stream.write(b"?????")
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+
+
+DOWNLOAD = textwrap.dedent("""
+    import signal, sys
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests in the background may ignore it
+    from brainscore_core.transfer.http import fetch_url
+    import httpx  # what it would import first, so that the kill hits the work itself
+    print("ready", flush=True)
+    fetch_url(sys.argv[1], sys.argv[2], sha256=sys.argv[3])
+""")
+
+
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill", "ctrl-c"])
+def test_a_killed_process_loses_less_than_a_part(server, target, stop):
+    server.content = CONTENT * 4
+    server.bytes_per_s = 8_000_000
+    arguments = [sys.executable, "-c", DOWNLOAD, server.url, str(target), sha256_of(server.content)]
+    progress = target.with_name(".net-1.pth.part.list")
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        process.stdout.readline()
+        while not progress.exists() or progress.read_text().count("\n") < 4:  # a header and three parts
+            assert process.poll() is None
+            time.sleep(0.005)
+        os.kill(process.pid, stop)
+    assert not target.exists()
+    server.bytes_per_s = None
+    server.requests.clear()
+    assert fetch_url(server.url, target, sha256=sha256_of(server.content)).read_bytes() == server.content
+    assert int(server.requests[1][6:-1]) >= 3 * 2**20
+    assert leftovers(target) == []
+
+
+def test_processes_that_ask_at_once_download_once(server, target):
+    server.bytes_per_s = 8_000_000
+    arguments = [sys.executable, "-c", DOWNLOAD, server.url, str(target), SHA256]
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(subprocess.Popen(arguments, stdout=subprocess.DEVNULL)) for _ in range(3)]
+        assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert server.requests == [""]
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [(404, "there is no such file"), (410, "no such file"), (403, "refuses"), (418, "no answer")]
+)
+def test_refusals_are_said_at_once(server, target, status, reason):
+    server.faults = [status]
+    with pytest.raises(DownloadError, match=rf"{re.escape(server.url)} \({status} .*{reason}"):
+        fetch_url(server.url, target, sha256=SHA256)
+    assert len(server.requests) == 1
+
+
+def test_no_network(target):
+    with pytest.raises(DownloadError, match="Check the connection"):
+        fetch_url("http://127.0.0.1:9/net.pth", target, sha256=SHA256)
+
+
+def test_no_room(server, target, monkeypatch):
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1000))
+    with pytest.raises(DownloadError, match=rf"needs {len(CONTENT)} bytes in .*, where 1000 are free"):
+        fetch_url(server.url, target, sha256=SHA256)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="other: root may write everywhere")
+def test_a_folder_that_is_closed(server, target):
+    target.parent.mkdir()
+    target.parent.chmod(0o500)
+    with pytest.raises(DownloadError, match="cannot be put there"):
+        fetch_url(server.url, target, sha256=SHA256)
+
+
+def test_offline_says_where_to_put_it(server, target, monkeypatch, tmp_path):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
+    place = re.escape(f"{tmp_path}/mirror/127.0.0.1/models/net-1.pth")
+    with pytest.raises(DownloadError, match=rf"is not at .* nor at {place}, and BRAINSCORE_OFFLINE=1 forbids"):
+        fetch_url(server.url, target, sha256=SHA256)
+    assert server.requests == []
+
+
+# --- the mirror -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mirrored(monkeypatch, tmp_path):
+    path = tmp_path / "mirror" / "127.0.0.1" / "models" / "net-1.pth"
+    path.parent.mkdir(parents=True)
+    monkeypatch.setenv("BRAINSCORE_MIRROR", str(tmp_path / "mirror"))
+    return path
+
+
+def test_the_mirror_is_asked_first(server, target, mirrored):
+    mirrored.write_bytes(CONTENT)
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    assert server.requests == []
+
+
+def test_what_the_mirror_holds_is_verified(server, target, mirrored, monkeypatch):
+    mirrored.write_bytes(b"something else")
+    assert fetch_url(server.url, target, sha256=SHA256).read_bytes() == CONTENT
+    target.unlink()
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    with pytest.raises(ChecksumError, match="does not have the promised content"):
+        fetch_url(server.url, target, sha256=SHA256)
+
+
+def test_an_address_does_not_leave_the_mirror(server, target, mirrored, tmp_path):
+    (tmp_path / "mirror" / "secret").write_bytes(CONTENT)
+    fetch_url(server.url.replace("/models/net-1.pth", "/..%2Fsecret"), target, sha256=SHA256)
+    assert len(server.requests) == 1  # not taken from there
+
+
+def test_the_memo_names_the_source(server, target):
+    fetch_url(server.url, target, sha256=SHA256)
+    memo = json.loads(target.with_name(".net-1.pth.fetched.json").read_text())
+    assert (memo["source"], memo["sha256"]) == (server.url, SHA256)
