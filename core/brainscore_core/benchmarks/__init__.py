@@ -2,11 +2,13 @@
 
 from brainscore_core.benchmarks._benchmark import Benchmark, BenchmarkBase, score_benchmark
 from brainscore_core.benchmarks._normalization import (
+    LazyCeiling,
     as_ceiling,
     ceil_score,
     ceiled_ratio,
     explained_variance,
     explained_variance_ratio,
+    validate_pair,
     validate_quantities,
 )
 from brainscore_core.metrics import Score
@@ -14,6 +16,7 @@ from brainscore_core.metrics import Score
 __all__ = [
     "Benchmark",
     "BenchmarkBase",
+    "LazyCeiling",
     "Score",
     "as_ceiling",
     "ceil_score",
@@ -21,5 +24,6 @@ __all__ = [
     "explained_variance",
     "explained_variance_ratio",
     "score_benchmark",
+    "validate_pair",
     "validate_quantities",
 ]

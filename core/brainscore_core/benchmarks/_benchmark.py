@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.benchmarks._normalization import as_ceiling
+from brainscore_core.metrics import single_score
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
@@ -27,7 +29,8 @@ class Benchmark:
         -------
         Score
             0-d, about 0 (no better than chance) to 1 (at the ceiling), with attributes ``raw`` (before normalisation)
-            and ``ceiling``; where they apply also ``error`` (standard error), ``interval`` (low, high; 95 %),
+            and ``ceiling``; NaN if the candidate cannot be scored, with the reason in ``not_applicable``; where they
+            apply also ``error`` (standard error), ``interval`` (low, high; 95 %),
             ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``seed``, ``layers`` and ``simulated``.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say how to score a candidate: define __call__.")
@@ -44,7 +47,7 @@ class Benchmark:
 
     @property
     def ceiling(self) -> Score:
-        """Highest raw score that the noise of the measurement allows, above 0."""
+        """Highest raw score that the noise of the measurement allows: above 0 and at most 1."""
         raise NotImplementedError(f"{type(self).__name__} has no ceiling: define it or derive from BenchmarkBase.")
 
     @property
@@ -54,6 +57,14 @@ class Benchmark:
 
     # A plain attribute, because published benchmarks assign it; None: a leaf right below the root.
     parent: str | None = None
+
+    def __repr__(self) -> str:
+        """Return class, identifier, version and parent; nothing is loaded for it."""
+        try:
+            parent = "" if self.parent is None else f", parent {self.parent!r}"
+            return f"<{type(self).__name__} {self.identifier!r}, version {self.version}{parent}>"
+        except (AttributeError, NotImplementedError):  # half made
+            return f"<{type(self).__name__}, without identifier or version>"
 
     def preallocate_memory(self, candidate: Any) -> None:
         """Raise `MemoryError` before scoring if the candidate will not fit; the default does not look."""
@@ -115,7 +126,8 @@ class BenchmarkBase(Benchmark):
         self.parent = parent
         given = ceiling if ceiling_func is None else ceiling_func
         self._ceiling_func: Callable[..., Any] = given if callable(given) else lambda: given
-        self._ceiling: Score | None = None
+        # Mangled, because published benchmarks have an attribute `_ceiling` of their own.
+        self.__ceiling: Score | None = None
 
     @property
     def identifier(self) -> str:
@@ -139,14 +151,37 @@ class BenchmarkBase(Benchmark):
         Raises
         ------
         CeilingError
-            If ``ceiling_func`` returned None, no number, NaN, zero or a negative number.
+            If ``ceiling_func`` returned None, no number, NaN, zero, a negative number or more than 1.
         """
-        if self._ceiling is None:
-            self._ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
-        return self._ceiling
+        if self.__ceiling is None:
+            self.__ceiling = as_ceiling(self._ceiling_func(), of=f"benchmark {self.identifier!r}")
+        return self.__ceiling
 
 
-def score_benchmark(benchmark: Benchmark, candidate: Any) -> Score:
-    """Return ``benchmark(candidate)``, after `Benchmark.preallocate_memory` has looked whether the candidate fits."""
-    benchmark.preallocate_memory(candidate)
-    return benchmark(candidate)
+def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = None) -> Score:
+    """Score a candidate, after `Benchmark.preallocate_memory` has looked whether it fits, and check what comes back.
+
+    Parameters
+    ----------
+    name : str, optional
+        Of the benchmark, for messages; None: its identifier.
+
+    Returns
+    -------
+    Score
+        0-d. If it is NaN, ``attrs['not_applicable']`` says why; where the benchmark does not, that it does not.
+
+    Raises
+    ------
+    ContractError
+        If the benchmark returned something else than one score, or an infinite one.
+    """
+    if hasattr(benchmark, "preallocate_memory"):  # callers may pass what derives from no benchmark
+        benchmark.preallocate_memory(candidate)
+    by = f"benchmark {(benchmark.identifier if name is None else name)!r}"
+    score = single_score(benchmark(candidate), by=by)
+    if math.isnan(float(score)) and not score.attrs.get("not_applicable"):
+        score.attrs["not_applicable"] = (
+            f"The {by} gives NaN and does not say why. Whoever maintains it: say so in attrs['not_applicable']."
+        )
+    return score

@@ -3,32 +3,41 @@
 A score that is a correlation ``r`` is squared before it is divided by a reliability, because a reliability is already
 a share of variance (`explained_variance`). A score whose ceiling is the same quantity (an accuracy and the accuracy of
 people, a correlation and the highest correlation) is divided as it is (`ceil_score`). Scores and ceilings that declare
-what they are, in ``attrs['quantity']``, are not normalised in another way (`validate_quantities`).
+what they are, in ``attrs['quantity']``, are not normalised in another way (`validate_quantities`); metrics and
+ceilings that declare it are not even put together (`validate_pair`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from brainscore_core.errors import CeilingError
-from brainscore_core.metrics import Quantity, Score
+from brainscore_core.benchmarks._propagation import propagate
+from brainscore_core.errors import CeilingError, ContractError
+from brainscore_core.metrics import Quantity, Score, described
 
 __all__ = [
+    "LazyCeiling",
     "as_ceiling",
     "ceil_score",
     "ceiled_ratio",
     "explained_variance",
     "explained_variance_ratio",
+    "validate_pair",
     "validate_quantities",
 ]
 
 _REMEDY = "Check that the ceiling function gets the data with repetitions, not their average."
 # What describes the raw score only and would be wrong on the normalised one.
-_OF_RAW_ONLY = ("raw", "ceiling", "error", "interval", "quantity")
+_OF_RAW_ONLY = ("raw", "ceiling", "error", "interval", "influence", "quantity")
 _QUANTITIES = get_args(Quantity)
+_RELIABILITY_OF = {"correlation": "reliability", "dissimilarity_correlation": "dissimilarity_reliability"}
+_ZERO_AT_CHANCE = {"correlation", "reliability", "dissimilarity_correlation", "dissimilarity_reliability", "kappa"}
+_HIGHEST = 1 + 1e-6  # rounding may carry a correlation that far
 
 
 def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
@@ -37,9 +46,10 @@ def ceiled_ratio(raw: Any, ceiling: Any) -> Any:
     Parameters
     ----------
     raw : float or array
-        A share between 0 (chance) and 1; negative when worse than chance.
+        Above chance: a correlation or kappa, or an accuracy from which the share that guessing gives is subtracted.
+        Negative when worse than chance.
     ceiling : float or array, broadcastable
-        The highest value of ``raw`` that the noise of the measurement allows, above 0.
+        The highest value of ``raw`` that the noise of the measurement allows, above 0; of accuracies above chance, too.
 
     Returns
     -------
@@ -108,7 +118,7 @@ def as_ceiling(value: Any, *, of: str = "this benchmark") -> Score:
     Raises
     ------
     CeilingError
-        If it is None, no number, NaN, infinite, zero or negative.
+        If it is None, no number, NaN, infinite, zero, negative, or more than 1, the score of a perfect match.
     """
     if isinstance(value, Score):
         ceiling = value
@@ -124,6 +134,11 @@ def as_ceiling(value: Any, *, of: str = "this benchmark") -> Score:
         ceiling = Score(value) if hasattr(value, "dims") else Score(numbers)
     if ceiling.ndim == 0:
         _require_positive(ceiling, of)
+        if float(ceiling) > _HIGHEST:
+            raise CeilingError(
+                f"The ceiling of {of} is {float(ceiling):g}; expected at most 1, the score of a perfect match. If it "
+                "is in percent, divide it by 100; if it is a sum over subjects or splits, take their mean."
+            )
     return ceiling
 
 
@@ -148,14 +163,13 @@ def validate_quantities(
 ) -> None:
     r"""Refuse to normalise a score by a ceiling that is not of its kind.
 
-    ================  ============  ======================
-    score             ceiling       lawful normalisation
-    ================  ============  ======================
-    ``correlation``   reliability   `explained_variance`, :math:`r^2 / \rho`
-    ``correlation``   correlation   `ceil_score`, :math:`r / r_{max}`
-    ``reliability``   reliability   `ceil_score`
-    ``share``         share         `ceil_score`
-    ================  ============  ======================
+    =============================  =============================  ===========================================
+    score                          ceiling                        lawful normalisation
+    =============================  =============================  ===========================================
+    ``correlation``                ``reliability``                `explained_variance`, :math:`r^2 / \rho`
+    ``dissimilarity_correlation``  ``dissimilarity_reliability``  `explained_variance`, :math:`r^2 / \rho`
+    any                            the same                       `ceil_score`, :math:`s / c`
+    =============================  =============================  ===========================================
 
     Parameters
     ----------
@@ -170,19 +184,67 @@ def validate_quantities(
         If both declare a quantity and the combination is none of the table.
     """
     of_score, of_ceiling = (str(getattr(each, "attrs", {}).get("quantity")) for each in (score, ceiling))
-    if not {of_score, of_ceiling} <= set(_QUANTITIES):
+    problem = _problem(of_score, of_ceiling, normalization)
+    if problem is not None:
+        raise CeilingError(problem)
+
+
+def validate_pair(metric: Any, ceiling: Any, normalization: Callable[..., Any], *, of: str) -> None:
+    """Refuse a metric and a ceiling that cannot be normalised, before anything is computed.
+
+    Parameters
+    ----------
+    metric : Metric or callable
+        What it returns stands in its ``quantity``; a `functools.partial` is looked through.
+    ceiling : Score, Ceiling, callable or number
+        Likewise, or in its ``attrs['quantity']``. One that does not say what it is counts as a ``reliability`` for
+        `explained_variance`, which takes nothing else, and as lawful for `ceil_score`.
+    normalization : callable
+        `ceil_score`, `explained_variance`, or something else, of which nothing is known.
+    of : str
+        What is built, for the message.
+
+    Raises
+    ------
+    CeilingError
+        If the metric says what it returns and the combination is not in the table of `validate_quantities`.
+    """
+    of_score, of_ceiling = _declared(metric), _declared(ceiling)
+    if normalization is explained_variance:
+        problem = _problem(of_score, of_ceiling or "reliability", "explained_variance")
+    elif normalization is ceil_score:
+        problem = _problem(of_score, of_ceiling, "ceil_score")
+    else:
         return
-    squared = (of_score, of_ceiling) == ("correlation", "reliability")
-    if squared if normalization == "explained_variance" else of_score == of_ceiling:
-        return
-    raise CeilingError(
-        f"{normalization} got a score that is a {of_score} and a ceiling that is a {of_ceiling}. "
-        f"{_advice(of_score, of_ceiling)}"
+    if problem is not None:
+        raise CeilingError(f"{of} pairs a metric and a ceiling that do not fit. {problem}")
+
+
+def _declared(thing: Any) -> str | None:
+    while isinstance(thing, partial):
+        thing = thing.func
+    quantity = getattr(thing, "attrs", {}).get("quantity", getattr(thing, "quantity", None))
+    return None if quantity is None else str(quantity)
+
+
+def _problem(score: str | None, ceiling: str | None, normalization: str) -> str | None:
+    """Return why the normalisation of one quantity by another is unlawful; None: it is lawful, or nothing is known."""
+    if score is None or ceiling is None or not {score, ceiling} <= set(_QUANTITIES):
+        return None
+    squared = _RELIABILITY_OF.get(score) == ceiling
+    if squared if normalization == "explained_variance" else score == ceiling:
+        return None
+    return f"{normalization} got a score that is {_a(score)} and a ceiling that is {_a(ceiling)}. " + _advice(
+        score, ceiling
     )
 
 
+def _a(quantity: str) -> str:
+    return f"{'an' if quantity[0] in 'aeiou' else 'a'} {quantity.replace('_', ' ')}"
+
+
 def _advice(score: str, ceiling: str) -> str:
-    if (score, ceiling) == ("correlation", "reliability"):
+    if _RELIABILITY_OF.get(score) == ceiling:
         return (
             "A reliability is a share of variance, the square of the highest correlation: use "
             "explained_variance(score, ceiling), which is r * abs(r) / reliability."
@@ -192,38 +254,92 @@ def _advice(score: str, ceiling: str) -> str:
     fitting = {
         "correlation": "a ceiling that is a reliability (such as that of split halves) with explained_variance, or one "
         "that is a correlation (such as that of each subject with the others) with ceil_score",
-        "reliability": "a ceiling that is a reliability with ceil_score",
-        "share": "a ceiling that is a share, such as the same metric applied to people or to halves of the data, with "
+        "dissimilarity_correlation": "a ceiling that is a dissimilarity correlation (the same metric between halves of "
+        "the repetitions, or of each subject with the others) with ceil_score",
+    }.get(
+        score,
+        f"a ceiling that is {_a(score)} too, such as the same metric applied to people or to halves of the data, with "
         "ceil_score",
-    }[score]
-    return f"No formula divides a {score} by a {ceiling}: use {fitting}."
+    )
+    return f"No formula divides {_a(score)} by {_a(ceiling)}: use {fitting}."
 
 
-def ceil_score(score: Score, ceiling: Any) -> Score:
-    r"""Normalise a score by a ceiling that is the same quantity: :math:`s / c`.
+@dataclass(frozen=True)
+class LazyCeiling:
+    """Estimate a ceiling when it is first needed, and say before of what quantity it will be.
+
+    Give it as ``ceiling_func``: designs of benchmarks then refuse an unlawful pair of metric and ceiling when they are
+    built (`validate_pair`), where a plain function would first have to load the measurement.
+
+    Parameters
+    ----------
+    ceiler : Ceiling or callable
+        From a measurement to a `Score`.
+    load : callable
+        Returns the measurement, with its repetitions or subjects apart.
+
+    Examples
+    --------
+    >>> LazyCeiling(lambda measurement: measurement / 2, lambda: 1)()
+    0.5
+    """
+
+    ceiler: Callable[[Any], Any]
+    load: Callable[[], Any]
+
+    @property
+    def quantity(self) -> str | None:
+        """What the ceiler says that it estimates; None if it does not."""
+        return _declared(self.ceiler)
+
+    def __call__(self) -> Any:
+        """Load the measurement and return its ceiling."""
+        return self.ceiler(self.load())
+
+
+def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
+    r"""Normalise a score by a ceiling that is the same quantity: :math:`(s - a) / (c - a)` with chance :math:`a`.
 
     Parameters
     ----------
     score : Score
         Raw score, 0-d or with dimensions that the ceiling shares.
     ceiling : Score or number
-        Above 0.
+        Above chance.
+    chance : float
+        What guessing scores, in [0, 1): 0 for correlations and kappa, 1 / n for the share of right answers among n
+        that are equally frequent, of which a model that guesses would else be credited with a part. It counts as exact.
 
     Returns
     -------
     Score
-        Not clipped. Attributes: ``raw`` (the score given), ``ceiling``, ``error`` (the raw error divided by the
-        ceiling, as the ceiling itself is taken as exact; absent when the raw score has none) with what is said about it
-        (``error_nan_reason``, ``error_over``), and every descriptive
-        attribute of the raw score (``n_stimuli``, ``layers``, ...) except its ``quantity``.
+        0 at chance, 1 at the ceiling; not clipped. Attributes: ``raw`` (the score given), ``ceiling``, ``chance`` if it
+        is not 0, ``normalization`` (the name of this function), ``error`` and ``interval`` (over new stimuli
+        and new units, of score and ceiling together, where both say how single stimuli and units move them, see
+        `brainscore_core.metrics.influence`; else the raw error divided by the ceiling, which then counts as exact;
+        absent when the raw score has none) with what is said about them (``error_nan_reason``, ``error_over``),
+        ``split_error`` to first order, if the raw score has one, and
+        every descriptive attribute of the raw score (``n_stimuli``, ``layers``, ...) except its ``quantity``.
 
     Raises
     ------
     CeilingError
-        If the ceiling is not a finite number above 0, or is another quantity than the score (`validate_quantities`).
+        If the ceiling is not a finite number above 0 and above chance, or is another quantity than the score
+        (`validate_quantities`).
+    ContractError
+        If the score is no number.
+    ValueError
+        If chance is not in [0, 1), or not 0 for a quantity that is 0 at chance.
+
+    Examples
+    --------
+    >>> float(ceil_score(Score(0.7), 0.9, chance=0.5))
+    0.5
     """
+    _require_number(score)
     validate_quantities(score, ceiling, normalization="ceil_score")
-    return _normalize(score, ceiling, ceiled_ratio, lambda raw, c: 1 / c)  # noqa: ARG005 - d(s/c)/ds needs no s
+    _validate_chance(chance, score)
+    return _normalize(score, ceiling, squared=False, chance=chance)
 
 
 def explained_variance(score: Score, ceiling: Any) -> Score:
@@ -241,34 +357,67 @@ def explained_variance(score: Score, ceiling: Any) -> Score:
     -------
     Score
         Not clipped; negative when the raw correlation is (see `explained_variance_ratio`). Attributes as in
-        `ceil_score`, with ``error`` propagated to first order: :math:`|2 s / c|` times the raw error.
+        `ceil_score`; an error without influences is propagated to first order: :math:`|2 s / c|` times the raw one.
 
     Raises
     ------
     CeilingError
         If the ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability
         (`validate_quantities`).
+    ContractError
+        If the score is no number.
     """
+    _require_number(score)
     validate_quantities(score, ceiling, normalization="explained_variance")
-    return _normalize(score, ceiling, explained_variance_ratio, lambda raw, c: abs(2 * raw / c))
+    return _normalize(score, ceiling, squared=True)
 
 
-def _normalize(score: Any, ceiling: Any, formula: Callable[[Any, Any], Any], slope: Callable[[Any, Any], Any]) -> Score:
+def _validate_chance(chance: float, score: Any) -> None:
+    if not 0 <= chance < 1:
+        raise ValueError(f"Chance is a share of right answers, in [0, 1); got {chance!r}. In percent, divide by 100.")
+    quantity = getattr(score, "attrs", {}).get("quantity")
+    if chance and quantity in _ZERO_AT_CHANCE:
+        raise ValueError(f"Chance is {chance}, but the score is {_a(quantity)}, which is 0 at chance. Leave it out.")
+
+
+def _require_number(score: Any) -> None:
+    if isinstance(score, type) or np.asarray(getattr(score, "values", score)).dtype.kind not in "biuf":
+        raise ContractError(
+            f"There is nothing to divide by a ceiling: the raw score is {described(score)}; expected a Score, which "
+            "the metric has to return."
+        )
+
+
+def _normalize(score: Any, ceiling: Any, *, squared: bool, chance: float = 0.0) -> Score:
     raw = score if isinstance(score, Score) else Score(score)
     top = as_ceiling(ceiling, of="this score")
     _require_positive(top, "this score")
-    normalized = Score(formula(_bare(raw), _bare(top)))
+    if chance and (np.asarray(top.values) <= chance).any():
+        raise CeilingError(
+            f"The ceiling {float(np.min(top.values)):g} is not above chance, {chance:g}: nothing can be told there. "
+            f"{_REMEDY}"
+        )
+    formula = explained_variance_ratio if squared else ceiled_ratio
+    normalized = Score(formula(_bare(raw) - chance, _bare(top) - chance))
     normalized.attrs = {
         key: value for key, value in raw.attrs.items() if not any(part in str(key) for part in _OF_RAW_ONLY)
     }
-    normalized.attrs.update(raw=raw, ceiling=top)
-    error = raw.attrs.get("error")
-    if error is not None:
-        propagated = _bare(Score(error)) * slope(_bare(raw), _bare(top))
-        normalized.attrs["error"] = float(propagated) if propagated.ndim == 0 else propagated
+    normalized.attrs.update(raw=raw, ceiling=top, normalization="explained_variance" if squared else "ceil_score")
+    if chance:
+        normalized.attrs["chance"] = chance
+    error, slope = raw.attrs.get("error"), abs(2 * _bare(raw) / _bare(top)) if squared else 1 / (_bare(top) - chance)
+    if raw.attrs.get("split_error") is not None:
+        normalized.attrs["split_error"] = _scaled(raw.attrs["split_error"], slope)
+    if not propagate(raw, top, normalized, squared=squared, chance=chance) and error is not None:
+        normalized.attrs["error"] = _scaled(error, slope)
         # What says over what the error is, and why it may be NaN, holds for the propagated one too.
         normalized.attrs.update({key: value for key, value in raw.attrs.items() if str(key).startswith("error_")})
     return normalized
+
+
+def _scaled(error: Any, slope: Score) -> float | Score:
+    propagated = _bare(Score(error)) * slope
+    return float(propagated) if propagated.ndim == 0 else propagated
 
 
 def _bare(score: Score) -> Score:

@@ -10,12 +10,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Ceiling", "Metric", "Quantity"]
 
-Quantity = Literal["correlation", "reliability", "share"]
+Quantity = Literal[
+    "correlation",
+    "reliability",
+    "dissimilarity_correlation",
+    "dissimilarity_reliability",
+    "accuracy",
+    "kappa",
+    "share",
+]
 """What kind of number a score is, which decides how it may be normalised.
 
-- ``correlation``: between a candidate and a measurement, or the highest one that noise allows; in [-1, 1].
-- ``reliability``: the share of a measurement's variance that is signal; the square of the highest correlation.
-- ``share``: anything else on a scale of its own whose ceiling is on the same scale: accuracy, kappa, similarity.
+- ``correlation``: of responses or choices of a candidate with measured ones, or the highest one that noise allows; in
+  [-1, 1].
+- ``reliability``: the share of the variance of measured responses that is signal; the square of that highest
+  correlation.
+- ``dissimilarity_correlation``, ``dissimilarity_reliability``: the same of dissimilarities between stimuli, which
+  average over neuroids and are more reliable than the responses that they are computed from.
+- ``accuracy``: share of right answers, in [0, 1].
+- ``kappa``: agreement beyond that by chance, in [-1, 1].
+- ``share``: anything else on a scale of its own whose ceiling is on the same scale, such as a similarity.
 """
 
 
@@ -24,9 +38,9 @@ class Metric:
 
     Attributes
     ----------
-    quantity : 'correlation', 'reliability', 'share' or None
-        What kind of number the scores are; the metric also writes it to ``attrs['quantity']``. None: not declared,
-        nothing is checked when a score is normalised.
+    quantity : str or None
+        What kind of number the scores are, one of `Quantity`; the metric also writes it to ``attrs['quantity']``.
+        None: not declared, nothing is checked when a score is normalised.
     """
 
     quantity: ClassVar[Quantity | None] = None
@@ -47,7 +61,7 @@ class Ceiling:
 
     Attributes
     ----------
-    quantity : 'correlation', 'reliability', 'share' or None
+    quantity : str or None
         As for `Metric`.
     """
 

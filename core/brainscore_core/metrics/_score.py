@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import xarray as xr
 
@@ -50,7 +50,20 @@ class Score(DataAssembly):
     '0.30 of 2 splits'
     """
 
+    RAW_VALUES_KEY: ClassVar[str] = "raw"
+    """What published metrics call the key of what a score was before aggregation."""
+
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the number with its standard error and what it was computed from, or arrays as `DataAssembly` does."""
+        if self.ndim or self.dtype.kind not in "fiu":
+            return super().__repr__()
+        error = _number(self.attrs.get("error"))
+        numbers = {key: _number(self.attrs.get(key)) for key in ("raw", "ceiling")}
+        parts = ", ".join(f"{key} {number:.4g}" for key, number in numbers.items() if number is not None)
+        spread = "" if error is None else f" ± {error:.2g}"
+        return f"<{type(self).__name__} {self.item():.8g}{spread}{f' ({parts})' if parts else ''}>"
 
     def sel(
         self,
@@ -183,3 +196,11 @@ def _merge_raw(raws: Sequence[Any], exception_handling: Literal["ignore", "warn"
     if all(isinstance(raw, Score) for raw in raws):
         return Score.merge(*raws, exception_handling=exception_handling)
     return merge_data_arrays(raws)
+
+
+def _number(value: object) -> float | None:
+    """Return what is one number as a float, None for anything else."""
+    try:
+        return None if value is None else float(value)  # type: ignore[arg-type] # tried
+    except (TypeError, ValueError):
+        return None

@@ -79,9 +79,9 @@ def check_assembly(assembly: xr.DataArray, *, nans_expected: bool = False) -> li
 
 
 def check_standard(assembly: xr.DataArray) -> list[Problem]:
-    """Check dims, required coordinates, keys that must not repeat and time bins against the standard of the class."""
+    """Check dims, coordinates, kind of values, keys that must not repeat and time bins as the class requires them."""
     repeated = _check_unique(assembly, standard_of(type(assembly)), TIME_BIN)
-    return [*_check_required(assembly), *repeated, *_check_edges(assembly)]
+    return [*_check_required(assembly), *_check_responses(assembly), *repeated, *_check_edges(assembly)]
 
 
 def _check_required(assembly: xr.DataArray) -> list[Problem]:
@@ -198,14 +198,30 @@ def check_missing(assembly: xr.DataArray) -> list[Problem]:
 
 
 def check_values(assembly: xr.DataArray, *, nans_expected: bool = False) -> list[Problem]:
-    """Check that no value is missing unless that is declared, and (a hint) that none is infinite."""
+    """Check that no value is missing unless that is declared, and that none is infinite: a hint, but for responses."""
     problems = [] if nans_expected or assembly.attrs.get(NANS_EXPECTED) else check_missing(assembly)
-    infinite = int(np.isinf(assembly.values).sum()) if assembly.dtype.kind in "fc" else 0
+    responses = _check_responses(assembly)
+    infinite = int(np.isinf(assembly.values).sum()) if assembly.dtype.kind in "fc" and not responses else 0
+    problems += responses
     if infinite:
         what = f"{infinite} of {assembly.size} values are infinite"
         fix = "metrics cannot use them; mend the data"
         problems.append(Problem("values", what, fix, is_hint=True))
     return problems
+
+
+def _check_responses(assembly: xr.DataArray) -> list[Problem]:
+    """Check that responses of neuroids are real numbers and finite; NaN stands for what is missing."""
+    if not any(kind.__name__ == "NeuroidAssembly" for kind in type(assembly).__mro__):
+        return []
+    if assembly.dtype.kind not in "biuf":
+        what = f"the values are of type {assembly.dtype}; expected real numbers"
+        return [Problem("values", what, "convert them: assembly.astype(float), or package another kind of assembly")]
+    infinite = int(np.isinf(assembly.values).sum()) if assembly.dtype.kind == "f" else 0
+    if not infinite:
+        return []
+    what = f"{infinite} of {assembly.size} values are infinite"
+    return [Problem("values", what, "metrics cannot use them; mend the data, or put NaN where nothing was measured")]
 
 
 def check_time_bins(assembly: xr.DataArray) -> list[Problem]:
@@ -298,7 +314,12 @@ def check_units(assembly: xr.DataArray) -> list[Problem]:
 
 
 def check_alignment(assembly: xr.DataArray, stimulus_set: pd.DataFrame) -> list[Problem]:
-    """Check that every ``stimulus_id`` of an assembly is in the stimulus set, and (a hint) that every one was shown."""
+    """Check that every ``stimulus_id`` of an assembly is in the stimulus set, and (a hint) that every one was shown.
+
+    Properties of neurons, which were measured with all stimuli together, have no presentations and nothing to look up.
+    """
+    if "neuronal_property" in assembly.dims:
+        return []
     where = f"coordinate '{STIMULUS_ID}'"
     if STIMULUS_ID not in assembly.coords:
         what = f"there is no coordinate '{STIMULUS_ID}' to look up in the stimulus set"

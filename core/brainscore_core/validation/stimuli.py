@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from brainscore_core.caching import file_digest
 from brainscore_core.errors import nearest
 from brainscore_core.validation.media import file_problem
 from brainscore_core.validation.problem import Problem
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "check_duplicate_files",
     "check_identifier",
     "check_stimulus_columns",
     "check_stimulus_files",
@@ -33,8 +35,9 @@ __all__ = [
     "is_safe_name",
 ]
 
-# AuthorYear or a descriptive word; '_' between words, '.' before a sub-set: MajajHong2015.IT, Malania2007.vernier_only.
+# AuthorYear or a descriptive word; '_' between words, '.' before a sub-set: Mine2026.IT.
 _CONVENTIONAL = re.compile(r"[A-Z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*")
+_SHOWN = 5  # groups of equal files, and members of a group, that a hint names
 _TO_TEXT = "convert them: stimulus_set['stimulus_id'] = stimulus_set['stimulus_id'].astype(str)"
 
 
@@ -50,11 +53,11 @@ def check_identifier(identifier: object, where: str = "identifier") -> list[Prob
         What it identifies.
     """
     if not isinstance(identifier, str) or not identifier:
-        fix = "give a text such as 'MajajHong2015.IT', or set stimulus_set.name = 'MajajHong2015'"
+        fix = "give a text such as 'Mine2026.IT', or set stimulus_set.name = 'Mine2026'"
         return [Problem(where, f"the identifier is {identifier!r}", fix)]
     wrong = sorted({character for character in identifier if character in '/\\:*?"<>|' or not character.isprintable()})
     wrong += [" "] if any(character.isspace() for character in identifier) else []
-    convention = "join words with '_' and sub-sets with '.', as in Malania2007.vernier_only"
+    convention = "join words with '_' and sub-sets with '.', as in AuthorYear.sub_set"
     if wrong:
         return [Problem(where, f"the identifier {identifier!r} contains {wrong}", convention)]
     if not _CONVENTIONAL.fullmatch(identifier):
@@ -78,7 +81,7 @@ def check_stimulus_set(stimulus_set: pd.DataFrame, *, is_packaged: bool = False)
         return problems
     if not is_packaged:
         problems += check_store_paths(stimulus_set)
-    return problems + check_stimulus_files(stimulus_set)
+    return problems + check_stimulus_files(stimulus_set) + check_duplicate_files(stimulus_set)
 
 
 def check_stimulus_ids(stimulus_set: pd.DataFrame) -> list[Problem]:
@@ -164,6 +167,39 @@ def _check_case(names: Sequence[str], where: str) -> list[Problem]:
         )
         for alike in by_folded.values()
         if len(alike) > 1
+    ]
+
+
+def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
+    """Look for stimuli of different identifiers whose files are the same, byte by byte; one hint names them.
+
+    Cross-validation divides identifiers: a picture under two of them may be in training and in test, and what is fitted
+    to it is then asked for it. Files of the same size are compared by their SHA-256; others are not read.
+    """
+    paths: Mapping[Hashable, str | Path] = getattr(stimulus_set, "stimulus_paths", None) or {}
+    identifiers = [each for each in dict.fromkeys(stimulus_set[STIMULUS_ID].tolist()) if each in paths]
+    by_size: dict[int, list[Hashable]] = {}
+    for identifier in identifiers:
+        path = Path(paths[identifier])
+        if path.is_file():
+            by_size.setdefault(path.stat().st_size, []).append(identifier)
+    by_content: dict[str, list[str]] = {}
+    for alike in by_size.values():
+        for identifier in alike if len(alike) > 1 else ():
+            by_content.setdefault(file_digest(paths[identifier], "sha256"), []).append(str(identifier))
+    groups = [group for group in by_content.values() if len(group) > 1]
+    if not groups:
+        return []
+    shown = "; ".join(" = ".join(map(repr, group[:_SHOWN])) for group in groups[:_SHOWN])
+    more = ", ..." if len(groups) > _SHOWN or any(len(group) > _SHOWN for group in groups) else ""
+    return [
+        Problem(
+            "stimulus files",
+            f"{sum(map(len, groups))} stimuli share {len(groups)} files: {shown}{more}",
+            "give a picture one stimulus_id, and its repetitions a number in the assembly: otherwise it may be in "
+            "training and in test at once",
+            is_hint=True,
+        )
     ]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from brainscore_core.benchmarks import Benchmark, BenchmarkBase, score_benchmark
-from brainscore_core.errors import CeilingError
+from brainscore_core.errors import CeilingError, ContractError
 from brainscore_core.metrics import Score
 
 
@@ -44,6 +44,17 @@ def test_ways_to_give_the_ceiling(make):
     assert (benchmark.identifier, benchmark.version, benchmark.parent, benchmark.bibtex) == ("b", 3, "V1", "@article{}")
 
 
+def test_a_benchmark_may_have_an_attribute_called_ceiling():
+    class Halves(BenchmarkBase):  # as published: what computes the ceiling, set before the base class is
+        def __init__(self):
+            self._ceiling = lambda assembly: assembly / 2
+            super().__init__("halves", version=1, ceiling_func=lambda: self._ceiling(1.0))
+
+    benchmark = Halves()
+    assert float(benchmark.ceiling) == 0.5
+    assert benchmark._ceiling(3.0) == 1.5
+
+
 def test_identifier_version_and_reference_are_read_only_but_parent_is_not():
     benchmark = BenchmarkBase("b", lambda: 1, 1)
     assert benchmark.parent is None
@@ -54,7 +65,7 @@ def test_identifier_version_and_reference_are_read_only_but_parent_is_not():
             setattr(benchmark, name, "other")
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), 0, -0.2, Score(float("nan")), "x"])
+@pytest.mark.parametrize("value", [None, float("nan"), 0, -0.2, Score(float("nan")), "x", 1.7, Score(100)])
 def test_unusable_ceiling_names_the_benchmark(value):
     with pytest.raises(CeilingError, match="'Mine2026-accuracy'"):
         _ = BenchmarkBase("Mine2026-accuracy", lambda: value, 1).ceiling
@@ -83,6 +94,42 @@ def test_the_contract_says_what_is_missing():
     for name in ("identifier", "version", "ceiling", "bibtex"):
         with pytest.raises(NotImplementedError, match="BenchmarkBase"):
             getattr(benchmark, name)
+
+
+def test_a_ceiling_may_be_1_but_for_rounding():
+    assert float(BenchmarkBase("b", lambda: 1 + 1e-9, 1).ceiling) == 1 + 1e-9
+    with pytest.raises(CeilingError, match=r"is 1\.7; expected at most 1.*percent"):
+        _ = BenchmarkBase("b", ceiling=1.7, version=1).ceiling
+
+
+class Returning(BenchmarkBase):
+    """Give whatever one likes."""
+
+    def __init__(self, returned):
+        super().__init__("Mine2026-x", ceiling=1, version=1)
+        self.returned = returned
+
+    def __call__(self, candidate):
+        return self.returned
+
+
+@pytest.mark.parametrize("returned", [0.5, None, "good", Score([0.1, 0.2], dims=["split"]), Score(float("inf"))])
+def test_score_benchmark_says_who_returned_what_is_no_score(returned):
+    with pytest.raises(ContractError, match=r"^The benchmark 'Mine2026-x' returned .*; expected a"):
+        score_benchmark(Returning(returned), None)
+    with pytest.raises(ContractError, match=r"^The benchmark 'another' returned "):
+        score_benchmark(Returning(returned), None, name="another")
+
+
+def test_score_benchmark_gives_no_nan_without_a_reason():
+    said = score_benchmark(Returning(Score(float("nan"))), None).attrs["not_applicable"]
+    assert said.startswith("The benchmark 'Mine2026-x' gives NaN and does not say why.")
+    reason = {"not_applicable": "It answers the same to all."}
+    assert score_benchmark(Returning(Score(float("nan"), attrs=reason)), None).attrs == reason
+
+
+def test_score_benchmark_takes_what_derives_from_no_benchmark():
+    assert float(score_benchmark(lambda candidate: Score(0.3), None, name="function")) == 0.3
 
 
 def test_score_benchmark_looks_at_the_memory_first():

@@ -1,4 +1,6 @@
 import math
+from functools import partial
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -6,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.benchmarks import (
+    LazyCeiling,
     as_ceiling,
     ceil_score,
     ceiled_ratio,
     explained_variance,
     explained_variance_ratio,
+    validate_pair,
 )
-from brainscore_core.errors import CeilingError
-from brainscore_core.metrics import Score
+from brainscore_core.errors import CeilingError, ContractError
+from brainscore_core.metrics import Quantity, Score
+from brainscore_core.metrics.influence import Influence, attach_influence
 
 positive = st.floats(0.01, 1)
 correlations = st.floats(-1, 1)
@@ -59,9 +64,21 @@ def test_attributes(normalize):
     assert isinstance(score.attrs["error"], float)
     assert score.attrs["n_stimuli"] == 7
     assert score.attrs["layers"] == {"V1": "conv1"}
-    assert "interval" not in score.attrs  # that one was of the raw score
+    ends = np.array([0.3, 0.5])  # the ceiling counts as exact
+    expected = ends / 0.8 if normalize is ceil_score else ends**2 / 0.8
+    np.testing.assert_allclose(score.attrs["interval"], expected)
     assert raw.attrs["raw"].size == 2
     assert float(raw) == 0.4
+
+
+def test_the_error_over_splits_is_scaled_as_the_score_is():
+    raw = Score(0.6)
+    raw.attrs["split_error"] = 0.01
+    assert explained_variance(raw, 0.8).attrs["split_error"] == pytest.approx(2 * 0.6 / 0.8 * 0.01)
+    assert ceil_score(raw, 0.8).attrs["split_error"] == pytest.approx(0.01 / 0.8)
+    bins = Score([0.5, 0.6], dims=["time_bin"])
+    bins.attrs["split_error"] = Score([0.01, 0.02], dims=["time_bin"])
+    np.testing.assert_allclose(ceil_score(bins, 0.5).attrs["split_error"], [0.02, 0.04])
 
 
 def test_no_error_is_made_up():
@@ -111,10 +128,22 @@ def test_as_ceiling_names_whose_it_is():
     assert isinstance(as_ceiling(1), Score)
 
 
-KINDS = ("correlation", "reliability", "share")
+@pytest.mark.parametrize("normalize", [ceil_score, explained_variance])
+@pytest.mark.parametrize(
+    ("raw", "found"), [(None, "None"), ("good", "the text 'good'"), (Score, "the class Score"), (Score("a"), "a Score")]
+)
+def test_what_is_no_number_is_not_normalised(normalize, raw, found):
+    with pytest.raises(ContractError, match=f"the raw score is {found}.*expected a Score"):
+        normalize(raw, 1)
+
+
+KINDS = get_args(Quantity)
 LAWFUL = {
     ceil_score: {(kind, kind) for kind in KINDS},
-    explained_variance: {("correlation", "reliability")},
+    explained_variance: {
+        ("correlation", "reliability"),
+        ("dissimilarity_correlation", "dissimilarity_reliability"),
+    },
 }
 
 
@@ -149,3 +178,91 @@ def test_nothing_is_refused_unless_both_sides_say_what_they_are(normalize, kind)
     normalize(declared(0.4, None), declared(0.8, kind))
     normalize(declared(0.4, kind), 0.8)
     normalize(declared(0.4, "unknown"), declared(0.8, kind))
+
+
+class Declared:
+    """A metric or a ceiling of some quantity."""
+
+    def __init__(self, quantity):
+        self.quantity = quantity
+
+    def __call__(self, *_):
+        raise AssertionError("nothing is computed")
+
+
+@pytest.mark.parametrize("normalize", LAWFUL)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ceiling_kind", KINDS)
+@pytest.mark.parametrize(
+    "ceiling",
+    [
+        Declared,
+        lambda kind: partial(Declared(kind), 1),
+        lambda kind: LazyCeiling(Declared(kind), lambda: 1),
+        lambda kind: LazyCeiling(partial(Declared(kind), 1), lambda: 1),
+        lambda kind: declared(0.8, kind),
+    ],
+    ids=["ceiling", "partial", "lazy", "lazy partial", "score"],
+)
+def test_pairs_are_refused_before_anything_is_computed(normalize, kind, ceiling_kind, ceiling):
+    metric = partial(Declared(kind), seed=1)
+    if (kind, ceiling_kind) in LAWFUL[normalize]:
+        validate_pair(metric, ceiling(ceiling_kind), normalize, of="Benchmark 'B'")
+        return
+    with pytest.raises(CeilingError, match=r"^Benchmark 'B' pairs .* use "):
+        validate_pair(metric, ceiling(ceiling_kind), normalize, of="Benchmark 'B'")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_ceiling_that_says_nothing_is_a_reliability_for_explained_variance(kind):
+    for ceiling in (lambda: 1, 0.8, LazyCeiling(lambda _: 1, lambda: 1)):
+        validate_pair(Declared(kind), ceiling, ceil_score, of="B")
+        validate_pair(Declared(None), ceiling, explained_variance, of="B")
+        validate_pair(Declared(kind), ceiling, lambda score, _: score, of="B")
+        if kind == "correlation":
+            validate_pair(Declared(kind), ceiling, explained_variance, of="B")
+        else:
+            with pytest.raises(CeilingError):
+                validate_pair(Declared(kind), ceiling, explained_variance, of="B")
+
+
+def test_a_lazy_ceiling_loads_when_it_is_called():
+    loaded = []
+    ceiling = LazyCeiling(lambda measurement: Score(measurement), lambda: loaded.append(1) or 0.5)
+    assert (loaded, ceiling.quantity) == ([], None)
+    assert float(ceiling()) == 0.5
+    assert loaded == [1]
+
+
+def test_chance_is_subtracted_from_both_sides():
+    raw = declared(0.7, "accuracy")
+    raw.attrs.update(error=0.02, interval=(0.6, 0.8))
+    score = ceil_score(raw, declared(0.9, "accuracy"), chance=0.5)
+    assert float(score) == pytest.approx(0.5)
+    assert score.attrs["error"] == pytest.approx(0.02 / 0.4)
+    assert score.attrs["interval"] == pytest.approx((0.1 / 0.4, 0.3 / 0.4))
+    assert score.attrs["chance"] == 0.5
+    assert float(ceil_score(declared(0.5, "accuracy"), 1, chance=0.5)) == 0
+    assert float(ceil_score(Score([0.5, 0.25], dims=["n"]), 1, chance=0.25)[0]) == pytest.approx(1 / 3)
+    assert "chance" not in ceil_score(raw, 0.9).attrs
+
+
+def test_chance_moves_score_and_ceiling_together():
+    """The influences are those of a ratio of what is above chance, by finite differences."""
+    raw, ceiling = declared(0.7, "accuracy"), declared(0.9, "accuracy")
+    rng = np.random.default_rng(0)
+    tables = [rng.normal(scale=0.1, size=(30, 20)) for _ in range(2)]
+    for score, table in zip((raw, ceiling), tables, strict=True):
+        attach_influence(score, Influence.of_mean(table, np.arange(30), np.arange(20)))
+    together = ceil_score(raw, ceiling, chance=0.5).attrs["influence"].cells
+    cells = [each.attrs["influence"].cells for each in (raw, ceiling)]
+    np.testing.assert_allclose(together, cells[0] / 0.4 - 0.2 / 0.4**2 * cells[1], atol=1e-15)
+
+
+def test_chance_that_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="divide by 100"):
+        ceil_score(Score(0.5), 1, chance=50)
+    with pytest.raises(ValueError, match="a kappa, which is 0 at chance"):
+        ceil_score(declared(0.5, "kappa"), 1, chance=0.5)
+    with pytest.raises(CeilingError, match=r"0\.4 is not above chance, 0\.5"):
+        ceil_score(Score(0.5), 0.4, chance=0.5)

@@ -244,3 +244,9 @@ def test_metric_needs_no_super_init():
             return Score(float(assembly1) * float(assembly2))
 
     assert Mine()(DataAssembly(2.0), DataAssembly(3.0)) == 6
+
+
+def test_published_metrics_find_the_key_of_raw_values():
+    score = Score(0.5)
+    score.attrs[Score.RAW_VALUES_KEY] = [0.4, 0.6]
+    assert score.raw == [0.4, 0.6]

@@ -15,15 +15,18 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     PropertyAssembly,
 )
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.validation import stimuli as stimuli_checks
 from brainscore_core.validation.assemblies import (
     check_alignment,
     check_assembly,
     check_repetitions,
+    check_standard,
     check_time_bins,
     check_units,
     check_values,
 )
 from brainscore_core.validation.stimuli import (
+    check_duplicate_files,
     check_identifier,
     check_stimulus_columns,
     check_stimulus_files,
@@ -127,6 +130,37 @@ def test_slash_in_a_stimulus_id(stimuli):
     stimuli["stimulus_id"] = ["a/1", "b", "c"]
     (problem,) = check_store_paths(stimuli)
     assert "stimulus_path_within_store" in problem.fix
+
+
+def test_one_picture_under_several_identifiers_is_hinted_at_once(tmp_path, monkeypatch):
+    noise = np.random.default_rng(0).integers(0, 255, (9, 8, 8), dtype=np.uint8)
+    for index, picture in enumerate(noise):
+        Image.fromarray(picture).save(tmp_path / f"{index}.bmp")  # all of one size
+    Image.fromarray(np.zeros((9, 9), dtype=np.uint8)).save(tmp_path / "other.bmp")  # alone of its size: not read
+    (tmp_path / "copy.bmp").write_bytes((tmp_path / "3.bmp").read_bytes())
+    files = {"a": "3", "b": "1", "c": "copy", "d": "3", "e": "5", "f": "other", "g": "absent", "h": "5"}
+    stimulus_set = StimulusSet({"stimulus_id": [*files, "unlisted"]})
+    stimulus_set.stimulus_paths = {name: tmp_path / f"{file}.bmp" for name, file in files.items()}
+    read = []
+    digest = stimuli_checks.file_digest
+    monkeypatch.setattr(stimuli_checks, "file_digest", lambda path, *how: read.append(path.stem) or digest(path, *how))
+    (hint,) = check_duplicate_files(stimulus_set)
+    assert hint.is_hint
+    assert hint.what == "5 stimuli share 2 files: 'a' = 'c' = 'd'; 'e' = 'h'"
+    assert "training and in test" in hint.fix
+    assert sorted(read) == ["1", "3", "3", "5", "5", "copy"]
+    assert hint in check_stimulus_set(stimulus_set)
+    kept = stimulus_set[stimulus_set["stimulus_id"].isin(["a", "b", "e", "f"])]
+    kept.stimulus_paths = stimulus_set.stimulus_paths
+    assert check_duplicate_files(kept) == []
+
+
+def test_of_many_equal_files_the_first_are_named(tmp_path):
+    (tmp_path / "one.bin").write_bytes(b"1")
+    stimulus_set = StimulusSet({"stimulus_id": [f"s{index:02d}" for index in range(50)]})
+    stimulus_set.stimulus_paths = dict.fromkeys(stimulus_set["stimulus_id"], tmp_path / "one.bin")
+    (hint,) = check_duplicate_files(stimulus_set)
+    assert hint.what == "50 stimuli share 1 files: 's00' = 's01' = 's02' = 's03' = 's04', ..."
 
 
 def test_broken_files(stimuli, tmp_path):
@@ -245,10 +279,23 @@ def test_nans_are_counted_where_they_are():
     assert check_values(declared) == []
 
 
-def test_infinite_values_are_hinted_at():
-    (hint,) = check_values(make_assembly(np.array([[np.inf, 1, 2], [3, 4, -np.inf]])))
+def test_infinite_responses_are_refused_and_other_infinite_values_hinted_at():
+    values = np.array([[np.inf, 1, 2], [3, 4, -np.inf]])
+    (problem,) = check_values(make_assembly(values))
+    assert not problem.is_hint
+    assert "2 of 6 values are infinite" in problem.what
+    (hint,) = check_values(DataAssembly(values, dims=["one", "other"]))
     assert hint.is_hint
-    assert "2 of 6 values are infinite" in hint.what
+    assert hint.what == problem.what
+
+
+@pytest.mark.parametrize("value", ["a", 1j])
+def test_responses_are_real_numbers(value):
+    assembly = make_assembly(np.full((2, 3), value))
+    for problems in (check_standard(assembly), check_values(assembly, nans_expected=True)):
+        (problem,) = problems
+        assert problem.what == f"the values are of type {assembly.dtype}; expected real numbers"
+        assert not problem.is_hint
 
 
 def test_missing_texts_are_nans():
@@ -288,6 +335,7 @@ def test_alignment(stimuli):
     assert problem.what == "1 of 2 stimulus_ids of the assembly are not in the stimulus set: x"
     (problem,) = check_alignment(PropertyAssembly([1.0], dims=["neuroid"]), stimuli)
     assert "no coordinate 'stimulus_id'" in problem.what
+    assert check_alignment(PropertyAssembly([[1.0]], dims=["neuroid", "neuronal_property"]), stimuli) == []
 
 
 def test_alignment_says_that_types_differ():

@@ -1,0 +1,89 @@
+"""Check what metrics and benchmarks return, where it is returned."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.errors import ContractError
+from brainscore_core.metrics._score import Score
+
+__all__ = ["described", "single_score"]
+
+_MOST = 60  # characters of a value that a message shows
+
+
+def described(value: object) -> str:
+    """Return a value in a few words for a message: its type, and its sizes, name or text.
+
+    Examples
+    --------
+    >>> described(0.5), described(None), described(Score([0.1, 0.2], dims=["split"]))
+    ('a float, 0.5', 'None', "a Score of sizes {'split': 2}")
+    """
+    if value is None:
+        return "None"
+    if isinstance(value, type):
+        return f"the class {value.__qualname__}"
+    what = f"{_article(type(value).__name__)} {type(value).__name__}"
+    if isinstance(value, xr.DataArray):
+        return f"{what} of sizes {dict(value.sizes)}" if value.ndim else f"{what}, {value.values.item()!r}"
+    if isinstance(value, np.ndarray):
+        return f"{what} of shape {value.shape} and type {value.dtype}"
+    if isinstance(value, (str, int, float, np.generic)):
+        shown = repr(value.item() if isinstance(value, np.generic) else value)
+        shown = shown if len(shown) <= _MOST else f"{shown[:_MOST]}..."
+        return f"the text {shown}" if isinstance(value, str) else f"{what}, {shown}"
+    return what
+
+
+def single_score(returned: object, *, by: str, remedy: str = "") -> Score:
+    """Return what a metric or a benchmark returned if it is one score, else say what it is.
+
+    Parameters
+    ----------
+    returned : object
+        A labelled array without dimensions is made a `Score`; it keeps its attributes.
+    by : str
+        What returned it, for the message, such as ``"benchmark 'Mine2026-accuracy'"``.
+    remedy : str
+        A sentence to add.
+
+    Returns
+    -------
+    Score
+        0-d; finite or NaN.
+
+    Raises
+    ------
+    ContractError
+        If it is no labelled array, has dimensions, is no real number, or is infinite.
+    """
+    if not isinstance(returned, xr.DataArray):
+        hint = "Return Score(value), with what it was computed from in attrs['raw']."
+        if returned is None:
+            hint = "Does it end with return?"
+        raise ContractError(_message(by, described(returned), "a Score", hint, remedy))
+    if returned.ndim:
+        hint = (
+            f"Summarise it over {' and '.join(map(repr, returned.dims))}, such as by mean(), and keep the values in "
+            "attrs['raw'] of the result."
+        )
+        raise ContractError(_message(by, described(returned), "a Score without dimensions", hint, remedy))
+    if returned.dtype.kind not in "biuf":
+        hint = "Return the number itself."
+        raise ContractError(_message(by, described(returned), "a Score that holds a real number", hint, remedy))
+    if math.isinf(float(returned)):
+        hint = "Look for a division by 0, such as by a variance or by a ceiling; where nothing is defined, return NaN."
+        raise ContractError(_message(by, described(returned), "a finite number", hint, remedy))
+    return returned if isinstance(returned, Score) else Score(returned)
+
+
+def _message(by: str, found: str, expected: str, *sentences: str) -> str:
+    return " ".join([f"The {by} returned {found}; expected {expected}.", *filter(None, sentences)])
+
+
+def _article(word: str) -> str:
+    return "an" if word.lower().startswith((*"aeio", "nd")) else "a"
