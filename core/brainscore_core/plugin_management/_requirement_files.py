@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,14 @@ from packaging.utils import canonicalize_name
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management.source import constants, evaluate, parse
 
-__all__ = ["RequirementLine", "is_module_of_python", "is_own_distribution", "read_requirements"]
+__all__ = [
+    "RequirementLine",
+    "expanded_requirements",
+    "is_module_of_python",
+    "is_own_distribution",
+    "logical_lines",
+    "read_requirements",
+]
 
 # Lines that name the libraries themselves: they are here already, whatever the version that was current when the
 # plugin was written.
@@ -32,13 +40,19 @@ class RequirementLine:
     Attributes
     ----------
     text : str
-        As an installer reads it in a requirements file.
+        As an installer reads it in a requirements file: one line, without comments and variables of the environment.
     requirement : Requirement or None
         The same taken apart; None for options and for what only an installer understands.
+    file : str
+        Where it stands, relative to the folder of the plugin, with ``/``.
+    number : int
+        In which line of that file, counted from 1.
     """
 
     text: str
     requirement: Requirement | None
+    file: str = "requirements.txt"
+    number: int = 1
 
 
 def read_requirements(directory: Path) -> list[RequirementLine]:
@@ -55,28 +69,51 @@ def read_requirements(directory: Path) -> list[RequirementLine]:
     Raises
     ------
     RequirementsError
-        If a file cannot be read.
+        If a file cannot be read, or an installer would read a line in another way than it is read here.
     """
-    texts: list[str] = []
+    lines = {line.text: line for line in reversed(expanded_requirements(directory))}
+    return [line for line in reversed(lines.values()) if not _needless(line)]
+
+
+def expanded_requirements(directory: Path, *, within: bool = False) -> list[RequirementLine]:
+    """Return every line that an installer would be given: those of included files too, each file once.
+
+    Unlike `read_requirements` nothing is left out.
+
+    Parameters
+    ----------
+    directory : Path
+        See `read_requirements`.
+    within : bool
+        Whether a file outside of the folder is an error, and not read.
+
+    Raises
+    ------
+    RequirementsError
+        See `read_requirements`; the message starts with file and line where there is a line.
+    """
+    found: list[tuple[Path, int, str]] = []
     if (directory / "setup.py").is_file():
-        texts += _install_requires(directory / "setup.py")
+        found += _install_requires(directory / "setup.py")
     if (directory / "requirements.txt").is_file():
-        texts += _lines(directory / "requirements.txt", ())
-    lines = (_parse(text) for text in dict.fromkeys(texts))
-    return [line for line in lines if not _needless(line)]
+        found += _lines(directory / "requirements.txt", set(), directory if within else None)
+    return [
+        RequirementLine(text, _parse(text), Path(os.path.relpath(file, directory)).as_posix(), number)
+        for file, number, text in found
+    ]
 
 
-def _parse(text: str) -> RequirementLine:
+def _parse(text: str) -> Requirement | None:
     if text.startswith("-"):
-        return RequirementLine(text, None)
+        return None
     plain = re.split(r"\s+--", text)[0]  # options of one line, such as --hash
     egg = re.search(r"#(?:.*&)?egg=([\w.-]+)", plain)
     for candidate in (plain, f"{egg[1]} @ {plain}" if egg else ""):
         try:
-            return RequirementLine(text, Requirement(candidate))
+            return Requirement(candidate)
         except InvalidRequirement:
             continue
-    return RequirementLine(text, None)
+    return None
 
 
 def _needless(line: RequirementLine) -> bool:
@@ -106,18 +143,54 @@ def is_module_of_python(name: str) -> bool:
 # requirements.txt ----------------------------------------------------------------------------------------------------
 
 
-def _lines(file: Path, above: tuple[Path, ...]) -> Iterator[str]:
-    """Yield the lines of a requirements file and of those it includes, paths made absolute."""
-    file = file.resolve()
-    if file in above:
+def _lines(file: Path, seen: set[Path], top: Path | None) -> Iterator[tuple[Path, int, str]]:
+    """Yield file, number and text of the lines of a requirements file and of those it includes, paths made absolute."""
+    if file.resolve() in seen:
         return
-    for text in _text(file).replace("\\\n", " ").splitlines():
-        line = re.sub(r"(^|\s+)#.*$", "", text).strip()
-        included = re.match(r"(?:-r|--requirement)[ =]?\s*(.+)", line)
-        if included:
-            yield from _lines(file.parent / included[1], (*above, file))
-        elif line:
-            yield _with_absolute_path(line, file.parent)
+    seen.add(file.resolve())
+    for number, line in logical_lines(_text(file)):
+        _check_plain(file, number, line)
+        named = re.match(r"(-r|--requirement|-c|--constraint)[ =]?\s*(.+)", line)
+        if named is None:
+            yield file, number, _with_absolute_path(line, file.parent)
+            continue
+        other = file.parent / named[2]
+        if top is not None and not other.resolve().is_relative_to(top.resolve()):
+            raise RequirementsError(f"{file}:{number}: names {named[2]!r}, which is not in the folder of the plugin.")
+        if named[1] in ("-r", "--requirement"):
+            yield from _lines(other, seen, top)
+            continue
+        for place, limit in logical_lines(_text(other)):  # which the installer reads itself
+            _check_plain(other, place, limit)
+        yield file, number, _with_absolute_path(line, file.parent)
+
+
+def logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line that says something; a backslash at its end continues a line."""
+    waiting, start = "", 0
+    for number, raw in enumerate([*text.splitlines(), ""], 1):
+        start = start if waiting else number
+        if raw.endswith("\\"):
+            waiting += f"{raw[:-1]} "
+            continue
+        line = re.sub(r"(^|\s+)#.*$", "", waiting + raw).strip()
+        waiting = ""
+        if line:
+            yield start, line
+
+
+def _check_plain(file: Path, number: int, text: str) -> None:
+    """Refuse what means one thing to a reader and another one to an installer."""
+    if "$" in text:
+        raise RequirementsError(
+            f"{file}:{number}: {text!r} holds a $. Installers put variables of the environment there, which may be "
+            "secrets: write the text itself, or %24 for a $ in an address."
+        )
+    if "\\" in text or not text.isprintable():
+        raise RequirementsError(
+            f"{file}:{number}: {text!r} holds a backslash or control characters, which installers read differently. "
+            "Write one requirement on each line."
+        )
 
 
 def _with_absolute_path(line: str, folder: Path) -> str:
@@ -130,6 +203,8 @@ def _with_absolute_path(line: str, folder: Path) -> str:
 
 
 def _text(file: Path) -> str:
+    if file.is_symlink():
+        raise RequirementsError(f"{file} is a symbolic link, which may lead anywhere. Replace it by the file itself.")
     try:
         return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -139,8 +214,8 @@ def _text(file: Path) -> str:
 # setup.py ------------------------------------------------------------------------------------------------------------
 
 
-def _install_requires(file: Path) -> list[str]:
-    """Return the literal ``install_requires`` of a setup.py; what only running it would tell is not there."""
+def _install_requires(file: Path) -> list[tuple[Path, int, str]]:
+    """Return file, line and text of the literal ``install_requires`` of a setup.py; nothing is run."""
     try:
         tree = parse(_text(file), str(file))
     except SyntaxError as error:
@@ -148,16 +223,24 @@ def _install_requires(file: Path) -> list[str]:
             f"{file}:{error.lineno or 1}: cannot be read: {error}. Move its requirements to requirements.txt."
         ) from error
     names = constants(tree)
-    values = [
-        evaluate(keyword.value, names)
+    given = [
+        (keyword.value.lineno, evaluate(keyword.value, names))
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and _is_setup(node.func)
         for keyword in node.keywords
         if keyword.arg == "install_requires"
     ]
-    lists = [tuple(value.splitlines()) if isinstance(value, str) else value for value in values]
-    texts = [text for entries in lists if isinstance(entries, tuple) for text in entries]
-    return [text.strip() for text in texts if isinstance(text, str) and text.strip()]
+    found = []
+    for number, value in given:
+        entries = value.splitlines() if isinstance(value, str) else value if isinstance(value, tuple) else ()
+        for text in (entry.strip() for entry in entries if isinstance(entry, str) and entry.strip()):
+            _check_plain(file, number, text)
+            if text.startswith("-"):
+                raise RequirementsError(
+                    f"{file}:{number}: {text!r} is an option of an installer; install_requires names distributions."
+                )
+            found.append((file, number, text))
+    return found
 
 
 def _is_setup(function: ast.expr) -> bool:

@@ -21,19 +21,28 @@ from pathlib import Path
 from typing import TypeVar
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from brainscore_core.caching import atomic_path, locked
+from brainscore_core.command_line import NO_SCORE
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, RequirementsError
 from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
-from brainscore_core.plugin_management.requirements import LAYER_MARKER, is_satisfied, run_installer, unsatisfied
+from brainscore_core.plugin_management.requirements import (
+    LAYER_MARKER,
+    OWN,
+    is_satisfied,
+    pinned_versions,
+    run_installer,
+    unsatisfied,
+)
 from brainscore_core.processes import Ended, run_bounded
 
-__all__ = ["environment_for", "isolated_score", "python_for", "run_in_environment"]
+__all__ = ["environment_for", "isolated_score", "python_for", "requirements_of", "run_in_environment"]
 
 Record = TypeVar("Record")
 
-_FORMAT = 1  # raise it whenever environments are made differently
+_FORMAT = 2  # raise it whenever environments are made differently
 
 
 def environment_for(plugin_folders: Sequence[Path]) -> Path:
@@ -78,8 +87,19 @@ def python_for(plugin_folders: Sequence[Path]) -> Path:
 
     Parameters and errors are those of `environment_for`. Nothing is installed into the running interpreter.
     """
-    lines = [line for folder in plugin_folders for line in read_requirements(folder)]
-    return environment_for(plugin_folders) if unsatisfied(lines) else Path(sys.executable)
+    return environment_for(plugin_folders) if requirements_of(plugin_folders)[1] else Path(sys.executable)
+
+
+def requirements_of(plugin_folders: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what some plugins require, each line once and sorted, and what of it this interpreter lacks.
+
+    Raises
+    ------
+    RequirementsError
+        If the requirements cannot be read.
+    """
+    lines = {line.text: line for folder in plugin_folders for line in read_requirements(folder)}
+    return tuple(sorted(lines)), tuple(sorted(line.text for line in unsatisfied(list(lines.values()))))
 
 
 def run_in_environment(
@@ -145,7 +165,7 @@ def isolated_score(
         ],
         environment={"BS_INSTALL_DEPENDENCIES": "yes"},
     )
-    if finished.status != 0:
+    if finished.status not in (0, NO_SCORE):
         raise BrainScoreError(
             f"Scoring {model_identifier} on {benchmark_identifier} in an environment of its own failed.\n{finished}"
         )
@@ -166,11 +186,21 @@ def _make(
     if missing:
         names = " and ".join(path.name for path in plugin_folders)
         sys.stderr.write(f"Installing what {names} require: {', '.join(line.text for line in missing)}\n")
-        finished = run_installer(missing, python=python, constraints=_own_bounds(), layered=True)
+        finished = _install(missing, python)
         _require_success(finished, f"What {names} require cannot be installed into an environment.")
     # Written last: an environment without it is not whole.
     with atomic_path(folder / LAYER_MARKER) as temporary:
         temporary.write_text(json.dumps({"requirements": [line.text for line in lines], "paths": list(paths)}), "utf-8")
+
+
+def _install(lines: Sequence[RequirementLine], python: Path) -> Ended:
+    """Install beside the versions that are here, and only where there is no such way with others in front of them."""
+    named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement}
+    here = [f"{name}=={version}" for name, version in pinned_versions().items() if name not in named]
+    finished = run_installer(lines, python=python, constraints=[*_own_bounds(), *here], layered=True)
+    if finished.status != 0:
+        finished = run_installer(lines, python=python, constraints=_own_bounds(), layered=True)
+    return finished
 
 
 def _require_success(finished: Ended, message: str) -> None:
@@ -195,7 +225,7 @@ def _visible_paths() -> list[str]:
 def _own_bounds() -> list[str]:
     """Return which versions the libraries themselves can work with, as far as they are installed distributions."""
     bounds: list[str] = []
-    for name in ("brainscore-core", "brainscore-vision", "brainscore-workspace"):
+    for name in OWN:
         try:
             required = [Requirement(text) for text in metadata.requires(name) or ()]
         except metadata.PackageNotFoundError:

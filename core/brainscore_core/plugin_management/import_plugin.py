@@ -14,6 +14,7 @@ from typing import Any
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, PluginError
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, Registration, library_roots
+from brainscore_core.plugin_management.owned_registry import OwnedRegistry
 from brainscore_core.plugin_management.registry import (
     KINDS,
     Kind,
@@ -22,7 +23,7 @@ from brainscore_core.plugin_management.registry import (
     unknown_identifier,
 )
 
-__all__ = ["find_plugin", "import_plugin", "known_identifiers_of", "load_plugin"]
+__all__ = ["ImportPlugin", "find_plugin", "import_plugin", "known_identifiers_of", "load_plugin"]
 
 _Registry = dict[str, Callable[..., Any]]
 
@@ -31,6 +32,9 @@ _MOST_LISTED = 5
 
 # Which module registered (library, registry, identifier), for plugins that compute their identifiers.
 _origins: dict[tuple[str, str, str], str] = {}
+
+# The registries of each library as they were first seen, if they let no plugin change those of another.
+_registries: dict[tuple[str, str], tuple[ModuleType, _Registry]] = {}
 
 
 def import_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Callable[..., Any]:
@@ -59,7 +63,8 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
     DuplicateIdentifierError
         More than one plugin does.
     PluginError
-        The plugin cannot be read or imported, or imports without registering the identifier.
+        The plugin cannot be read or imported, or imports without registering the identifier; or a plugin has replaced
+        what another one registers, see `OwnedRegistry`.
     RequirementsError
         What the plugin requires cannot be installed.
     """
@@ -70,7 +75,7 @@ def import_plugin(library: str, kind: str, identifier: str, *, index: PluginInde
         load_plugin(library, plugin)
         if identifier not in registry:
             raise _not_registered(plugin, wanted, identifier, registration)
-    return registry[identifier]
+    return registry.accepted(identifier) if isinstance(registry, OwnedRegistry) else registry[identifier]
 
 
 def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex | None = None) -> Plugin:
@@ -80,6 +85,55 @@ def find_plugin(library: str, kind: str, identifier: str, *, index: PluginIndex 
     Parameters and errors are those of `import_plugin`.
     """
     return _find(library, kind_named(kind), identifier, index or PluginIndex(library_roots(library)))[0]
+
+
+class ImportPlugin:
+    """Find the plugin that registers an identifier, as published code does; `find_plugin` under another signature.
+
+    Parameters
+    ----------
+    library_root : str
+        Name of the package that has the registries, such as ``'mylibrary'``.
+    plugin_type : str
+        Folder of the plugins: ``'data'``, ``'metrics'``, ``'benchmarks'`` or ``'models'``.
+    identifier : str
+        Key in the registry.
+    registry_prefix : str, optional
+        Kind of what is registered where the folder does not say it: ``'stimulus_set'``.
+
+    Attributes
+    ----------
+    plugins_dir : Path
+        Folder that the plugin's folder is in.
+    plugin_dirname : str
+        Name of the plugin's folder.
+    registry_name : str
+        Name of the dictionary, such as ``'model_registry'``.
+
+    Raises
+    ------
+    UnknownIdentifierError, DuplicateIdentifierError
+        As for `import_plugin`; both are an `AssertionError`.
+    """
+
+    def __init__(
+        self, library_root: str, plugin_type: str, identifier: str, registry_prefix: str | None = None
+    ) -> None:
+        self.plugin_type, self.identifier = plugin_type, identifier
+        self._plugin = find_plugin(library_root, registry_prefix or plugin_type, identifier)
+        self.plugins_dir = self._plugin.root.path
+        self.registry_name = kind_named(registry_prefix or plugin_type).registry
+        self.plugin_dirname = self.locate_plugin()
+
+    def locate_plugin(self) -> str:
+        """Return the name of the plugin's folder."""
+        return self._plugin.name
+
+    def install_requirements(self) -> None:
+        """Install what the plugin requires and is not there, whatever ``BS_INSTALL_DEPENDENCIES`` says."""
+        from brainscore_core.plugin_management.requirements import install_requirements  # most plugins have none
+
+        install_requirements(self._plugin.name, self._plugin.directory)
 
 
 def known_identifiers_of(library: str, kind: str, *, index: PluginIndex | None = None) -> list[str]:
@@ -115,6 +169,8 @@ def load_plugin(library: str, plugin: Plugin) -> ModuleType:
     modules = set(sys.modules)
     try:
         module = _checked_origin(plugin, _import_module(plugin))
+        for kind in KINDS.values():
+            _registry(library, kind)  # raises if it is another one by now
     except BaseException as error:
         _forget(plugin, registries, before, modules)
         if not isinstance(error, (Exception, SystemExit)):
@@ -127,7 +183,17 @@ def load_plugin(library: str, plugin: Plugin) -> ModuleType:
 
 
 def _registry(library: str, kind: Kind) -> _Registry:
-    registry = getattr(importlib.import_module(library), kind.registry, None)
+    module = importlib.import_module(library)
+    registry = getattr(module, kind.registry, None)
+    owner, first = _registries.get((library, kind.registry), (None, None))
+    if owner is module and first is not None and registry is not first:
+        setattr(module, kind.registry, first)
+        raise PluginError(
+            f"{library}.{kind.registry} was replaced by {type(registry).__name__} of somebody else, and is back in its "
+            "place. Plugins only assign to it: find the one that does more among those that were loaded."
+        )
+    if isinstance(registry, OwnedRegistry):
+        _registries[library, kind.registry] = module, registry
     return registry if isinstance(registry, dict) else {}
 
 
@@ -276,12 +342,18 @@ def _where(plugin: Plugin, error: BaseException) -> tuple[str, int]:
     return str(plugin.init_file), 1
 
 
+_FORMER_NAMES = frozenset({"brainio", "brainscore", "candidate_models", "model_tools"})
+
+
 def _remedy(library: str, plugin: Plugin, error: BaseException) -> list[str]:
     if not isinstance(error, ModuleNotFoundError) or not error.name:
         return []
     missing = error.name.partition(".")[0]
     if missing in (library, "brainscore_core"):
         return [f"The library has no module {error.name!r}."]
+    if missing in _FORMER_NAMES:
+        now = f"{missing!r} is a former name of these libraries: import {library!r} instead."
+        return [now, f"brainscore check {plugin.name} --fix renames what it knows."]
     file, mode = _requirement_file(plugin), settings().install_dependencies
     if file is None or mode == "yes":
         where = plugin.directory / _REQUIREMENT_FILES[0]

@@ -21,10 +21,10 @@ from typing import Any
 from brainscore_core.caching import atomic_path
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
-from brainscore_core.plugin_management.registry import FOLDERS, Kind
+from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
 from brainscore_core.plugin_management.source import Computed, Registration, find_registrations, parse
 
-__all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots"]
+__all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots", "owners"]
 
 _FORMAT = 2  # of the index file; raise it whenever what is read from a plugin changes
 # A file changed so shortly before it was read may change again without a new time stamp; it is read anew next time.
@@ -113,6 +113,11 @@ def library_roots(library: str) -> list[PluginRoot]:
     ]
 
 
+def owners(library: str, kind: str) -> dict[str, list[Path]]:
+    """Return the ``__init__.py`` of the plugins that register each identifier of a kind; as an `OwnedRegistry` asks."""
+    return PluginIndex(library_roots(library)).owners(kind_named(kind))
+
+
 class PluginIndex:
     """What all plugins below some folders register.
 
@@ -143,6 +148,14 @@ class PluginIndex:
             for found in plugin.registrations
             if found.identifier == identifier and found.registry == kind.registry
         ]
+
+    def owners(self, kind: Kind) -> dict[str, list[Path]]:
+        """Return the ``__init__.py`` of every plugin that registers an identifier of a kind, by identifier."""
+        found: dict[str, list[Path]] = {}
+        for plugin in self.plugins(kind.folder):
+            for identifier in dict.fromkeys(plugin.identifiers(kind)):
+                found.setdefault(identifier, []).append(plugin.init_file)
+        return found
 
     def identifiers(self, kind: Kind, *, conditional: bool = True) -> list[str]:
         """Return all identifiers of a kind, each once, sorted by plugin and line. See `Plugin.identifiers`."""

@@ -32,11 +32,14 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
     ------
     UnknownIdentifierError
         If nothing has that name; names the nearest ones.
+    PluginError
+        If a folder of that name has no ``__init__.py``.
     """
     plugins = [plugin for folder in FOLDERS for plugin in index.plugins(folder)]
     found = [plugin for plugin in plugins if name in (plugin.name, label_of(plugin)) or _registers(plugin, name)]
     if found:
         return found
+    _refuse_without_init(index, name)
     known = {plugin.name for plugin in plugins}
     known.update(registration.identifier for plugin in plugins for registration in plugin.registrations)
     raise UnknownIdentifierError(
@@ -44,6 +47,18 @@ def plugins_named(index: PluginIndex, name: str) -> list[Plugin]:
         f"{did_you_mean(name, sorted(known), most=3)} "
         f"Plugins live in {', '.join(str(root.path) for root in index.roots)}; one from elsewhere is named by its path."
     )
+
+
+def _refuse_without_init(index: PluginIndex, name: str) -> None:
+    """Raise `PluginError` if a name, or folder and name, is that of a folder with files but no ``__init__.py``."""
+    kind, _, own = name.rpartition("/")
+    for root in index.roots:
+        folder = root.path / own
+        is_meant = kind in ("", root.folder) and own not in ("", ".", "..")
+        if is_meant and folder.is_dir() and not (folder / "__init__.py").is_file() and any(folder.glob("*.*")):
+            raise PluginError(
+                f"{folder} is no plugin: it has no __init__.py, in which a plugin registers its identifiers."
+            )
 
 
 def plugin_at(folder: Path, library: str) -> Plugin:

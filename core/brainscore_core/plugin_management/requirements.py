@@ -6,10 +6,12 @@ import hashlib
 import importlib
 import importlib.util
 import json
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,29 +21,48 @@ from packaging.utils import canonicalize_name
 
 from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
+from brainscore_core.credentials import environment_of
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management._requirement_files import (
     RequirementLine,
+    expanded_requirements,
     is_module_of_python,
     is_own_distribution,
     read_requirements,
+)
+from brainscore_core.plugin_management._resolution import (
+    foreign_builds,
+    installed_version,
+    planned_versions,
+    used_by,
 )
 from brainscore_core.processes import Ended, run_bounded
 
 __all__ = [
     "LAYER_MARKER",
+    "OWN",
     "SHARED",
+    "TORCH_INDEX",
+    "RequirementLine",
+    "expanded_requirements",
     "install_command",
     "install_requirements",
     "is_module_of_python",
     "is_own_distribution",
     "is_satisfied",
+    "pinned_versions",
     "run_installer",
     "unsatisfied",
 ]
 
+OWN = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
+"""Distributions of the libraries themselves; no plugin may replace what they use."""
+
 SHARED = ("numpy", "pandas", "scipy", "scikit-learn", "torch", "xarray")
-"""Distributions that every plugin shares: none of them may replace the installed version."""
+"""Distributions that every plugin shares, whatever the libraries say that they need: none may replace them either."""
+
+TORCH_INDEX = "https://download.pytorch.org/whl"
+"""Where the builds of each kind of torch are, such as ``/cpu``."""
 
 LAYER_MARKER = "brainscore-environment.json"
 """File in the folder of an interpreter that sees the packages of another one through a ``.pth`` file."""
@@ -65,8 +86,9 @@ def install_requirements(plugin: str, directory: Path) -> bool:
     Raises
     ------
     RequirementsError
-        If a file cannot be read, a requirement contradicts what all plugins share (`SHARED`), or the installer fails;
-        with its command, exit status and last lines.
+        If a file cannot be read, the installation would change what the libraries use (`OWN`, `SHARED`), with names
+        and versions, or bring a build for another torch; or if the installer fails, with its command, exit status and
+        last lines.
     """
     lines = read_requirements(directory)
     stamp = settings().cache_home / "requirements" / f"{_digest(lines)}.json"
@@ -84,8 +106,14 @@ def install_requirements(plugin: str, directory: Path) -> bool:
             lines, constraints=_constraints(lines), layered=Path(sys.prefix, LAYER_MARKER).is_file()
         )
         if finished.status != 0:
+            changes = _changes(lines)
+            if changes:
+                raise RequirementsError(
+                    f"What plugin {plugin} requires ({wanted}) would change what the library uses: "
+                    f"{', '.join(changes)}. Nothing was installed. {_remedies()}"
+                )
             raise RequirementsError(
-                f"What plugin {plugin} requires ({wanted}) cannot be installed.\n{finished}\n{_advice(finished)}"
+                f"What plugin {plugin} requires ({wanted}) cannot be installed.\n{finished}\n{_remedies()}"
             )
         importlib.invalidate_caches()
         left = [line.text for line in unsatisfied(lines)]
@@ -101,7 +129,7 @@ def run_installer(
     constraints: Sequence[str] = (),
     layered: bool = False,
 ) -> Ended:
-    """Run the installer on some requirements.
+    """Run the installer on some requirements, without the credentials of this process: it may run anybody's code.
 
     Parameters
     ----------
@@ -111,12 +139,70 @@ def run_installer(
         Requirements that hold if those distributions are installed at all.
     layered : bool
         See `install_command`.
+
+    Raises
+    ------
+    RequirementsError
+        What would come is built for another torch than the one that is there, and no build for that one is found.
+        Nothing was installed.
     """
+    into = partial(_run, lines, python=python, layered=layered)
+    if "+" in (installed_version("torch") or ""):  # else what an index gives out fits what came from there
+        ended, planned = into(constraints=constraints, dry=True)
+        builds = foreign_builds(planned) if ended.status == 0 else {}
+        if ended.status != 0:
+            return ended
+        if builds:
+            return _install_builds(into, planned, constraints, builds)
+    return into(constraints=constraints)[0]
+
+
+def _install_builds(
+    into: Callable[..., tuple[Ended, dict[str, str]]],
+    planned: Mapping[str, str],
+    constraints: Sequence[str],
+    builds: Mapping[str, str],
+) -> Ended:
+    """Install with the builds that fit torch."""
+    torch = planned.get("torch") or installed_version("torch")
+    index = f"{TORCH_INDEX}/{str(torch).partition('+')[2]}"
+    fitting = [*constraints, *(f"{name}=={version}" for name, version in builds.items())]
+    ended, _ = into(constraints=fitting, index=index)
+    if ended.status != 0:
+        names = " and ".join(builds)
+        raise RequirementsError(
+            f"No build of {names} matches torch {torch}: {', '.join(f'{name} {planned[name]}' for name in builds)} is "
+            f"built for another torch and would fail when it is imported, and the installer cannot get "
+            f"{', '.join(fitting[len(constraints) :])} from {index}. Nothing was installed. Install {names} from where "
+            f"torch came from; or both, torch and {names}, from one index.\n{ended}"
+        )
+    return ended
+
+
+def _run(
+    lines: Sequence[RequirementLine],
+    *,
+    python: str | Path = sys.executable,
+    constraints: Sequence[str] = (),
+    layered: bool = False,
+    dry: bool = False,
+    index: str | None = None,
+) -> tuple[Ended, dict[str, str]]:
+    """Run the installer; if dry, it installs nothing, and the versions that it would install are returned too."""
+    command: list[str | Path] = [*install_command(python, layered=layered)]
+    of_uv = "-m" not in command
+    if index is not None and not settings().offline:
+        command += ["--extra-index-url", index, *(["--index-strategy", "unsafe-best-match"] if of_uv else [])]
     with tempfile.TemporaryDirectory(prefix="brainscore-requirements-") as folder:
         required, constrained = Path(folder, "requirements.txt"), Path(folder, "constraints.txt")
         required.write_text("".join(f"{line.text}\n" for line in lines), encoding="utf-8")
         constrained.write_text("".join(f"{line}\n" for line in constraints), encoding="utf-8")
-        return run_bounded([*install_command(python, layered=layered), "-r", required, "-c", constrained])
+        report = Path(folder, "report.json")
+        if dry:
+            command += ["--dry-run"] if of_uv else ["--dry-run", "--quiet", "--report", report]
+        command += ["-r", required, "-c", constrained]
+        ended = run_bounded(command, environment=environment_of(os.environ))
+        return ended, planned_versions(report, ended.output) if dry and ended.status == 0 else {}
 
 
 def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
@@ -147,7 +233,8 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
         )
     elsewhere = [] if str(python) == sys.executable else ["--python", str(python)]
     options = ["--disable-pip-version-check", "--no-input", *(["--no-index"] if offline else [])]
-    return [sys.executable, "-m", "pip", *elsewhere, "install", *options]
+    # -P: a folder called pip where this process was started is not the installer.
+    return [sys.executable, "-P", "-m", "pip", *elsewhere, "install", *options]
 
 
 # What is there -------------------------------------------------------------------------------------------------------
@@ -231,43 +318,49 @@ def _digest(lines: Sequence[RequirementLine]) -> str:
 # What is shared ------------------------------------------------------------------------------------------------------
 
 
-def _installed_version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+def pinned_versions() -> dict[str, str]:
+    """Return what no plugin may replace: what the libraries use, and `SHARED`, as far as it is installed."""
+    shared = {name: version for name in SHARED if (version := installed_version(name))}
+    return {**shared, **used_by(OWN)}
 
 
 def _constraints(lines: Sequence[RequirementLine]) -> list[str]:
-    # A shared distribution that is required from an address cannot be pinned to a version as well.
+    # What is required from an address, and is there from it, cannot be pinned to a version as well.
     from_address = {
         canonicalize_name(line.requirement.name) for line in lines if line.requirement and line.requirement.url
     }
-    versions = {name: _installed_version(name) for name in SHARED if name not in from_address}
-    return [f"{name}=={version}" for name, version in versions.items() if version]
+    return [f"{name}=={version}" for name, version in pinned_versions().items() if name not in from_address]
 
 
 def _refuse_conflicts(plugin: str, directory: Path, lines: Sequence[RequirementLine]) -> None:
+    pinned = pinned_versions()
     conflicts = [
-        f"it requires {line.text}, and {line.requirement.name} {_installed_version(line.requirement.name)} is installed"
+        f"it requires {line.text}, and {line.requirement.name} {pinned[name]} is installed"
         for line in lines
         if line.requirement
-        and canonicalize_name(line.requirement.name) in SHARED
-        and _installed_version(line.requirement.name)
-        and not is_satisfied(line.requirement)
+        and (name := canonicalize_name(line.requirement.name)) in pinned
+        and not is_satisfied(_without_extras(line.requirement))
     ]
     if conflicts:
         raise RequirementsError(
-            f"What plugin {plugin} ({directory}) requires contradicts what all plugins share: {'; '.join(conflicts)}. "
+            f"What plugin {plugin} ({directory}) requires contradicts what the library uses: {'; '.join(conflicts)}. "
             f"{_remedies()}"
         )
 
 
-def _advice(finished: Ended) -> str:
-    said = finished.tail.lower()
-    if any(f"{name}==" in said for name in SHARED):
-        return f"The installed versions of {', '.join(SHARED)} are kept, because all plugins share them. {_remedies()}"
-    return _remedies()
+def _without_extras(requirement: Requirement) -> Requirement:
+    plain = Requirement(str(requirement))
+    plain.extras = set()
+    return plain
+
+
+def _changes(lines: Sequence[RequirementLine]) -> list[str]:
+    """Return what an installation would change of what the libraries use, if it could: ``'numpy 2.4.0 -> 1.26.4'``."""
+    ended, planned = _run(lines, layered=Path(sys.prefix, LAYER_MARKER).is_file(), dry=True)
+    if ended.status != 0:
+        return []
+    pinned = pinned_versions()
+    return [f"{name} {pinned[name]} -> {planned[name]}" for name in sorted(planned.keys() & pinned.keys())]
 
 
 def _remedies() -> str:

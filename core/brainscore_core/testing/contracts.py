@@ -12,27 +12,10 @@ from typing import Any, ClassVar, NoReturn
 
 import pytest
 
-from brainscore_core.config import settings
-from brainscore_core.errors import DownloadError, PrivateDataError, nearest
-from brainscore_core.testing.machine import has_network
+from brainscore_core.errors import nearest
+from brainscore_core.testing.absent import reason_of_absence
 
 __all__ = ["Contract", "data_available"]
-
-# Errors of programs that plugins download with, by the names of their classes.
-_CONNECTION_ERRORS = frozenset(
-    {
-        *(
-            "URLError",
-            "gaierror",
-            "ConnectionError",
-            "ConnectTimeout",
-            "ConnectionResetError",
-            "ConnectionRefusedError",
-        ),
-        *("EndpointConnectionError", "MaxRetryError", "NameResolutionError", "ConnectError", "LocalEntryNotFoundError"),
-        *("OfflineModeIsEnabled", "TimeoutError", "ReadTimeout"),
-    }
-)
 
 
 class Contract:
@@ -112,11 +95,12 @@ class Contract:
                 with data_available():
                     self._loaded[what] = make(), None
             except (Exception, pytest.skip.Exception) as error:
-                self._loaded[what] = None, error
+                self._loaded[what] = None, (error, error.__traceback__)
                 raise
         value, earlier = self._loaded[what]
         if earlier is not None:
-            raise earlier.with_traceback(None)
+            failure, place = earlier
+            raise failure.with_traceback(place)  # as it was, without the tests between
         return value
 
     def broken(self, problem: str, fix: str) -> NoReturn:
@@ -157,20 +141,8 @@ def data_available() -> Iterator[None]:
     """Skip a test if what it loads is private, or cannot be downloaded because there is no network."""
     try:
         yield
-    except PrivateDataError as error:
-        pytest.skip(f"private: {error}")
     except Exception as error:
-        if _is_connection_error(error) and (settings().offline or not has_network()):
-            pytest.skip(f"network: there is none here: {type(error).__name__}: {error}"[:900])
-        raise
-
-
-def _is_connection_error(error: BaseException | None) -> bool:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        classes = {parent.__name__ for parent in type(error).__mro__}
-        if isinstance(error, DownloadError) or classes & _CONNECTION_ERRORS:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+        reason = reason_of_absence(error)
+        if reason is None:
+            raise
+        pytest.skip(reason)

@@ -28,7 +28,6 @@ _KIND_OF_MARKER: Mapping[str, SkipKind] = {
     "memory_intense": "memory",
     "gpu": "gpu",
     "requires_gpu": "gpu",
-    "network": "network",
 }
 _STORE = ("brainscore-storage.s3.amazonaws.com", 443)
 
@@ -40,7 +39,7 @@ class Conditions:
     Attributes
     ----------
     private : bool
-        Credentials for private data. The tests that need them run where somebody has (or believes to have) some.
+        Private data, as far as they can be had: whether they can shows when a test asks for them.
     slow : bool
         Time for tests marked ``slow``.
     memory_gb : float or None
@@ -50,7 +49,6 @@ class Conditions:
     private: bool = True
     slow: bool = False
     gpu: bool = False
-    network: bool = True
     memory_gb: float | None = None
 
 
@@ -69,17 +67,16 @@ def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Col
     Examples
     --------
     >>> skip_reason({'slow'}, Conditions())
-    'slow: takes more than a minute; --slow runs it'
+    'slow: takes more than a minute; --slow runs it, with pytest itself --brainscore-slow'
     """
     reasons: dict[SkipKind, tuple[bool, str]] = {
-        "private": (conditions.private, "needs credentials for data that are not public; not run with --ci"),
-        "slow": (conditions.slow, "takes more than a minute; --slow runs it"),
+        "private": (conditions.private, "needs data that are not public; not run with --ci"),
+        "slow": (conditions.slow, "takes more than a minute; --slow runs it, with pytest itself --brainscore-slow"),
         "memory": (
             conditions.memory_gb is None or conditions.memory_gb >= MEMORY_GB,
             f"needs more than {MEMORY_GB:.0f} GB, and {conditions.memory_gb or 0:.1f} GB are free here",
         ),
         "gpu": (conditions.gpu, "there is none here"),
-        "network": (conditions.network, "there is none here, or BRAINSCORE_OFFLINE=1"),
     }
     kinds = [kind for marker, kind in _KIND_OF_MARKER.items() if marker in markers and marker not in wanted]
     return next((f"{kind}: {reasons[kind][1]}" for kind in kinds if not reasons[kind][0]), None)

@@ -2,42 +2,32 @@
 
 Registered under the entry point ``pytest11``, so that it is there wherever the library is installed, also for a plugin
 folder outside of the repository. By itself it only declares markers and collects classes derived from `Contract` by
-whatever name; the rest answers to ``--brainscore-plugin``, which ``test_plugin`` passes.
+whatever name. The setting ``brainscore_markers = true`` of a repository makes markers count, see `markers`; the rest
+answers to ``--brainscore-plugin``, which ``test_plugin`` passes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Container, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brainscore_core.testing.markers import MARKERS, MarkedTests
+
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
     from brainscore_core.testing.contracts import Contract
-    from brainscore_core.testing.machine import Conditions
     from brainscore_core.testing.outcomes import Outcome, Part, TestOutcome
 
 __all__ = ["MARKERS", "pytest_addoption", "pytest_configure"]
 
-MARKERS = {
-    "private_access": "needs credentials for measurements or weights that are not public",
-    "slow": "takes more than a minute, or downloads more than 100 MB",
-    "memory_intense": "needs more than 3 GB of memory",
-    "network": "needs the network, for instance to download public measurements or weights",
-    "gpu": "needs a GPU",
-    "travis_slow": "name of 'slow' in plugins written for the published system",
-    "requires_gpu": "name of 'gpu' in plugins written for the published system",
-    "contract": "checks what every plugin of a kind promises",
-}
-"""What each marker says about a test."""
-
-_MOST_REASON = 4_000  # characters
+_MOST_REASON, _MOST_SAID = 4_000, 300  # characters
 
 CONTRACT_FILE = "__init__.py"
 """The file of a plugin that its contract tests stand under: what it registers is tested."""
@@ -49,9 +39,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--brainscore-plugin", metavar="PACKAGE=FOLDER", help="the plugin, such as mylibrary.models=/x/mymodel2024"
     )
-    group.addoption("--brainscore-no-private", action="store_true", help="skip tests marked private_access")
+    group.addoption("--brainscore-no-private", action="store_true", help="skip all tests marked private_access")
     group.addoption("--brainscore-slow", action="store_true", help="run tests marked slow")
     group.addoption("--brainscore-outcomes", metavar="FILE", help="write what the tests gave, as JSON")
+    parser.addini(
+        "brainscore_markers",
+        "skip tests whose markers ask for what this machine lacks, with the reason",
+        type="bool",
+        default=False,
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -59,9 +55,12 @@ def pytest_configure(config: pytest.Config) -> None:
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     named = config.getoption("--brainscore-plugin", None)
-    if named:
-        config.pluginmanager.register(PluginSession(config, _plugin_named(named)), "brainscore-plugin")
     outcomes = config.getoption("--brainscore-outcomes", None)
+    if named:
+        session = PluginSession(_plugin_named(named), Path(outcomes) if outcomes else None)
+        config.pluginmanager.register(session, "brainscore-plugin")
+    if named or config.getini("brainscore_markers"):
+        config.pluginmanager.register(MarkedTests(config), "brainscore-markers")
     if outcomes and not hasattr(config, "workerinput"):  # not in the workers of pytest-xdist
         config.pluginmanager.register(Recorder(Path(outcomes)), "brainscore-outcomes")
 
@@ -92,11 +91,18 @@ def _plugin_named(text: str) -> Plugin:
 
 
 class PluginSession:
-    """Test one plugin: add its contract, and skip what cannot run here with the reason."""
+    """Test one plugin: import it as the library does, and add its contract.
 
-    def __init__(self, config: pytest.Config, plugin: Plugin) -> None:
-        self._config = config
+    Parameters
+    ----------
+    notes : Path, optional
+        Beside it, files say to other workers which test met an error of the plugin first.
+    """
+
+    def __init__(self, plugin: Plugin, notes: Path | None = None) -> None:
         self._plugin = plugin
+        self._notes = notes
+        self._failed: dict[tuple[str, str, str], str] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -116,31 +122,32 @@ class PluginSession:
         made.plugin = self._plugin  # type: ignore[attr-defined] # both kinds have it
         return made
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Skip what cannot run here; what a person names with ``-m`` runs all the same."""
-        from brainscore_core.testing.machine import skip_reason
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let an error in the code of the plugin fail the first test that meets it; others say which one that is."""
+        report = yield
+        error = None if call.excinfo is None or not report.failed else _error_of_code(call.excinfo.value)
+        if error is not None and (first := self._first(error, item.nodeid)) != item.nodeid:
+            said = f"{error[0]}: {error[1]}"[:_MOST_SAID]
+            path, line = item.reportinfo()[:2]
+            report.outcome = "skipped"
+            report.longrepr = (str(path), (line or 0) + 1, f"Skipped: other: the same error as in {first}: {said}")
+        return report
 
-        wanted = set(re.findall(r"\w+", self._config.getoption("markexpr", "") or ""))
-        conditions = None
-        for item in items:
-            markers = {marker.name for marker in item.iter_markers()}
-            if markers & MARKERS.keys() - {"contract"}:
-                conditions = conditions or self._conditions()
-                reason = skip_reason(markers, conditions, wanted=wanted)
-                if reason is not None:
-                    item.add_marker(pytest.mark.skip(reason=reason), append=False)
-
-    def _conditions(self) -> Conditions:
-        from brainscore_core.config import settings
-        from brainscore_core.testing.machine import Conditions, available_memory_gb, has_gpu
-
-        return Conditions(
-            private=not self._config.getoption("--brainscore-no-private"),
-            slow=self._config.getoption("--brainscore-slow"),
-            gpu=has_gpu(),
-            network=not settings().offline,
-            memory_gb=available_memory_gb(),
-        )
+    def _first(self, error: tuple[str, str, str], nodeid: str) -> str:
+        """Return which test met an error first, also in another worker of pytest-xdist."""
+        if self._notes is None:
+            return self._failed.setdefault(error, nodeid)
+        digest = hashlib.sha256("\0".join(error).encode(errors="replace")).hexdigest()[:16]
+        note = self._notes.with_name(f"{self._notes.name}-{digest}")
+        try:
+            with note.open("x", encoding="utf-8") as stream:
+                stream.write(nodeid)
+        except FileExistsError:
+            return note.read_text(encoding="utf-8") or "another test"
+        return nodeid
 
 
 class PluginTestModule(pytest.Module):
@@ -225,6 +232,21 @@ def _derived(base: type) -> Iterator[Any]:
     for derived in base.__subclasses__():
         yield derived
         yield from _derived(derived)
+
+
+def _error_of_code(error: BaseException) -> tuple[str, str, str] | None:
+    """Return what an error of a plugin is known by, None if it is one of a test: kind, message and place."""
+    from brainscore_core.errors import BrainScoreError, PluginError
+    from brainscore_core.own_code import place_in_plugin
+
+    place = place_in_plugin(error)
+    if isinstance(error, PluginError):
+        return type(error).__name__, str(error), ""
+    if place is None or place.file.name.startswith("test"):
+        return None
+    if isinstance(error, AssertionError) and not isinstance(error, BrainScoreError):
+        return None  # something a test asserts with the help of the plugin
+    return type(error).__name__, str(error), f"{place.file}:{place.line}"
 
 
 def _explain(error: BaseException, plugin: Plugin, repository: Path) -> str:

@@ -72,6 +72,25 @@ def test_another_version_hides_the_one_from_here(plugins):
     assert ask(python, "numpy.VERSION", "numpy") == "99.0"
 
 
+def test_a_torchvision_for_another_torch_is_no_reason_to_bring_that_torch(plugins, tmp_path, monkeypatch):
+    for name, version, requires in (
+        ("torch", "99.0", ""), ("torchvision", "1.0", "torch==9.0"), ("torchvision", "2.0", "torch==99.0"),
+    ):  # fmt: skip
+        make_wheel(tmp_path / "wheels", name, version, requires)
+    here = tmp_path / "here" / "torch-9.0+cpu.dist-info"
+    here.mkdir(parents=True)
+    (here / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 9.0+cpu\n")
+    monkeypatch.setattr(sys, "path", [sys.path[0], str(here.parent), *sys.path[1:]])  # the first is the script's
+    with pytest.raises(
+        RequirementsError, match=r"No build of torchvision matches torch 9\.0\+cpu: torchvision 1\.0 is"
+    ):
+        environment_for([plugins("model", "torchvision\n")])
+    assert environments() == []
+    make_wheel(tmp_path / "wheels", "torchvision", "1.0+cpu", "torch==9.0")
+    python = environment_for([plugins("benchmark", "torchvision\n")])
+    assert ask(python, "torchvision.VERSION", "torchvision") == "1.0+cpu"
+
+
 def test_the_same_requirements_share_an_environment_and_others_do_not(plugins, monkeypatch):
     first = environment_for([plugins("one", "bs_example\n")])
     monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")  # another installation would fail

@@ -2,8 +2,13 @@ import sys
 
 import pytest
 
-from brainscore_core.errors import DuplicateIdentifierError, PluginError, UnknownIdentifierError
-from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin, known_identifiers_of
+from brainscore_core.errors import DuplicateIdentifierError, PluginError, RequirementsError, UnknownIdentifierError
+from brainscore_core.plugin_management.import_plugin import (
+    ImportPlugin,
+    find_plugin,
+    import_plugin,
+    known_identifiers_of,
+)
 from brainscore_core.plugin_management.index import PluginIndex, PluginRoot, library_roots
 
 
@@ -43,6 +48,31 @@ def test_metrics_are_registered_by_aliases_too(library):
         "metrics", "pls", "metric_registry['pls_cv'] = dict\nmetric_registry['pls'] = metric_registry['pls_cv']"
     )
     assert import_plugin(library.name, "metric", "pls")(a=1) == {"a": 1}
+
+
+def test_where_published_code_finds_a_plugin(library):
+    images = "from LIBRARY import stimulus_set_registry\nstimulus_set_registry['Lab.images'] = list"
+    library.add("data", "lab", f"data_registry['Lab'] = list\n{images}")
+    found = ImportPlugin(library.name, "data", "Lab")
+    assert (found.plugin_dirname, found.locate_plugin(), found.registry_name) == ("lab", "lab", "data_registry")
+    assert (found.plugins_dir, found.plugin_type, found.identifier) == (library.path / "data", "data", "Lab")
+    images = ImportPlugin(library.name, "data", "Lab.images", registry_prefix="stimulus_set")
+    assert (images.plugin_dirname, images.registry_name) == ("lab", "stimulus_set_registry")
+    with pytest.raises(AssertionError, match=r"No data is registered as 'Lab.images'"):
+        ImportPlugin(library.name, "data", "Lab.images")
+    for name in ("one", "two"):
+        library.add("models", name, "model_registry['same'] = list")
+    with pytest.raises(AssertionError, match="more than one plugin"):
+        ImportPlugin(library.name, "models", "same")
+    assert f"{library.name}.data.lab" not in sys.modules
+
+
+def test_published_code_installs_what_a_plugin_requires(library):
+    library.add("models", "needy", "model_registry['x'] = list", requirements__txt="numpy")
+    ImportPlugin(library.name, "models", "x").install_requirements()
+    library.add("models", "lost", "model_registry['y'] = list", requirements__txt="numpy ==")
+    with pytest.raises(RequirementsError, match="lost"):
+        ImportPlugin(library.name, "models", "y").install_requirements()
 
 
 def test_unknown_identifier(library):
@@ -184,6 +214,18 @@ def test_a_missing_module_leads_to_the_requirements(library, monkeypatch):
     (directory / "requirements.txt").unlink()
     with pytest.raises(ImportError, match=r"provides 'no_such_module' in .*requirements\.txt"):
         load(library, "x")
+
+
+@pytest.mark.parametrize("module", ["brainscore", "brainscore.benchmarks", "model_tools.activations"])
+def test_a_former_name_of_the_libraries_leads_to_the_library(library, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module.partition(".")[0], None)  # whatever offers it here
+    library.add("models", "old", f"import {module}\nmodel_registry['old'] = list")
+    with pytest.raises(PluginError) as caught:
+        load(library, "old")
+    first = module.partition(".")[0]
+    assert f"{first!r} is a former name of these libraries: import {library.name!r} instead" in str(caught.value)
+    assert "check old --fix" in str(caught.value)
+    assert "distribution" not in str(caught.value)
 
 
 def test_a_missing_module_of_the_library_is_no_requirement(library):

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import zipfile
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import metadata
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from brainscore_core.config import settings
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management import requirements
 from brainscore_core.plugin_management._requirement_files import read_requirements
+from brainscore_core.plugin_management._resolution import planned_versions
 from brainscore_core.plugin_management.requirements import install_command, install_requirements, is_satisfied
 
 
@@ -27,7 +30,8 @@ def make_wheel(folder: Path, name: str, version: str = "1.0", requires: tuple[st
     info = f"{module}-{version}.dist-info"
     header = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nProvides-Extra: more\n"
     files = {
-        f"{module}.py": f"VERSION = {version!r}\n",
+        # A distribution that stands for the library's has its metadata alone: its module would hide the real one.
+        f"{module if name != 'brainscore-core' else 'of_' + module}.py": f"VERSION = {version!r}\n",
         f"{info}/METADATA": header + "".join(f"Requires-Dist: {required}\n" for required in requires),
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
@@ -64,6 +68,10 @@ class Interpreter:
     def install(self, directory: Path) -> tuple[str, str]:
         """Return what `install_requirements` gave (or the error) and what it told on standard error."""
         return self.finish(self.start(INSTALL, directory.name, directory))
+
+    def pip(self, *arguments: str) -> None:
+        command = [self.python, "-m", "pip", "--quiet", *arguments]
+        subprocess.run(command, env=self.environment, check=True)
 
     @staticmethod
     def finish(process: subprocess.Popen) -> tuple[str, str]:
@@ -118,6 +126,8 @@ def texts(directory):
 
 def test_comments_continuations_inclusions_and_options_are_read(tmp_path):
     (tmp_path / "shared.txt").write_text("scikit-image\n-r example_plugin/requirements.txt\n")
+    (tmp_path / "example_plugin").mkdir()
+    (tmp_path / "example_plugin/limits.txt").write_text("timm<2\n")
     directory = plugin(
         tmp_path,
         "\ufeff# a comment\n\ntimm >= 0.9  # why\neinops \\\n  <1\n-r ../shared.txt\n--extra-index-url https://x/#frag\n"
@@ -190,6 +200,44 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     directory = plugin(tmp_path, "-r missing.txt", name="other")
     with pytest.raises(RequirementsError, match=r"missing\.txt cannot be read"):
         texts(directory)
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        ({"requirements.txt": "https://host/${AWS_SECRET_ACCESS_KEY}/x.whl\n"}, r"requirements\.txt:1"),
+        ({"requirements.txt": "timm\n-r more.txt\n", "more.txt": "\n$HOME/x.whl\n"}, r"more\.txt:2"),
+        ({"requirements.txt": "-c more.txt\n", "more.txt": "timm @ https://host/${HOME}\n"}, r"more\.txt:1"),
+        ({"setup.py": "setup(\n install_requires=['x @ https://host/${HOME}'])"}, r"setup\.py:2"),
+        ({"setup.py": "setup(install_requires=['timm\\n--index-url https://host'])"}, r"setup\.py:1"),
+        ({"setup.py": "setup(install_requires=['--index-url https://host'])"}, r"setup\.py:1"),
+        ({"requirements.txt": "-r more.txt\ntimm\n", "more.txt": "a\\b\n"}, r"more\.txt:1"),
+    ],
+    ids=["address", "included", "limits", "setup.py", "two lines", "option", "backslash"],
+)
+def test_what_an_installer_reads_in_another_way_is_refused(tmp_path, files, place):
+    directory = tmp_path / "plugin"
+    directory.mkdir()
+    for name, text in files.items():
+        (directory / name).write_text(text)
+    with pytest.raises(RequirementsError, match=rf"{place}: "):
+        read_requirements(directory)
+
+
+def test_files_that_include_each_other_again_and_again_are_read_once(tmp_path):
+    directory = plugin(tmp_path, "-r 0.txt\n")
+    for number in range(40):
+        text = f"-r {number + 1}.txt\n" * 2 if number < 39 else "timm\n"
+        (directory / f"{number}.txt").write_text(text)
+    assert texts(directory) == ["timm"]
+
+
+def test_a_link_is_not_read(tmp_path):
+    directory = plugin(tmp_path)
+    (tmp_path / "secret.txt").write_text("password\n")
+    (directory / "requirements.txt").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(RequirementsError, match="symbolic link"):
+        read_requirements(directory)
 
 
 # What is there -------------------------------------------------------------------------------------------------------
@@ -282,7 +330,7 @@ def test_a_failing_installation_shows_command_status_and_output(tmp_path, interp
     directory = plugin(tmp_path, "bs-absent\n")
     message, told = interpreter.install(directory)
     assert message.startswith("RequirementsError: What plugin example_plugin requires (bs-absent) cannot be installed.")
-    assert f"command: {interpreter.python} -m pip install" in message
+    assert f"command: {interpreter.python} -P -m pip install" in message
     assert "exit status: 1" in message
     assert "No matching distribution found for bs-absent" in message
     assert "BS_INSTALL_DEPENDENCIES=newenv" in message
@@ -315,8 +363,62 @@ def test_what_a_requirement_brings_cannot_replace_what_is_shared(tmp_path, inter
     make_wheel(wheels, "bs-old", requires=["pandas==0.1"])
     make_wheel(wheels, "pandas", "0.1")
     message, _ = interpreter.install(plugin(tmp_path, "bs-old\n"))
-    assert f"pandas=={metadata.version('pandas')}" in message
-    assert "because all plugins share them" in message
+    assert f"would change what the library uses: pandas {metadata.version('pandas')} -> 0.1" in message
+
+
+def test_what_the_library_uses_is_kept_and_named(tmp_path, interpreter, wheels):
+    # The library uses bs-base through bs-middle; the plugin asks for something that wants another one.
+    make_wheel(wheels, "brainscore-core", requires=("bs-middle",))
+    make_wheel(wheels, "bs-middle", requires=("bs-base<2",))
+    for version in ("1.0", "2.0"):
+        make_wheel(wheels, "bs-base", version)
+    make_wheel(wheels, "bs-greedy", requires=("bs-base>=2",))
+    interpreter.pip("install", "--no-deps", "brainscore-core", "bs-middle", "bs-base==1.0")
+    message, _ = interpreter.install(plugin(tmp_path, "bs-greedy\n"))
+    assert "would change what the library uses: bs-base 1.0 -> 2.0. Nothing was installed." in message
+    assert interpreter.version("bs_base") == "1.0"
+    assert interpreter.version("bs_greedy") == ""
+    message, _ = interpreter.install(plugin(tmp_path, "bs-base==2.0\n"))
+    assert "contradicts what the library uses: it requires bs-base==2.0, and bs-base 1.0 is installed" in message
+
+
+@pytest.fixture
+def torch_for_cpu(interpreter, wheels):
+    """Install a torch that is built for the CPU, beside a torchvision in the index that is not."""
+    make_wheel(wheels, "torch", "9.0+cpu")
+    make_wheel(wheels, "torchvision", "0.9", requires=("torch==9.0",))
+    interpreter.pip("install", "--no-deps", "torch==9.0+cpu")
+
+
+@pytest.mark.usefixtures("torch_for_cpu")
+def test_a_build_for_another_torch_is_not_installed(tmp_path, interpreter):
+    directory = plugin(tmp_path, "torchvision\n")
+    message, _ = interpreter.install(directory)
+    assert "No build of torchvision matches torch 9.0+cpu: torchvision 0.9 is built for another torch" in message
+    assert "the installer cannot get torchvision==0.9+cpu from https://download.pytorch.org/whl/cpu" in message
+    assert "Nothing was installed." in message
+    assert interpreter.version("torchvision") == ""
+
+
+@pytest.mark.usefixtures("torch_for_cpu")
+@pytest.mark.parametrize("requirement", ["torchvision", "bs-uses", "torchvision==0.9"])
+def test_the_build_for_this_torch_is_installed(tmp_path, interpreter, wheels, requirement):
+    make_wheel(wheels, "torchvision", "0.9+cpu", requires=("torch==9.0",))
+    make_wheel(wheels, "bs-uses", requires=("torchvision",))
+    assert interpreter.install(plugin(tmp_path, f"{requirement}\n"))[0] == "True"
+    assert interpreter.version("torchvision") == "0.9+cpu"
+
+
+def test_a_torchvision_from_where_torch_came_from_is_installed(tmp_path, interpreter, wheels):
+    make_wheel(wheels, "torch", "9.0")
+    make_wheel(wheels, "torchvision", "0.9", requires=("torch==9.0",))
+    interpreter.pip("install", "--no-deps", "torch==9.0")
+    assert interpreter.install(plugin(tmp_path, "torchvision\n"))[0] == "True"
+
+
+def test_what_a_dry_run_of_uv_says_is_read(tmp_path):
+    said = "Resolved 2 packages in 5ms\nWould install 2 packages\n + torchvision==0.28.0\n + My_Package==1.0+cpu\n"
+    assert planned_versions(tmp_path / "absent", said) == {"torchvision": "0.28.0", "my-package": "1.0+cpu"}
 
 
 def test_importing_a_plugin_installs_what_it_requires(tmp_path, interpreter, library):
@@ -349,19 +451,59 @@ def test_uv_is_preferred_and_told_which_interpreter(programs, monkeypatch, tmp_p
     uv.write_text(f'#!{sys.executable}\nimport sys\nprint("uv was asked:", *sys.argv[1:])\nsys.exit(2)\n')
     uv.chmod(0o755)
     assert install_command(sys.executable) == [str(uv), "pip", "install", "--python", sys.executable]
-    with pytest.raises(RequirementsError, match=f"uv was asked: pip install --python {sys.executable} -r ") as caught:
+    with pytest.raises(RequirementsError, match=f"uv was asked: pip install --python {sys.executable} ") as caught:
         install_requirements("plugin", plugin(tmp_path, "no-such-distribution\n"))
     assert "exit status: 2" in str(caught.value)
     # uv cannot see through a layer and would install torch anew into every environment.
-    assert install_command("python", layered=True)[:3] == [sys.executable, "-m", "pip"]
+    assert install_command("python", layered=True)[:4] == [sys.executable, "-P", "-m", "pip"]
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     assert install_command("python")[-1] == "--offline"
 
 
+@pytest.fixture
+def credentials(monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "k3yk3yk3y")
+    monkeypatch.setenv("GITHUB_TOKEN", "t0k3nt0k3n")
+    monkeypatch.setenv("PATH", "/nowhere")  # no uv
+    monkeypatch.setenv("PIP_RETRIES", "0")
+
+
+def test_an_installer_sees_no_credential(tmp_path, credentials):
+    """Building a distribution runs what its author wrote, with the environment of the installer."""
+    source = tmp_path / "plugin/stealing"
+    source.mkdir(parents=True)
+    build = 'requires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (source / "pyproject.toml").write_text(f"[build-system]\n{build}")
+    (source / "backend.py").write_text(f"import os\nopen({str(tmp_path / 'seen')!r}, 'w').write(str(os.environ))\n")
+    with pytest.raises(RequirementsError) as caught:
+        install_requirements("plugin", plugin(tmp_path, "./stealing\n", name="plugin"))
+    seen = (tmp_path / "seen").read_text() + str(caught.value)
+    assert "k3yk3yk3y" not in seen
+    assert "t0k3nt0k3n" not in seen
+
+
+def test_no_server_is_told_a_credential(tmp_path, credentials):
+    """Installers put variables of the environment into addresses."""
+    asked = []
+
+    class Server(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+    with HTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/${{AWS_SECRET_ACCESS_KEY}}/x-1-py3-none-any.whl"
+        with pytest.raises(RequirementsError):
+            install_requirements("plugin", plugin(tmp_path, f"x @ {address}\n"))
+        server.shutdown()
+    assert "k3yk3yk3y" not in "".join(asked)
+
+
 def test_pip_is_used_without_uv(programs, monkeypatch):
-    start = [sys.executable, "-m", "pip"]
-    assert install_command(sys.executable)[:4] == [*start, "install"]
-    assert install_command("other")[:6] == [*start, "--python", "other", "install"]
+    start = [sys.executable, "-P", "-m", "pip"]
+    assert install_command(sys.executable)[:5] == [*start, "install"]
+    assert install_command("other")[:7] == [*start, "--python", "other", "install"]
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     assert "--no-index" in install_command(sys.executable)
 

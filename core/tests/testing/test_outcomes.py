@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_core.errors import CorruptFileError
@@ -19,6 +19,7 @@ OUTCOMES = st.lists(
 )
 
 
+@settings(deadline=None)  # files are as slow as the machine is busy
 @given(OUTCOMES)
 def test_what_is_written_is_read(tmp_path_factory, outcomes):
     file = tmp_path_factory.mktemp("outcomes") / "outcomes.json"
@@ -32,6 +33,19 @@ def test_what_is_written_is_read(tmp_path_factory, outcomes):
 )
 def test_anything_else_is_refused(tmp_path, content):
     (tmp_path / "outcomes.json").write_text(content)
+    with pytest.raises(CorruptFileError):
+        read_outcomes(tmp_path / "outcomes.json")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff\xfe\x00", b"[\xff]", "[".encode("utf-32"), b'["\xed\xa0\x80"]', b"\x80",
+        b"<?xml version='1.0' encoding='no-such-encoding'?><testsuites/>",
+    ],
+)  # fmt: skip
+def test_strange_encodings_are_refused(tmp_path, content):
+    (tmp_path / "outcomes.json").write_bytes(content)
     with pytest.raises(CorruptFileError):
         read_outcomes(tmp_path / "outcomes.json")
 

@@ -13,6 +13,7 @@ from brainscore_core.plugin_management.source.execution import dotted, never_on_
 from brainscore_core.plugin_management.source.facts import LOADERS, Import, Load, Pattern, SourceFacts, fits, read_texts
 from brainscore_core.plugin_management.source.files import (
     LARGEST_FILE,
+    LEFT_ALONE,
     PluginSource,
     SourceFile,
     parse,
@@ -23,7 +24,7 @@ from brainscore_core.plugin_management.source.literals import UNKNOWN, constants
 from brainscore_core.plugin_management.source.registrations import Computed, Registration, find_registrations
 
 __all__ = [
-    "LARGEST_FILE", "LOADERS", "UNKNOWN", "Computed", "Import", "Load", "Pattern", "PluginSource", "Registration",
-    "SourceFacts", "SourceFile", "constants", "dotted", "evaluate", "find_registrations", "fits", "never_on_import",
-    "parse", "read_files", "read_plugin", "read_texts", "run_at_import",
+    "LARGEST_FILE", "LEFT_ALONE", "LOADERS", "UNKNOWN", "Computed", "Import", "Load", "Pattern", "PluginSource",
+    "Registration", "SourceFacts", "SourceFile", "constants", "dotted", "evaluate", "find_registrations", "fits",
+    "never_on_import", "parse", "read_files", "read_plugin", "read_texts", "run_at_import",
 ]  # fmt: skip

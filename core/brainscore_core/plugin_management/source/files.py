@@ -14,13 +14,15 @@ from typing import Literal
 
 from brainscore_core.plugin_management.source.execution import run_at_import
 from brainscore_core.plugin_management.source.facts import SourceFacts, read_facts
-from brainscore_core.plugin_management.source.literals import UNKNOWN, constants
+from brainscore_core.plugin_management.source.literals import UNKNOWN, constants, names_with_one_meaning
 
-__all__ = ["LARGEST_FILE", "PluginSource", "SourceFile", "parse", "read_files", "read_plugin"]
+__all__ = ["LARGEST_FILE", "LEFT_ALONE", "PluginSource", "SourceFile", "parse", "read_files", "read_plugin"]
 
 LARGEST_FILE = 1_000_000  # bytes
 _MOST_FILES = 5_000
-_LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"})
+LEFT_ALONE = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"})
+"""Folders that programs make by themselves and git is told to ignore."""
+
 _TEXTS = (".py", ".txt", ".yml", ".yaml", ".toml", ".cfg", ".md", ".bib")
 
 
@@ -181,18 +183,35 @@ class PluginSource:
 
     def definition(self, file: str, name: str) -> tuple[str, ast.FunctionDef | ast.ClassDef] | None:
         """Return where a class or function that a file uses by its name is defined in the plugin: file, statement."""
-        imported = self.names_in(file).get(name)
-        if imported is not None:
-            module, _, name = imported.rpartition(".")
-            found = self.file_of(module)
-            if found is None:
-                return None
-            file = found
-        tree = self.files[file].tree
-        for statement in tree.body if tree else ():
+        file, name = self._origin(file, name)
+        for statement in self._top(file):
             if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
                 return file, statement
         return None
+
+    def assigned(self, file: str, name: str) -> tuple[str, ast.expr] | None:
+        """Return what a file uses by a name that the plugin assigns once, at the top of a file: file, expression."""
+        file, name = self._origin(file, name)
+        for statement in self._top(file):
+            if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+                continue
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+                tree = self.files[file].tree
+                return (file, statement.value) if tree and name in names_with_one_meaning(tree) else None
+        return None
+
+    def _origin(self, file: str, name: str) -> tuple[str, str]:
+        """Return which file of the plugin a name comes from, ``''`` if none of them, and what it is called there."""
+        imported = self.names_in(file).get(name)
+        if imported is None:
+            return file, name
+        module, _, original = imported.rpartition(".")
+        return self.file_of(module) or "", original
+
+    def _top(self, file: str) -> list[ast.stmt]:
+        tree = self.files[file].tree if file in self.files else None
+        return tree.body if tree else []
 
     def _files_of(self, path: str, node: ast.Import | ast.ImportFrom) -> list[str]:
         if isinstance(node, ast.Import):
@@ -228,7 +247,7 @@ def _walk(directory: str, prefix: str) -> Iterator[tuple[os.DirEntry[str], str]]
         return
     for entry in ordered:
         path = f"{prefix}{entry.name}"
-        if entry.name in _LEFT_ALONE:
+        if entry.name in LEFT_ALONE:
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(entry.path, f"{path}/")

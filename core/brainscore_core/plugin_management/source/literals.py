@@ -51,7 +51,7 @@ def evaluate(node: ast.expr | None, names: Mapping[str, object]) -> object:
                 return str(value) if isinstance(value, (str, int)) else UNKNOWN
             case ast.BinOp(op=ast.Add()):
                 return _joined(evaluate(node.left, names), evaluate(node.right, names))
-    except RecursionError:
+    except (RecursionError, ValueError):  # nested too deeply; a number of more digits than Python writes out
         pass
     return UNKNOWN
 

@@ -1,4 +1,5 @@
 import string
+import tracemalloc
 
 import pytest
 from hypothesis import example, given
@@ -235,3 +236,25 @@ def test_declared_encodings_are_honoured():
 def test_errors_of_the_source_are_raised_even_without_registrations():
     with pytest.raises(SyntaxError):
         parse(b"def (")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'%1500000000d' % 1",
+        "f'{1:1500000000}'",
+        "'x' * 1500000000",
+        "'{:1500000000}'.format(1)",
+        "f'{0x" + "f" * 5000 + "}'",  # more digits than Python writes out
+        "10 ** 10 ** 10",
+    ],
+)
+def test_what_would_take_gigabytes_to_evaluate_is_unknown(expression):
+    tracemalloc.start()
+    try:
+        found = read(f"NAME = {expression}\nmodel_registry[NAME] = f\nmodel_registry[{expression}] = f\n")
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == ([], [Computed("model_registry", 2), Computed("model_registry", 3)])
+    assert peak_bytes < 10_000_000

@@ -1,0 +1,95 @@
+"""Foresee what an installation would change: what the library uses, and what is built for one torch alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+__all__ = ["BUILT_FOR_TORCH", "foreign_builds", "installed_version", "planned_versions", "used_by"]
+
+BUILT_FOR_TORCH = frozenset({"torchaudio", "torchtext", "torchvision"})
+"""Distributions of compiled code that works with one build of torch alone, though their metadata name any of a version.
+
+A build says which by its local version: torchvision 0.28.0+cpu belongs to torch 2.13.0+cpu, and 0.28.0 to 2.13.0.
+"""
+
+_PLANNED_BY_UV = re.compile(r"^\s*\+ ([\w.-]+)==(\S+)", re.MULTILINE)
+
+
+def installed_version(name: str) -> str | None:
+    """Return the version of a distribution of the running interpreter; None if it is not there."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def used_by(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the installed version of each distribution that some need, directly or not, by canonical name.
+
+    The distributions themselves are left out, and so is what only an extra of them needs.
+    """
+    used: dict[str, str] = {}
+    waiting = list(names)
+    while waiting:
+        try:
+            required = metadata.requires(waiting.pop()) or ()
+        except metadata.PackageNotFoundError:
+            continue
+        for requirement in map(Requirement, required):
+            name = canonicalize_name(requirement.name)
+            version = installed_version(name)
+            wanted = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            if wanted and version is not None and name not in used and name not in names:
+                used[name] = version
+                waiting.append(name)
+    return used
+
+
+def planned_versions(report: Path, output: str) -> dict[str, str]:
+    """Return the versions that a dry run would install, by canonical name.
+
+    Parameters
+    ----------
+    report : Path
+        What ``pip install --report`` writes; need not exist.
+    output : str
+        What ``uv pip install --dry-run`` says.
+    """
+    if report.is_file():
+        installs = [each["metadata"] for each in json.loads(report.read_bytes())["install"]]
+        return {canonicalize_name(each["name"]): each["version"] for each in installs}
+    return {canonicalize_name(name): version for name, version in _PLANNED_BY_UV.findall(output)}
+
+
+def foreign_builds(planned: Mapping[str, str]) -> dict[str, str]:
+    """Return what would be installed that is built for another torch, and the version of the build that fits.
+
+    Parameters
+    ----------
+    planned : mapping of str to str
+        See `planned_versions`. The torch among it counts, else the one that is installed.
+    """
+    torch = planned.get("torch") or installed_version("torch")
+    if torch is None:
+        return {}
+    label = _local(torch)
+    return {
+        name: f"{Version(version).public}{'+' if label else ''}{label}"
+        for name, version in planned.items()
+        if name in BUILT_FOR_TORCH and _local(version) != label
+    }
+
+
+def _local(version: str) -> str:
+    try:
+        return Version(version).local or ""
+    except InvalidVersion:
+        return ""

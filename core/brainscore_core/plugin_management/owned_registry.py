@@ -1,0 +1,153 @@
+"""Hold the factories of one kind, and let no plugin change those of another."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import FrameType
+
+    from brainscore_core.errors import PluginError
+
+    Owners = Mapping[str, Sequence[Path]]
+
+__all__ = ["OwnedRegistry"]
+
+Factory = TypeVar("Factory", bound=Callable[..., Any])
+
+_MISSING: Any = object()
+_IMPORTER = __file__.replace("owned_registry", "import_plugin")
+
+
+class OwnedRegistry(dict[str, Factory], Generic[Factory]):
+    """A dictionary of factories by identifier, in which a plugin can change only what the index says is its own.
+
+    What nobody's plugin registers anybody may assign, and code that is no plugin, such as a notebook or a test, may
+    change everything.
+
+    Parameters
+    ----------
+    library : str
+        Name of the package whose plugins register here, such as ``'mylibrary'``.
+    kind : str
+        What they register, such as ``'model'``.
+    owners : callable
+        ``owners(library, kind)`` returns, by identifier, the ``__init__.py`` of the plugins that register it. It is
+        asked when another plugin than the last one assigns or removes an identifier, and anew before one is refused.
+
+    Raises
+    ------
+    PluginError
+        From every way to assign or remove an identifier of another plugin.
+    """
+
+    def __init__(self, library: str, kind: str, owners: Callable[[str, str], Owners]) -> None:
+        super().__init__()
+        self._library, self._kind, self._owners = library, kind, owners
+        self._known: Owners = {}
+        self._known_to: Path | None = None  # the plugin at work when it was asked
+        self._accepted: dict[str, Factory] = {}
+
+    def __setitem__(self, identifier: str, factory: Factory) -> None:
+        self._refuse_strangers(identifier)
+        self._accepted[identifier] = factory
+        super().__setitem__(identifier, factory)
+
+    def __delitem__(self, identifier: str) -> None:
+        if identifier in self:
+            self._refuse_strangers(identifier)
+        super().__delitem__(identifier)
+        self._accepted.pop(identifier, None)
+
+    def pop(self, identifier: str, default: Any = _MISSING) -> Any:  # as that of any dict
+        """Remove an identifier and return its factory, or the default if there is none."""
+        if identifier not in self and default is not _MISSING:
+            return default
+        factory = self[identifier]
+        del self[identifier]
+        return factory
+
+    def setdefault(self, identifier: str, default: Any = None) -> Any:  # as that of any dict
+        """Return the factory of an identifier; assign the default first if there is none."""
+        if identifier not in self:
+            self[identifier] = default
+        return self[identifier]
+
+    def __ior__(self, other: Any) -> OwnedRegistry[Factory]:  # type: ignore[override,misc]  # as that of any dict
+        self.update(other)
+        return self
+
+    # These change one identifier after the other.
+    update = MutableMapping.update
+    popitem = MutableMapping.popitem
+    clear = MutableMapping.clear
+
+    def accepted(self, identifier: str) -> Factory:
+        """Return a factory; raise `PluginError` if it was put here in another way than by assigning it."""
+        factory = self[identifier]
+        if self._accepted.get(identifier) is not factory:
+            raise _error(
+                f"The {self._label()} {identifier!r} was replaced past its registry: it is {factory!r}, which nobody "
+                "assigned. Find the plugin that does so among those that were loaded, and load it no more."
+            )
+        return factory
+
+    def _label(self) -> str:
+        return self._kind.replace("_", " ")
+
+    def _refuse_strangers(self, identifier: str) -> None:
+        plugin, file = _plugin_at_work(self._library)
+        if plugin is None:
+            return
+        if self._known_to != plugin or self._strangers(plugin, identifier):
+            self._known, self._known_to = self._owners(self._library, self._kind), plugin
+        owners = self._strangers(plugin, identifier)
+        if owners:
+            raise _error(
+                f"{file} changes the {self._label()} {identifier!r}, which {' and '.join(map(str, owners))} registers. "
+                "A plugin registers its own identifiers only: choose another one."
+            )
+
+    def _strangers(self, plugin: Path, identifier: str) -> Sequence[Path]:
+        """Return who registers an identifier; nobody if the plugin does."""
+        owners = self._known.get(identifier, ())
+        return () if any(owner.parent == plugin for owner in owners) else owners
+
+
+def _error(message: str) -> PluginError:
+    from brainscore_core.errors import PluginError  # a library with registries is imported in a moment
+
+    return PluginError(message)
+
+
+def _plugin_at_work(library: str) -> tuple[Path | None, str]:
+    """Return the folder of the plugin whose code is at work, the innermost one, and the file; None if there is none.
+
+    The tests of a plugin are not part of it, unless it calls them itself.
+    """
+    from pathlib import Path  # as above
+
+    from brainscore_core.plugin_management.registry import FOLDERS
+
+    module = sys.modules.get(library)
+    roots = tuple(
+        f"{Path(place).absolute() / folder}/" for place in getattr(module, "__path__", ()) for folder in FOLDERS
+    )
+    frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - `inspect.stack` reads the source of every frame
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file == _IMPORTER:  # it takes back what a failed import left
+            return None, ""
+        root = next((root for root in roots if file.startswith(root)), "")
+        folder, inside, _ = file[len(root) :].partition("/")
+        if root and inside and not _is_test(Path(file).name):
+            return Path(root, folder), file
+        frame = frame.f_back
+    return None, ""
+
+
+def _is_test(name: str) -> bool:
+    return name in ("test.py", "conftest.py") or name.startswith("test_")

@@ -1,0 +1,69 @@
+"""Tell an error about data that cannot be had here from one about the code."""
+
+from __future__ import annotations
+
+from brainscore_core.config import settings
+from brainscore_core.errors import DownloadError, OfflineError, PrivateDataError
+from brainscore_core.own_code import chain
+from brainscore_core.testing.machine import has_network
+
+__all__ = ["reason_of_absence"]
+
+# Errors of programs that plugins download with, by the names of their classes.
+_CONNECTION_ERRORS = frozenset(
+    {
+        *(
+            "URLError",
+            "gaierror",
+            "ConnectionError",
+            "ConnectTimeout",
+            "ConnectionResetError",
+            "ConnectionRefusedError",
+        ),
+        *("EndpointConnectionError", "MaxRetryError", "NameResolutionError", "ConnectError", "LocalEntryNotFoundError"),
+        *("OfflineModeIsEnabled", "TimeoutError", "ReadTimeout"),
+    }
+)
+_MOST = 900  # characters
+
+
+def reason_of_absence(
+    error: BaseException, *, private: bool = False, why: str = "there is no network, or BRAINSCORE_OFFLINE=1"
+) -> str | None:
+    """Return why a test cannot have its data here and how it can, or None if the error is about something else.
+
+    Parameters
+    ----------
+    error : BaseException
+        What the test raised. A `PrivateDataError` is about data wherever it is raised, and a failed download where
+        there is no network or ``BRAINSCORE_OFFLINE=1``; where there is one, the download itself is wrong.
+    private : bool
+        Whether the test says that its data are private.
+    why : str
+        Nothing may be downloaded here.
+
+    Returns
+    -------
+    str or None
+        Starts with the kind, ``'private: '`` or ``'network: '``.
+    """
+    if isinstance(error, PrivateDataError):
+        return f"private: {error}"[:_MOST]
+    if not _is_connection_error(error) or not (settings().offline or not has_network()):
+        return None
+    kind = "private" if private else "network"
+    absent = next((each.absent for each in chain(error) if isinstance(each, OfflineError)), "")
+    if not absent:
+        return f"{kind}: {why}: {type(error).__name__}: {error}"[:_MOST]
+    access = ", with AWS credentials that give access (ask the Brain-Score team, then `aws configure`)"
+    remedy = f"Put the file there, or run the test where it may be downloaded{access if private else ''}."
+    told = "" if type(error) is OfflineError else f" {error}"
+    return f"{kind}: {absent}; {why}. {remedy}{told}"[:_MOST]
+
+
+def _is_connection_error(error: BaseException) -> bool:
+    for each in chain(error):
+        classes = {parent.__name__ for parent in type(each).__mro__}
+        if isinstance(each, DownloadError) or classes & _CONNECTION_ERRORS:
+            return True
+    return False

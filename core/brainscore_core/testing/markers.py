@@ -1,0 +1,114 @@
+"""Run tests whose markers ask for something where that is, and skip the others with the reason.
+
+A marker says what a test needs, not whether it runs. Data and weights that a test needs (`private_access`, `network`)
+are looked for where the caller keeps them, verified by their digests, and downloaded where that may be; a test is
+skipped if it can have them in neither way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from brainscore_core.config import settings
+from brainscore_core.testing.absent import reason_of_absence
+from brainscore_core.testing.machine import Conditions, available_memory_gb, has_gpu, has_network, skip_reason
+
+__all__ = ["MARKERS", "MarkedTests", "needs_data"]
+
+MARKERS = {
+    "private_access": "needs measurements or weights that are not public: in the data home, or credentials for them",
+    "slow": "takes more than a minute, or downloads more than 100 MB",
+    "memory_intense": "needs more than 3 GB of memory",
+    "network": "needs what can be downloaded, such as public measurements or weights: in the data home, or a network",
+    "gpu": "needs a GPU",
+    "travis_slow": "name of 'slow' in plugins written for the published system",
+    "requires_gpu": "name of 'gpu' in plugins written for the published system",
+    "contract": "checks what every plugin of a kind promises",
+}
+"""What each marker says about a test."""
+
+_OF_DATA = ("private_access", "network")
+_NAMED = "brainscore_named"  # what workers of pytest-xdist are told
+_UNNAMED = "a run that names no tests downloads nothing (name the file, or pass -m network or -m private_access)"
+
+
+def needs_data(item: pytest.Item) -> bool:
+    """Whether a test says that it needs data or weights that are not part of the plugin."""
+    return any(item.get_closest_marker(name) is not None for name in _OF_DATA)
+
+
+class MarkedTests:
+    """Look at the markers of all tests of a run.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        A run that names files, folders or tests on its command line, or data with ``-m``, may download; one of all
+        tests of a repository uses what is here.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._wanted = frozenset(re.findall(r"\w+", config.getoption("markexpr", "") or ""))
+        named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS or bool(self._wanted & set(_OF_DATA))
+        told = getattr(config, "workerinput", {})
+        self._named: bool = told.get(_NAMED, named)
+        self._may_download = self._named
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker of pytest-xdist what the command line of the run was."""
+        node.workerinput[_NAMED] = self._named
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Skip what cannot run here; what a person names with ``-m`` runs all the same."""
+        for item in items:
+            markers = {marker.name for marker in item.iter_markers()}
+            if markers & MARKERS.keys() - {"contract"}:
+                reason = skip_reason(markers, self._conditions, wanted=self._wanted)
+                if reason is not None:
+                    item.add_marker(pytest.mark.skip(reason=reason), append=False)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Find out once whether there is a network, before tests change their environment."""
+        if self._may_download and any(map(needs_data, session.items)):
+            self._may_download = not settings().offline and has_network()
+
+    @pytest.fixture(autouse=True)
+    def _brainscore_offline(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Keep a test that needs data from trying a network that is not there, or shall not be used."""
+        if not self._may_download and needs_data(request.node):
+            monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let a test whose data cannot be had count as skipped, with what it lacks and how that can be had."""
+        report = yield
+        if call.excinfo is None or not report.failed or not needs_data(item):
+            return report
+        why = {} if self._named else {"why": _UNNAMED}
+        private = item.get_closest_marker("private_access") is not None
+        reason = reason_of_absence(call.excinfo.value, private=private, **why)
+        if reason is not None:
+            path, line = item.reportinfo()[:2]
+            report.outcome = "skipped"
+            report.longrepr = (os.fspath(Path(path)), (line or 0) + 1, f"Skipped: {reason}")
+        return report
+
+    @cached_property
+    def _conditions(self) -> Conditions:
+        return Conditions(
+            private=not self._config.getoption("--brainscore-no-private"),
+            slow=self._config.getoption("--brainscore-slow"),
+            gpu=has_gpu(),
+            memory_gb=available_memory_gb(),
+        )

@@ -1,0 +1,40 @@
+"""Names that the files of a plugin use are followed to where they are given."""
+
+import ast
+
+import pytest
+
+from brainscore_core.plugin_management.source import read_plugin
+
+FILES = {
+    "__init__.py": """
+        from .places import BUCKET as FROM, path
+        from elsewhere import OTHER
+        OWN = make("own")
+        TWICE = make(1)
+        TWICE = make(2)
+        STATED: str = make("stated")
+        LATER: str
+        """,
+    "places.py": "BUCKET = make('places')\npath = make('p')\npath.add(1)\ndef make(name): return name\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("OWN", ("__init__.py", "make('own')")),
+        ("STATED", ("__init__.py", "make('stated')")),
+        ("FROM", ("places.py", "make('places')")),
+        ("TWICE", None),  # which of them depends on when
+        ("path", None),  # something changes it
+        ("LATER", None),
+        ("OTHER", None),
+        ("nothing", None),
+    ],
+)
+def test_what_a_name_is_assigned(tmp_path, name, expected):
+    for file, text in FILES.items():
+        (tmp_path / file).write_text("\n".join(line.strip() for line in text.splitlines()))
+    found = read_plugin(tmp_path, "library.data.mine").assigned("__init__.py", name)
+    assert (found if found is None else (found[0], ast.unparse(found[1]))) == expected

@@ -1,0 +1,150 @@
+import hashlib
+
+import pytest
+
+from brainscore_core.config import settings
+from brainscore_core.errors import DownloadError, OfflineError, PrivateDataError
+from brainscore_core.supported_data_standards.brainio import fetch
+from brainscore_core.testing import absent
+from brainscore_core.testing.absent import reason_of_absence
+from brainscore_core.testing.homes import lend_weights
+
+pytest_plugins = ["pytester"]
+
+CONTENT = b"recordings"
+SHA1 = hashlib.sha1(CONTENT).hexdigest()  # noqa: S324 - what registrations name
+TESTS = f"""
+import os, pytest
+from brainscore_core.supported_data_standards.brainio.s3 import get_path
+
+def content(): return get_path("mine", "nc", "bucket", None, "{SHA1}").read_bytes()
+
+@pytest.fixture
+def loaded(): return content()
+
+@pytest.mark.private_access
+def test_private(): assert content() == b"recordings"
+@pytest.mark.network
+def test_public(loaded): assert loaded == b"recordings"
+@pytest.mark.private_access
+def test_that_is_wrong(): assert content() == b"others"
+@pytest.mark.slow
+def test_slow(): pass
+"""
+
+
+@pytest.fixture
+def repository(pytester, monkeypatch):
+    """A repository whose markers count, without a network; returns what writes its data file."""
+    pytester.makeini("[pytest]\nbrainscore_markers = true\ntestpaths = tests\naddopts = -rs\n")
+    (pytester.mkdir("tests") / "test_mine.py").write_text(TESTS)
+    monkeypatch.setattr(absent, "has_network", lambda: False)
+    monkeypatch.setattr("brainscore_core.testing.markers.has_network", lambda: False)
+
+    def keep(content):
+        path = settings().data_home / SHA1 / "assy_mine.nc"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    return keep
+
+
+def run(pytester, *arguments, **outcomes):
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+    result.assert_outcomes(**outcomes)
+    return result.stdout.str()
+
+
+@pytest.mark.parametrize("content", [None, b"damaged"])
+def test_what_cannot_be_had_is_skipped_with_what_is_needed_and_how_to_get_it(pytester, repository, content):
+    if content is not None:
+        repository(content)
+    said = run(pytester, "tests/test_mine.py", skipped=4)
+    private = next(line for line in said.splitlines() if ": private: " in line)
+    for part in ("test_mine.py:", f"s3://bucket/assy_mine.nc is not at {settings().data_home}", "`aws configure`"):
+        assert part in private
+    assert "Put the file there, or run the test where it may be downloaded, with AWS credentials" in private
+    assert ": network: s3://bucket/assy_mine.nc is not at" in said
+    assert ": slow: takes more than a minute" in said
+
+
+def test_a_file_in_the_data_home_satisfies_a_marker(pytester, repository):
+    repository(CONTENT)
+    assert "assert b'recordings' == b'others'" in run(pytester, "tests/test_mine.py", passed=2, failed=1, skipped=1)
+    run(pytester, "tests/test_mine.py", "--brainscore-no-private", "--brainscore-slow", passed=2, skipped=2)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A network, and S3 that answers nobody: it says who asked."""
+    asked = []
+
+    def deny(source, partial, stop):
+        asked.append(source)
+        raise PrivateDataError("It is private. Ask its owners.")
+
+    for module in ("absent", "markers"):
+        monkeypatch.setattr(f"brainscore_core.testing.{module}.has_network", lambda: True)
+    monkeypatch.setattr(fetch, "download", deny)
+    return asked
+
+
+def test_tests_that_are_named_may_download(pytester, repository, server):
+    said = run(pytester, "tests/test_mine.py::test_private", skipped=1)
+    assert ": private: It is private. Ask its owners." in said
+    assert len(server) == 1
+    run(pytester, "-m", "private_access", skipped=2, deselected=2)
+    assert len(server) == 3
+
+
+def test_a_run_of_everything_downloads_nothing(pytester, repository, server):
+    assert "a run that names no tests downloads nothing (name the file" in run(pytester, skipped=4)
+    repository(CONTENT)
+    run(pytester, passed=2, failed=1, skipped=1)
+    assert not server
+
+
+def test_workers_know_that_nothing_was_named(pytester, repository):
+    (pytester.path / "tests" / "test_mine.py").write_text(
+        "import pytest, os\n@pytest.mark.network\ndef test_it(): assert os.environ['BRAINSCORE_OFFLINE'] == '1'"
+    )
+    pytester.plugins.clear()
+    result = pytester.runpytest_subprocess("-n", "1", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1)
+
+
+def test_other_errors_are_no_absence(monkeypatch):
+    assert reason_of_absence(ValueError("wrong")) is None
+    assert reason_of_absence(PrivateDataError("ask")) == "private: ask"
+    monkeypatch.setattr(absent, "has_network", lambda: True)
+    assert reason_of_absence(DownloadError("there is no such file")) is None  # the registration is wrong
+    monkeypatch.setattr(absent, "has_network", lambda: False)
+    assert reason_of_absence(DownloadError("timed out")).startswith("network: there is no network")
+    wrapped = RuntimeError("no model")
+    wrapped.__cause__ = OfflineError("s3://x is not at y, and so on", "s3://x is not at y")
+    assert reason_of_absence(wrapped).startswith("network: s3://x is not at y; ")
+    assert reason_of_absence(wrapped).endswith("may be downloaded. no model")
+
+
+def test_weights_that_the_caller_keeps_are_lent(tmp_path, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "caller"))
+    monkeypatch.setenv("BRAINSCORE_S3_WEIGHT_FOLDER", "nets/mine")
+    kept = tmp_path / "caller" / "weights" / "w.pth"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"w")
+    for _ in range(2):  # the second time they are there
+        lend_weights(settings(), tmp_path / "tests")
+    assert (tmp_path / "tests/weights/w.pth").read_bytes() == b"w"
+    (tmp_path / "tests/nets/mine/downloaded.pth").write_bytes(b"d")
+    assert (tmp_path / "caller/nets/mine/downloaded.pth").read_bytes() == b"d"
+
+
+@pytest.mark.contract
+def test_contracts_read_the_data_of_the_caller_and_keep_scores_apart(own_homes, settings_of_caller):
+    assert not settings().data_home.is_relative_to(own_homes)
+    assert settings().home.is_relative_to(own_homes)
+    assert settings().data_home == settings_of_caller.data_home
+
+
+def test_others_read_nothing_of_the_caller(own_homes):
+    assert settings().data_home.is_relative_to(own_homes)
