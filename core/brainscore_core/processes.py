@@ -1,7 +1,7 @@
 """Run other programs: bounded in time, memory and output, and ended with everything that they started.
 
 A program gets no shell, no input and a session of its own, which ends with it: whoever is interrupted while waiting
-leaves nothing running either.
+leaves nothing running either. What is not trusted runs in a box (`brainscore_core.scoring.isolation`), through here.
 
 **Order of output.** Standard output and standard error go through one pipe. The lines of each are kept and passed on in
 the order in which the program wrote them. Between the two the order is the one in which they reached the pipe, which is
@@ -11,31 +11,38 @@ back (but not standard error) when nobody watches, unless it is told to flush.
 
 from __future__ import annotations
 
-import codecs
-import io
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
-__all__ = ["MOST_SHOWN_BYTES", "Captured", "Ended", "run_attached", "run_bounded", "run_captured", "scrub"]
+from brainscore_core.process_output import MOST_SHOWN_BYTES, Listener, scrub
+from brainscore_core.process_tree import ProcessTree
 
-MOST_SHOWN_BYTES = 4 * 2**20
-"""How much output is passed on unless a caller says otherwise; a flood would bury the log of a job."""
+__all__ = [
+    "MOST_SHOWN_BYTES",
+    "Captured",
+    "Ended",
+    "Program",
+    "Stopped",
+    "end_with_parent",
+    "run_attached",
+    "run_bounded",
+    "run_captured",
+    "running",
+    "scrub",
+]
 
-_MOST_KEPT = 2**18  # characters of the output
+Stopped = Literal["Timeout", "MemoryLimit", "ProcessLimit"]
+
 _LOOK_EVERY_S = 0.2
 _DRAIN_S = 5.0
-_LONGEST_LINE = 2**16  # what is longer is passed on in parts
-_LARGEST_SECRET = 8192  # characters, encoded
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,19 +55,22 @@ class Ended:
         The program and its arguments.
     status : int
         Exit status; a negative number is the signal that ended it.
-    stopped : 'Timeout', 'MemoryLimit' or None
+    stopped : 'Timeout', 'MemoryLimit', 'ProcessLimit' or None
         Why it was ended; None if it ended by itself.
     output : str
         The start and the end of what it said, standard output and standard error together.
     seconds : float
         How long it ran.
+    peak_memory_bytes : int, optional
+        The most resident memory of it and all it started that was seen; None if nobody looked, see `run_bounded`.
     """
 
     command: tuple[str, ...] = ()
     status: int
-    stopped: Literal["Timeout", "MemoryLimit"] | None = None
+    stopped: Stopped | None = None
     output: str = ""
     seconds: float = field(default=0.0, compare=False)
+    peak_memory_bytes: int | None = field(default=None, compare=False)
 
     @property
     def signal(self) -> str | None:
@@ -90,9 +100,12 @@ def run_bounded(
     folder: Path | None = None,
     timeout_s: float | None = None,
     memory_bytes: float | None = None,
+    most_processes: float | None = None,
     secrets: Sequence[str] = (),
     show: Callable[[str], object] | None = None,
     most_shown: float = MOST_SHOWN_BYTES,
+    pass_fds: Sequence[int] = (),
+    reports_signals: bool = False,
 ) -> Ended:
     """Run a program to its end, or until it takes too long or too much.
 
@@ -109,12 +122,19 @@ def run_bounded(
     memory_bytes : float, optional
         Resident memory of the program and of what it started, together; looked at five times a second. Where there is
         no ``/proc`` (macOS, Windows), or None is given, it is not limited.
+    most_processes : float, optional
+        How many it may be with what it started, looked at as the memory is; None: any number.
     secrets : sequence of str
         What must not be in the output that is kept.
     show : callable, optional
         Takes each line of output, without its end, while the program runs. A carriage return ends a line too.
     most_shown : float
         Bytes of output that are passed to `show`, which is told where there is more.
+    pass_fds : sequence of int
+        Open files that it gets, under the same numbers.
+    reports_signals : bool
+        Whether an exit status above 128 tells the signal that ended what the program had started, as those of shells
+        and of bubblewrap do.
 
     Raises
     ------
@@ -125,25 +145,63 @@ def run_bounded(
     Exception
         What `show` raises, after the program has ended.
     """
-    arguments = tuple(map(str, command))
-    started = time.monotonic()
-    kept = _Output(_MOST_KEPT)
-    takers: list[Callable[[bytes], object]] = [kept.take, *([_Lines(show, most_shown).take] if show else [])]
-    errors: list[Exception] = []
-    with _running(arguments, environment, folder, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
-        if memory_bytes is not None:
-            with suppress(OSError):  # where memory runs out all the same, this is what the system ends
-                Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="ascii")
-        # Read beside, and never wait for the end of the output: something left running may hold it open for ever.
-        reader = threading.Thread(target=_read, args=(process.stdout, takers, errors), daemon=True)
-        reader.start()
-        stopped = _watch(process, timeout_s, memory_bytes)
-    reader.join(_DRAIN_S)
-    for error in errors:
-        raise error
-    seconds = time.monotonic() - started
-    output = kept.text(secrets)
-    return Ended(command=arguments, status=process.returncode, stopped=stopped, output=output, seconds=seconds)
+    with running(
+        command,
+        environment=environment,
+        folder=folder,
+        timeout_s=timeout_s,
+        memory_bytes=memory_bytes,
+        most_processes=most_processes,
+        secrets=secrets,
+        show=show,
+        most_shown=most_shown,
+        pass_fds=pass_fds,
+        reports_signals=reports_signals,
+    ) as program:
+        return program.result()
+
+
+@contextmanager
+def running(
+    command: Sequence[str | Path],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    timeout_s: float | None = None,
+    memory_bytes: float | None = None,
+    most_processes: float | None = None,
+    secrets: Sequence[str] = (),
+    show: Callable[[str], object] | None = None,
+    most_shown: float = MOST_SHOWN_BYTES,
+    pass_fds: Sequence[int] = (),
+    reports_signals: bool = False,
+) -> Iterator[Program]:
+    """Start a program for as long as the block lasts; after it, the program and what it started have ended.
+
+    Parameters and errors are those of `run_bounded`.
+
+    Yields
+    ------
+    Program
+        Its bounds are watched while the caller does something else.
+    """
+    bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals)
+    listener = Listener(secrets, show, most_shown)
+    with _running(
+        tuple(map(str, command)),
+        environment,
+        folder,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+        pass_fds=pass_fds,
+    ) as (process, tree):
+        with suppress(OSError):  # where memory runs out all the same, this is what the system ends
+            Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="ascii")
+        program = Program(process, tree, bounds, listener)
+        try:
+            yield program
+        finally:
+            program.stop()
 
 
 def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path) -> Ended:
@@ -153,6 +211,24 @@ def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str
     """
     arguments = tuple(map(str, command))
     return Ended(command=arguments, status=subprocess.call(arguments, env=environment, cwd=folder))  # noqa: S603 - no shell
+
+
+def end_with_parent(*, look_every_s: float = 0.1) -> None:
+    """Let this process, and what is in its group, end as soon as the process that started it is gone.
+
+    A program that was started for somebody is so no longer there when that somebody was killed, and cannot do what
+    the next one does again.
+    """
+    parent, leads = os.getppid(), os.name != "nt" and os.getpgrp() == os.getpid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(look_every_s)
+        if leads:
+            os.killpg(os.getpid(), signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -193,9 +269,10 @@ def run_captured(
     TimeoutError
         If it took too long.
     """
-    with _running(
-        tuple(map(str, command)), environment, None, stdin=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with _running(tuple(map(str, command)), environment, None, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as (
+        process,
+        _,
+    ):
         try:
             stdout, stderr = process.communicate(stdin, timeout_s)
         except subprocess.TimeoutExpired:
@@ -203,20 +280,139 @@ def run_captured(
     return Captured(process.returncode, stdout, stderr)
 
 
-def scrub(text: str, secrets: Iterable[str]) -> str:
-    """Return text with ``***`` in the place of secrets."""
-    for secret in secrets:
-        text = text.replace(secret, "***")
-    return text
-
-
 # -- processes ---------------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """A program while it runs; `running` starts one.
+
+    Attributes
+    ----------
+    pid : int
+        Of the program itself.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], tree: ProcessTree, bounds: _Bounds, listener: Listener
+    ) -> None:
+        self.pid = process.pid
+        self._process, self._tree, self._bounds, self._listener = process, tree, bounds, listener
+        self._started = time.monotonic()
+        self._stopped: Stopped | None = None
+        self._peak: int | None = None
+        self._seconds = 0.0
+        # Read beside, and never wait for the end of the output: something left running may hold it open for ever.
+        self._reader = threading.Thread(target=listener.listen, args=(process.stdout,), daemon=True)
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._reader.start()
+        self._watcher.start()
+
+    def wait(self, seconds: float) -> Ended | None:
+        """Wait for the end, at most that long; return how it ended, without its output, or None if it still runs."""
+        self._watcher.join(seconds)
+        return None if self._watcher.is_alive() else self._ended()
+
+    def result(self) -> Ended:
+        """Wait until it has ended by itself or was stopped at a bound, and return how it ended.
+
+        Raises
+        ------
+        Exception
+            What taking the output raised.
+        """
+        self._watcher.join()
+        self.stop()
+        ended = self._ended()
+        for error in self._listener.errors:
+            raise error
+        return replace(ended, output=self._listener.take())
+
+    def memory_bytes(self) -> int:
+        """Return the resident memory of the program and what it started, together; 0 where the system does not tell."""
+        return sum(self._tree.look().values())
+
+    def take_output(self, secrets: Sequence[str] = ()) -> str:
+        """Return what it has said since this was last asked: the start and the end, without secrets."""
+        return scrub(self._listener.take(), secrets)
+
+    def stop(self) -> None:
+        """End it with all that it started."""
+        _end_all(self._process, self._tree)
+        self._watcher.join()
+
+    def _ended(self) -> Ended:
+        self._reader.join(_DRAIN_S)
+        return Ended(
+            command=tuple(map(str, self._process.args)),  # type: ignore[arg-type]  # always a sequence here
+            status=self._bounds.status_of(self._process.returncode),
+            stopped=self._stopped,
+            seconds=self._seconds,
+            peak_memory_bytes=self._peak,
+        )
+
+    def _watch(self) -> None:
+        """Wait until it ends or takes too much, in which case it is ended here: nobody else may be looking."""
+        try:
+            self._stopped = self._wait()
+            if self._stopped:
+                _end_all(self._process, self._tree)
+        finally:
+            self._seconds = time.monotonic() - self._started
+
+    def _wait(self) -> Stopped | None:
+        bounds = self._bounds
+        deadline = self._started + (float("inf") if bounds.timeout_s is None else bounds.timeout_s)
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            wait_s = min(_LOOK_EVERY_S, left) if bounds.need_looks else left
+            try:
+                self._process.wait(None if wait_s == float("inf") else wait_s)
+            except subprocess.TimeoutExpired:
+                stopped = "Timeout" if time.monotonic() >= deadline else self._look()
+            else:
+                return None
+            if stopped:
+                return stopped
+
+    def _look(self) -> Stopped | None:
+        bounds = self._bounds
+        if not bounds.need_looks:
+            return None
+        running = self._tree.look()
+        used = sum(running.values())
+        self._peak = max(self._peak or 0, used)
+        if bounds.memory_bytes is not None and used > bounds.memory_bytes:
+            return "MemoryLimit"
+        return "ProcessLimit" if len(running) > (bounds.most_processes or float("inf")) else None
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What a program may take and what its status means, as `run_bounded` says."""
+
+    timeout_s: float | None
+    memory_bytes: float | None
+    most_processes: float | None
+    reports_signals: bool
+
+    @property
+    def need_looks(self) -> bool:
+        return self.memory_bytes is not None or self.most_processes is not None
+
+    def status_of(self, status: int) -> int:
+        return 128 - status if self.reports_signals and status - 128 in set(signal.Signals) else status
 
 
 @contextmanager
 def _running(
-    arguments: tuple[str, ...], environment: Mapping[str, str] | None, folder: Path | None, *, stdin: int, stderr: int
-) -> Iterator[subprocess.Popen[bytes]]:
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str] | None,
+    folder: Path | None,
+    *,
+    stdin: int,
+    stderr: int,
+    pass_fds: Sequence[int] = (),
+) -> Iterator[tuple[subprocess.Popen[bytes], ProcessTree]]:
     """Give a process in a session of its own, which is ended whatever happens."""
     process = subprocess.Popen(  # noqa: S603 - no shell; callers name programs of their own
         arguments,
@@ -226,134 +422,22 @@ def _running(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
+        pass_fds=tuple(pass_fds),
     )
+    tree = ProcessTree(process.pid)
     try:
-        yield process
+        yield process, tree
     finally:
-        _end_all(process)
-        process.wait()
+        _end_all(process, tree)
 
 
-def _watch(
-    process: subprocess.Popen[bytes], timeout_s: float | None, memory_bytes: float | None
-) -> Literal["Timeout", "MemoryLimit"] | None:
-    deadline = time.monotonic() + (float("inf") if timeout_s is None else timeout_s)
-    while True:
-        left = max(0.0, deadline - time.monotonic())
-        wait_s = left if memory_bytes is None else min(_LOOK_EVERY_S, left)
-        try:
-            process.wait(None if wait_s == float("inf") else wait_s)
-        except subprocess.TimeoutExpired:
-            if time.monotonic() >= deadline:
-                return "Timeout"
-            if memory_bytes is not None and sum(_in_session(process.pid).values()) > memory_bytes:
-                return "MemoryLimit"
-        else:
-            return None
-
-
-def _in_session(session: int) -> dict[int, int]:
-    """Return pid -> resident bytes of all processes of a session; empty where the system does not tell."""
-    found: dict[int, int] = {}
-    try:
-        pids = [name for name in os.listdir("/proc") if name.isdecimal()]  # noqa: PTH208 - five times a second
-    except OSError:
-        return found
-    for pid in pids:
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - five times a second, for each process
-                fields = stream.read().rpartition(b")")[2].split()
-        except OSError:  # it has ended
-            continue
-        if len(fields) > 21 and int(fields[3]) == session:
-            found[int(pid)] = int(fields[21]) * _PAGE_BYTES
-    return found
-
-
-def _end_all(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it started and left running, also in process groups of its own."""
+def _end_all(process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
+    """End a process and what it started and left running, also in sessions of its own as far as was seen."""
     if os.name == "nt":
         process.kill()
-        return
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    for pid in _in_session(process.pid):
+    else:
+        tree.look()  # who is whose parent is known only as long as the parents run
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-
-
-# -- output ------------------------------------------------------------------------------------------------------------
-
-
-def _read(stream: IO[bytes] | None, takers: list[Callable[[bytes], object]], errors: list[Exception]) -> None:
-    """Read to the end, also where something that takes the output fails: who is not read cannot go on."""
-    chunk = b"-"
-    while chunk and stream is not None:
-        chunk = os.read(stream.fileno(), 2**16)
-        for take in list(takers):
-            try:
-                take(chunk)
-            except Exception as error:  # noqa: BLE001 - raised where it can be handled, in the thread that waits
-                errors.append(error)
-                takers.remove(take)
-    if stream is not None:
-        stream.close()
-
-
-class _Output:
-    """Keeps the start and the end of what a process says."""
-
-    def __init__(self, most: int) -> None:
-        self.half = most // 2
-        self.head = bytearray()
-        self.tail: deque[bytes] = deque()
-        self.in_tail = 0
-        self.left_out = 0
-
-    def take(self, chunk: bytes) -> None:
-        margin = self.half + _LARGEST_SECRET
-        room = margin - len(self.head)
-        self.head += chunk[: max(0, room)]
-        rest = chunk[max(0, room) :]
-        if rest:
-            self.tail.append(rest)
-            self.in_tail += len(rest)
-        while self.tail and self.in_tail - len(self.tail[0]) >= margin:
-            self.left_out += len(self.tail[0])
-            self.in_tail -= len(self.tail.popleft())
-
-    def text(self, secrets: Sequence[str]) -> str:
-        """Return what is kept, without secrets, also where one was cut in two."""
-        if not self.left_out:
-            whole = scrub((bytes(self.head) + b"".join(self.tail)).decode("utf-8", "replace"), secrets)
-            if len(whole) <= 2 * self.half:
-                return whole
-            left_out = f"\n[... {len(whole) - 2 * self.half} characters left out ...]\n"
-            return whole[: self.half] + left_out + whole[-self.half :]
-        # Both parts hold more than is shown, so that a secret that was cut is in what is not shown.
-        head = scrub(bytes(self.head).decode("utf-8", "replace"), secrets)
-        tail = scrub(b"".join(self.tail).decode("utf-8", "replace"), secrets)
-        keep = max(0, min(self.half, len(head) - _LARGEST_SECRET))
-        start = max(_LARGEST_SECRET, len(tail) - self.half)
-        return f"{head[:keep]}\n[... more than {self.left_out} characters left out ...]\n{tail[start:]}"
-
-
-class _Lines:
-    """Passes on what a process says, line by line, as long as it is not too much."""
-
-    def __init__(self, show: Callable[[str], object], most: float) -> None:
-        self.show, self.left = show, most
-        self.begun = ""
-        self.decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
-
-    def take(self, chunk: bytes) -> None:
-        """Take what came; nothing means that it was the end."""
-        *lines, self.begun = (self.begun + self.decoder.decode(chunk, final=not chunk)).split("\n")
-        if self.begun and (not chunk or len(self.begun) > _LONGEST_LINE):
-            lines.append(self.begun)
-            self.begun = ""
-        for line in lines:
-            if self.left < 0:
-                return
-            self.left -= len(line.encode()) + 1
-            self.show(line if self.left >= 0 else "[there is more output, which is not shown]")
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    tree.end()

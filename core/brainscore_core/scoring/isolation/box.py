@@ -1,0 +1,182 @@
+"""Run a program in a box: it sees and reaches only what it was given, and ends with all that it started.
+
+`Box` says what that is; what holds, and what cannot hold, stands in ``docs/explanation/isolation.md``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Literal, TypedDict, Unpack
+
+from brainscore_core.errors import IsolationError
+from brainscore_core.processes import Ended, Program, running
+from brainscore_core.scoring.isolation.bubblewrap import PROGRAMS, Box, arguments_of, files_of, limits_of
+from brainscore_core.scoring.isolation.system_calls import MACHINES, refused_calls
+
+__all__ = ["Bounds", "Box", "kind_of_box", "run_boxed", "start_boxed", "why_no_box"]
+
+_PUBLIC_ONLY = "Until then only benchmarks of public data can be scored."
+_RESTRICTED = Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+_PROBE_S = 30.0
+_OWN_PROCESSES = 2  # of bubblewrap: one outside, and the first within
+
+
+def kind_of_box() -> Literal["bubblewrap"] | None:
+    """Return what boxes are made with on this machine; None: there are none here, see `why_no_box`."""
+    return None if why_no_box() else "bubblewrap"
+
+
+@functools.cache
+def why_no_box() -> str | None:
+    """Return why no program can be put into a box here, and the remedy; None: it was tried, and works."""
+    if sys.platform != "linux":
+        return (
+            f"This is {platform.system()}, where models cannot be isolated: only benchmarks of public data can be "
+            "scored here. Private ones need Linux with bubblewrap, also in a virtual machine."
+        )
+    if platform.machine() not in MACHINES:
+        return (
+            f"Models can be isolated on {' and '.join(MACHINES)}; this machine is {platform.machine()}. {_PUBLIC_ONLY}"
+        )
+    missing = [package for program, package in PROGRAMS.items() if not shutil.which(program)]
+    if missing:
+        return (
+            f"To isolate models, install {' and '.join(missing)}: on Debian and Ubuntu with 'sudo apt-get install "
+            f"{' '.join(missing)}', on Fedora with 'sudo dnf install {' '.join(missing)}'. {_PUBLIC_ONLY}"
+        )
+    try:
+        with _start(["/usr/bin/env", "true"], Box(), timeout_s=_PROBE_S) as program:
+            ended = program.result()
+    except (OSError, IsolationError) as error:
+        return f"A box with bubblewrap cannot be started: {error}. {_PUBLIC_ONLY}"
+    return None if ended.problem is None else _explained(ended)
+
+
+def _explained(ended: Ended) -> str:
+    """Return what a box that failed to start means."""
+    if "nknown option" in ended.output:
+        remedy = "Its version must be 0.8 or newer."
+    elif _RESTRICTED.is_file() and _RESTRICTED.read_text("ascii").strip() == "1":
+        remedy = (
+            "AppArmor keeps ordinary users from making namespaces: 'sudo sysctl "
+            "kernel.apparmor_restrict_unprivileged_userns=0', or give /usr/bin/bwrap a profile that allows 'userns'."
+        )
+    else:
+        remedy = (
+            "The kernel refuses new namespaces: in a container, start it with 'podman run' or with 'docker run "
+            "--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+            "--security-opt systempaths=unconfined --cap-add SYS_ADMIN'; on a machine, "
+            "see whether 'sysctl user.max_user_namespaces' is above 0."
+        )
+    return f"bubblewrap is here, but does not work: {ended.tail or ended.problem}\n{remedy} {_PUBLIC_ONLY}"
+
+
+class Bounds(TypedDict, total=False):
+    """What a program in a box may take, and who hears it: as for `processes.run_bounded`.
+
+    The memory is that of all processes in the box, which cannot leave it. Of `pass_fds`, none may be a folder: it would
+    lead out of the box.
+    """
+
+    timeout_s: float | None
+    memory_bytes: float | None
+    secrets: Sequence[str]
+    show: Callable[[str], object] | None
+    most_shown: float
+    pass_fds: Sequence[int]
+
+
+def run_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Ended:
+    """Run a program in a box to its end, or until it takes too long or too much.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+        The program, as it is found in the box, and its arguments.
+    box : Box
+        What it sees.
+    **bounds
+        See `Bounds`.
+
+    Raises
+    ------
+    IsolationError
+        If there is no box here, or it is to hold what no box may.
+    OSError
+        If it cannot be started.
+    """
+    with start_boxed(command, box, **bounds) as program:
+        return program.result()
+
+
+@contextmanager
+def start_boxed(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Iterator[Program]:
+    """Start a program in a box, to talk to over open files; leaving the context ends all that is in the box.
+
+    Parameters and errors are those of `run_boxed`.
+    """
+    why = why_no_box()
+    if why:
+        raise IsolationError(why)
+    with _start(command, box, **bounds) as program:
+        yield program
+
+
+@contextmanager
+def _start(command: Sequence[str | Path], box: Box, **bounds: Unpack[Bounds]) -> Iterator[Program]:
+    box = _checked(box)
+    with ExitStack() as stack:
+        files = {path: stack.enter_context(_holding(content)) for path, content in files_of(box).items()}
+        calls = stack.enter_context(_holding(refused_calls(platform.machine())))
+        numbers = {path: file.fileno() for path, file in files.items()}
+        words = arguments_of(box, files=numbers, filter_fd=calls.fileno())
+        # In a file: the arguments of its first process can be read in the box, and tell of the machine.
+        arguments = stack.enter_context(_holding("".join(f"{word}\0" for word in words).encode()))
+        own = [*numbers.values(), calls.fileno(), arguments.fileno()]
+        given: Bounds = {**bounds, "pass_fds": [*own, *bounds.get("pass_fds", ())]}
+        inside = running(
+            [shutil.which("bwrap") or "bwrap", "--args", str(arguments.fileno()), "--", *limits_of(box), *command],
+            environment={},  # the box has its own; what stands here is read in its /proc/1
+            folder=Path("/"),
+            most_processes=box.most_processes + _OWN_PROCESSES,
+            reports_signals=True,
+            **given,
+        )
+        yield stack.enter_context(inside)
+
+
+@contextmanager
+def _holding(content: bytes) -> Iterator[IO[bytes]]:
+    """Give an open file without a name."""
+    with tempfile.TemporaryFile() as stream:
+        stream.write(content)
+        stream.seek(0)
+        yield stream
+
+
+def _checked(box: Box) -> Box:
+    """Return a box with absolute paths, which exist and hold nothing that is not meant."""
+    readable, writable, hidden, devices = (
+        tuple(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))  # noqa: PTH100 - keeps links as they are
+        for paths in (box.readable, box.writable, box.hidden, box.devices)
+    )
+    home = Path.home().resolve()
+    for path in (*readable, *writable, *devices):
+        if not path.exists():
+            raise IsolationError(f"A box cannot have {path}: it does not exist.")
+        if home.is_relative_to(path.resolve()):
+            raise IsolationError(
+                f"A box must not see {path}: it holds the home folder {home} with all that is in it. Name the folders "
+                "that are needed; where it is one that Python imports from, take it out of PYTHONPATH."
+            )
+    hidden = tuple(path for path in hidden if path.is_dir())
+    return replace(box, readable=readable, writable=writable, hidden=hidden, devices=devices)

@@ -1,0 +1,173 @@
+"""Test that a box gives a program what it was given, and says why where there is none."""
+
+import json
+import os
+import socket
+import sys
+
+import pytest
+
+from brainscore_core.errors import IsolationError
+from brainscore_core.scoring.isolation import box as boxes
+from brainscore_core.scoring.isolation.box import Box, kind_of_box, run_boxed, start_boxed, why_no_box
+
+
+def test_a_program_runs_and_says_how_it_ended(python):
+    assert kind_of_box() == "bubblewrap"
+    ended = python("import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
+    assert (ended.problem, sorted(ended.output.split())) == ("Exit3", ["err", "out"])
+    assert python("import os; os.kill(os.getpid(), 11)").problem == "SIGSEGV"
+
+
+def test_it_has_the_variables_that_it_was_given_and_no_others(python, in_box, monkeypatch):
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
+    ended = python("import json, os; print(json.dumps(dict(os.environ)))", in_box(environment={"A": "b c"}))
+    own = {"HOME": "/tmp", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "PWD": "/tmp", "TMPDIR": "/tmp"}  # noqa: S108 - in the box
+    assert json.loads(ended.output) == {"A": "b c", **own}
+
+
+def test_it_reads_and_writes_what_it_was_given_where_it_is(python, in_box, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "stimulus.txt").write_text("seen")
+    (tmp_path / "out").mkdir()
+    program = """
+        import pathlib, sys
+        source, target = map(pathlib.Path, sys.argv[1:])
+        (target / "answer").write_text((source / "stimulus.txt").read_text())
+        (source / "stimulus.txt").write_text("other")
+    """
+    box = in_box(readable=(tmp_path / "in",), writable=(tmp_path / "out",))
+    ended = python(program, box, arguments=(tmp_path / "in", tmp_path / "out"))
+    assert "Read-only file system" in ended.output
+    assert (tmp_path / "out" / "answer").read_text() == "seen"
+    assert (tmp_path / "in" / "stimulus.txt").read_text() == "seen"
+
+
+def test_what_is_hidden_is_empty_there_and_what_lies_deeper_is_as_said(python, in_box, tmp_path):
+    for name in ("home/records", "home/weights"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "file").touch()
+    program = "import os, sys; print([os.listdir(path) for path in sys.argv[1:]]); open(sys.argv[1] + '/new', 'w')"
+    folders = [tmp_path / "home" / "records", tmp_path / "home" / "weights"]
+    box = in_box(readable=(tmp_path / "home",), hidden=(folders[0],), writable=(folders[1],))
+    ended = python(program, box, arguments=folders)
+    assert "[[], ['file']]" in ended.output
+    assert "Read-only file system" in ended.output
+
+
+def test_of_what_is_hidden_a_part_can_be_shown(python, in_box, tmp_path):
+    (tmp_path / "data" / "stimuli").mkdir(parents=True)
+    (tmp_path / "data" / "stimuli" / "file").touch()
+    (tmp_path / "data" / "measured").touch()
+    data = tmp_path / "data"
+    box = in_box(readable=(tmp_path, data / "stimuli"), hidden=(data,))
+    program = "import os, sys; print(os.listdir(sys.argv[1]), os.listdir(sys.argv[1] + '/stimuli')); "
+    ended = python(program + "os.mkdir(sys.argv[1] + '/new')", box, arguments=(data,))
+    assert "['stimuli'] ['file']" in ended.output
+    assert "Read-only file system" in ended.output
+
+
+def test_links_of_the_machine_lead_where_they_lead_outside(python, in_box, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "file").write_text("content")
+    (tmp_path / "link").symlink_to("real")
+    for path in ("link", "real"):
+        box = in_box(readable=(tmp_path / path,))
+        assert (
+            python("import sys; print(open(sys.argv[1]).read())", box, arguments=(tmp_path / path / "file",)).status
+            == 0
+        )
+
+
+def test_it_is_spoken_to_over_an_open_file(in_box):
+    mine, its = socket.socketpair()
+    code = "import socket, sys; s = socket.socket(fileno=int(sys.argv[1])); s.sendall(s.recv(99)[::-1]); s.recv(1)"
+    with (
+        mine,
+        start_boxed(
+            [sys.executable, "-I", "-c", code, str(its.fileno())], in_box(), pass_fds=[its.fileno()], timeout_s=30
+        ) as program,
+    ):
+        its.close()
+        mine.sendall(b"hello")
+        assert mine.recv(99) == b"olleh"
+        assert program.wait(0) is None
+        mine.sendall(b".")
+        assert mine.recv(1) == b""  # when it ends, nobody else holds its end open
+        assert program.result().problem is None
+
+
+def test_leaving_the_context_ends_it(in_box):
+    with start_boxed([sys.executable, "-I", "-c", "import time; time.sleep(600)"], in_box()) as program:
+        assert program.wait(0) is None
+    assert program.result().problem == "SIGKILL"
+
+
+@pytest.mark.parametrize("path", ["/", "/root" if os.geteuid() == 0 else os.path.expanduser("~"), "~/.."])  # noqa: PTH111 - text
+def test_no_box_holds_a_home(a_box, path):
+    with (
+        pytest.raises(IsolationError, match="holds the home folder"),
+        start_boxed(["/usr/bin/true"], Box(readable=(boxes.Path(path).expanduser(),))),
+    ):
+        raise AssertionError
+
+
+def test_what_is_not_there_is_named(a_box, tmp_path):
+    with pytest.raises(IsolationError, match="none: it does not exist"):
+        run_boxed(["/usr/bin/true"], Box(writable=(tmp_path / "none",)))
+
+
+# -- where there is none -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def elsewhere():
+    """Ask again what there is."""
+    why_no_box.cache_clear()
+    yield
+    why_no_box.cache_clear()
+
+
+def refused():
+    assert kind_of_box() is None
+    with pytest.raises(IsolationError) as raised:
+        run_boxed(["/usr/bin/touch", "/tmp/never"], Box())  # noqa: S108 - it does not run
+    assert "public data" in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_a_machine_without_bubblewrap_is_told_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "sudo apt-get install bubblewrap util-linux" in refused()
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_other_systems_and_machines_are_told(monkeypatch):
+    monkeypatch.setattr(boxes.platform, "machine", lambda: "riscv64")
+    assert "this machine is riscv64" in refused()
+    why_no_box.cache_clear()
+    monkeypatch.setattr(boxes.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(boxes.sys, "platform", "darwin")
+    assert "This is Darwin" in refused()
+
+
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(
+    ("says", "restricted", "remedy"),
+    [
+        ("bwrap: Unknown option --disable-userns", "", "0.8 or newer"),
+        ("bwrap: setting up uid map: Permission denied", "1", "apparmor_restrict_unprivileged_userns=0"),
+        ("bwrap: setting up uid map: Permission denied", "0", "--security-opt seccomp=unconfined"),
+    ],
+)
+def test_a_bubblewrap_that_does_not_work_is_shown_with_the_remedy(monkeypatch, tmp_path, says, restricted, remedy):
+    program = tmp_path / "bwrap"
+    program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    (tmp_path / "restricted").write_text(f"{restricted}\n")
+    monkeypatch.setattr(boxes, "_RESTRICTED", tmp_path / "restricted")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    message = refused()
+    assert says in message
+    assert remedy in message

@@ -1,0 +1,138 @@
+"""Test that what a plugin requires is installed in a box: to install a package is to run it."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from brainscore_core.config import settings
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.environment import environment_for
+from brainscore_core.scoring.isolation import environments
+from brainscore_core.scoring.isolation.box import run_boxed
+from brainscore_core.scoring.isolation.environments import boxed_python_for
+from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+
+BACKEND = """
+import pathlib, zipfile
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    found = False
+    for file in pathlib.Path('/proc').glob('[0-9]*/environ'):
+        try:
+            found |= b's3cret-value' in file.read_bytes()
+        except OSError:
+            pass
+    try:
+        pathlib.Path({outside!r}).write_text('stranger')
+    except OSError:
+        pass
+    name = 'stranger-1.0-py3-none-any.whl'
+    with zipfile.ZipFile(pathlib.Path(folder, name), 'w') as wheel:
+        wheel.writestr('stranger.py', f'found = {{found}}')
+        wheel.writestr('stranger-1.0.dist-info/METADATA', 'Metadata-Version: 2.1\\nName: stranger\\nVersion: 1.0\\n')
+        kind = 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'
+        wheel.writestr('stranger-1.0.dist-info/WHEEL', kind)
+        wheel.writestr('stranger-1.0.dist-info/RECORD', '')
+    return name
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Return the folder of a plugin that requires a package whose installation attacks the machine."""
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "plugin"
+    package = folder / "stranger"
+    package.mkdir(parents=True)
+    (folder / "requirements.txt").write_text(f"stranger @ {package.as_uri()}\n")
+    (package / "backend.py").write_text(BACKEND.format(outside=str(tmp_path / "outside")))
+    build = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    (package / "pyproject.toml").write_text(f'{build}[project]\nname = "stranger"\nversion = "1.0"\n')
+    return folder
+
+
+@pytest.mark.slow  # makes environments
+def test_installing_what_a_plugin_requires_reaches_nothing(plugin, tmp_path, victim, in_box):
+    program = "import stranger; print(stranger.found)"
+    python = environment_for([plugin])
+    assert subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout == "True\n"
+    assert (tmp_path / "outside").exists()
+    (tmp_path / "outside").unlink()
+    python = boxed_python_for([plugin])
+    ended = run_boxed([python, "-c", program], in_box(readable=interpreter_paths(python)))
+    assert ended.output == "False\n"
+    assert not (tmp_path / "outside").exists()
+
+
+@pytest.mark.slow  # starts an installer
+def test_what_cannot_be_installed_is_told(plugin, a_box):
+    (plugin / "stranger" / "backend.py").write_text("raise SystemExit('no')")
+    with pytest.raises(RequirementsError, match="plugin require cannot be installed"):
+        boxed_python_for([plugin])
+
+
+def write_wheel(folder, version, **files):
+    folder.mkdir(parents=True, exist_ok=True)
+    info = f"bs_example-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"bs_example-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("bs_example.py", f"VERSION = {version}\n")
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: bs_example\nVersion: {version}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+        for name, text in files.items():
+            wheel.writestr(name.replace("__", "."), text)
+
+
+@pytest.fixture
+def requiring(tmp_path, monkeypatch):
+    """Return a function that writes a plugin which requires a version, with the wheel beside it."""
+    for name, value in {"BRAINSCORE_HOME": str(tmp_path / "home"), "PIP_NO_INDEX": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", os.defpath)  # no uv
+
+    def write(name, version, **files):
+        folder = tmp_path / "plugins" / name
+        write_wheel(folder / "wheels", version, **files)
+        (folder / "requirements.txt").write_text(f"bs_example=={version}\n")
+        monkeypatch.setenv("PIP_FIND_LINKS", str(folder / "wheels"))
+        return folder
+
+    return write
+
+
+def version(python):
+    command = [python, "-c", "import bs_example; print(bs_example.VERSION)"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.slow  # makes environments
+def test_each_set_of_requirements_is_installed_apart(requiring, a_box):
+    one = requiring("one", 1, hook__pth="import bs_example\n")
+    first = boxed_python_for([one])
+    second = boxed_python_for([requiring("two", 2)])
+    assert Path(sys.executable) not in (first, second)
+    assert (version(first), version(second)) == ("1", "2")
+    hooks = list((settings().cache_home / "boxed-environments").rglob("hook.pth"))
+    assert [hook.is_relative_to(first.parents[1]) for hook in hooks] == [True]
+    assert boxed_python_for([one]) == first
+
+
+def test_what_is_here_needs_no_environment(tmp_path):
+    (tmp_path / "requirements.txt").write_text("pytest\n")
+    assert boxed_python_for([tmp_path]) == Path(sys.executable)
+
+
+def test_a_link_in_the_place_of_an_environment_is_refused(tmp_path):
+    """A box that can read an environment would else read what the link leads to."""
+    place = tmp_path / "home/cache/environments"
+    (tmp_path / "secret/bin").mkdir(parents=True)
+    (place / "good/bin").mkdir(parents=True)
+    (place / "bad").symlink_to(tmp_path / "secret")
+    assert environments._below(tmp_path / "home", str(place / "good/bin/python")) == place / "good/bin/python"
+    for said in (place / "bad/bin/python", tmp_path / "secret/bin/python", place / "../x/bin/python", ""):
+        with pytest.raises(RequirementsError, match="no environment below"):
+            environments._below(tmp_path / "home", str(said))

@@ -1,0 +1,284 @@
+"""Let programs in a box take all they can, outlive their time, and hide; plain children are first shown to do so."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+import brainscore_core
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="boxes are Linux's")
+
+MB = 2**20
+AS_ROOT = sys.platform == "linux" and os.geteuid() == 0
+
+
+@pytest.fixture
+def mark():
+    """Give a word that the arguments of a program hold; all processes with it are ended after the test."""
+    word = f"mark-{uuid.uuid4().hex}"
+    yield word
+    for pid in marked(word):
+        os.kill(pid, signal.SIGKILL)
+
+
+def marked(word):
+    """Return the numbers of the processes that have a word among their arguments."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if word.encode() in file.read_bytes():
+                found.append(int(file.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+# -- outliving ---------------------------------------------------------------------------------------------------------
+
+LEAVE = """
+import os, sys, time
+def leave(do):
+    for _ in range(2):
+        if os.fork():
+            if _ == 0:
+                os.wait()
+                return
+            os._exit(0)
+        os.setsid()
+    for number in (0, 1, 2):
+        os.close(number)
+    do()
+    os._exit(0)
+"""
+STAY = f"{LEAVE}\nleave(lambda: time.sleep(600))"
+
+
+def test_what_leaves_its_session_and_its_parents_ends_with_the_box(python, mark):
+    assert python(STAY, boxed=False, arguments=(mark,)).status == 0
+    assert len(marked(mark)) == 1  # the control: it is still there
+    os.kill(marked(mark)[0], signal.SIGKILL)
+    wait_for(lambda: not marked(mark))
+    assert python(STAY, arguments=(mark,)).status == 0
+    assert marked(mark) == []
+
+
+TAKE_ELSEWHERE = f"""{LEAVE}
+def take():
+    kept = bytearray(400 * 2**20)
+    for start in range(0, len(kept), 4096):
+        kept[start] = 1
+    time.sleep(600)
+leave(take)
+time.sleep(50)
+"""
+
+
+def test_memory_is_counted_wherever_it_is_taken(python, mark):
+    bounds = {"arguments": (mark,), "memory_bytes": 200 * MB, "timeout_s": 60}
+    ended = python(TAKE_ELSEWHERE, **bounds)
+    assert ended.problem == "MemoryLimit"
+    assert ended.peak_memory_bytes > 200 * MB
+    assert marked(mark) == []
+
+
+STUBBORN = """
+import signal, subprocess, sys, time
+for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
+    signal.signal(number, signal.SIG_IGN)
+subprocess.Popen([sys.executable, '-I', '-c', 'import time; time.sleep(600)', *sys.argv[1:]], start_new_session=True)
+time.sleep(600)
+"""
+
+
+def test_what_never_ends_is_ended_in_time_with_all_it_started(python, mark):
+    ended = python(STUBBORN, arguments=(mark,), timeout_s=1.5)
+    assert ended.problem == "Timeout"
+    assert marked(mark) == []
+
+
+def test_what_stops_itself_is_ended_in_time(python, mark):
+    program = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
+    assert python(program, arguments=(mark,), timeout_s=1.5).problem == "Timeout"
+    assert marked(mark) == []
+
+
+def test_a_box_ends_when_the_process_that_made_it_is_killed(mark, a_box):
+    program = (
+        "import sys\n"
+        "from brainscore_core.scoring.isolation.box import Box, run_boxed\n"
+        "from brainscore_core.scoring.isolation.interpreter import interpreter_paths\n"
+        f"run_boxed([sys.executable, '-I', '-c', {STUBBORN!r}, sys.argv[1]], Box(readable=interpreter_paths()))\n"
+    )
+    judge = subprocess.Popen([sys.executable, "-c", program, mark])
+    wait_for(lambda: len(marked(mark)) >= 5)  # the judge, two of bubblewrap, the program and what it started
+    judge.kill()
+    judge.wait()
+    wait_for(lambda: not marked(mark))
+
+
+def test_an_end_in_the_middle_is_an_end(python):
+    assert python("import os; print('begun', flush=True); os._exit(0)").status == 0
+    assert python("import os, signal; os.kill(1, signal.SIGKILL); print('goes on')").output == "goes on\n"
+
+
+# -- taking ------------------------------------------------------------------------------------------------------------
+
+BOMB = """
+kept = []
+while True:
+    kept.append(bytearray(b'1') * 2**24)
+"""
+
+
+def test_a_flood_of_memory_is_stopped(python):
+    ended = python(BOMB, memory_bytes=300 * MB, timeout_s=60)
+    assert ended.problem == "MemoryLimit"
+
+
+FORKS = """
+import os, sys, time
+made = 0
+try:
+    for made in range(300):
+        if os.fork() == 0:
+            time.sleep(30)
+            os._exit(0)
+except OSError:
+    print('refused')
+else:
+    print('reached', flush=True)
+    time.sleep(float(sys.argv[1]))
+"""
+
+
+def test_a_flood_of_processes_is_stopped(python, in_box, mark):
+    bounds = {"arguments": (0, mark), "timeout_s": 60}
+    assert python(FORKS, boxed=False, **bounds).output == "reached\n"
+    assert python(FORKS, in_box(most_processes=1000), **bounds).output == "reached\n"
+    ended = python(FORKS, in_box(most_processes=100), arguments=(25, mark), timeout_s=60)
+    # Of root the kernel does not count them, so they are counted here.
+    assert ended.problem == "ProcessLimit" if AS_ROOT else ended.output == "refused\n"
+    assert marked(mark) == []
+
+
+FILL = """
+import errno, os, sys
+refused = 0
+for folder in sys.argv[2:]:
+    written = 0
+    try:
+        with open(os.path.join(folder, 'filling'), 'wb') as file:
+            while written < int(sys.argv[1]):
+                written += file.write(bytes(2**20))
+                file.flush()
+    except OSError as error:
+        refused += 1
+        print(folder, errno.errorcode[error.errno])
+print('refused' if refused == len(sys.argv[2:]) else 'reached')
+"""
+
+
+def test_no_disk_and_no_memory_is_filled(succeeds, in_box, tmp_path):
+    folders = ["/tmp", "/dev/shm", "/dev", "/", "/etc", "/var", "/var/tmp", "/proc", "/home", "/run"]  # noqa: S108 - in the box
+    assert succeeds(FILL, boxed=False, arguments=(40 * MB, tmp_path))
+    assert not succeeds(FILL, in_box(private_bytes=16 * MB), arguments=(40 * MB, *folders))
+    assert succeeds(FILL, in_box(private_bytes=64 * MB), arguments=(40 * MB, "/tmp"))  # noqa: S108 - in the box
+
+
+def test_no_file_grows_beyond_its_limit(succeeds, in_box, tmp_path):
+    box = in_box(writable=(tmp_path,), most_file_bytes=16 * MB)
+    assert succeeds(FILL, box, arguments=(10 * MB, tmp_path))
+    assert not succeeds(FILL, box, arguments=(40 * MB, tmp_path))
+
+
+HIDDEN_MEMORY = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+done = []
+try:
+    os.close(os.memfd_create('kept'))
+    done.append('file without a name')
+except OSError:
+    pass
+if libc.shmget(0, 2**20, 0o1600) >= 0:
+    done.append('shared memory')
+print(done)
+print('reached' if done else 'refused')
+"""
+
+
+def test_no_memory_is_held_that_belongs_to_no_process(succeeds):
+    assert succeeds(HIDDEN_MEMORY, boxed=False)
+    assert not succeeds(HIDDEN_MEMORY)
+
+
+def test_files_that_are_open_are_limited(python, in_box):
+    program = "kept = [open('/dev/null') for _ in range(200)]; print('reached')"
+    assert python(program).output == "reached\n"
+    assert "Too many open files" in python(program, in_box(most_open_files=100)).output
+
+
+def test_it_gets_no_open_file_of_the_one_who_made_it(python, tmp_path):
+    with (tmp_path / "record.json").open("w") as record:
+        os.set_inheritable(record.fileno(), True)
+        program = """
+            import os
+            with os.scandir('/proc/self/fd') as numbers:
+                print(*(os.readlink(each.path).split(':')[0] for each in numbers))
+        """
+        assert set(python(program).output.split()) <= {"/dev/null", "pipe", "/proc/2/fd"}
+
+
+def test_a_flood_of_output_is_cut(python):
+    lines = []
+    ended = python("for _ in range(20_000): print('x' * 999)", show=lines.append, most_shown=MB, timeout_s=60)
+    assert ended.status == 0
+    assert sum(map(len, lines)) <= MB
+    assert len(ended.output) < MB
+
+
+# -- of an ordinary user -----------------------------------------------------------------------------------------------
+
+AS_OTHERS = """
+import sys
+from pathlib import Path
+from brainscore_core.scoring.isolation.box import Box, run_boxed, why_no_box
+print(why_no_box())
+program = sys.argv[1]
+ended = run_boxed(['/usr/bin/python3', '-I', '-c', program, '25'], Box(most_processes=100), timeout_s=60)
+print(ended.output, ended.problem)
+"""
+
+
+@pytest.mark.skipif(not AS_ROOT, reason="only root can become somebody else; the other tests are of an ordinary user")
+def test_it_holds_for_an_ordinary_user_too(a_box):
+    """With the interpreter of the system and a copy of the library: those of root may be out of sight."""
+    system = Path("/usr/bin/python3")
+    if not system.exists() or subprocess.run([system, "-c", "import tomllib"], capture_output=True).returncode:
+        pytest.skip("the system has no Python 3.11")
+    folder = Path("/var/tmp", f"brainscore-{uuid.uuid4().hex}")  # noqa: S108 - pytest's own is root's alone
+    try:
+        shutil.copytree(Path(brainscore_core.__file__).parent, folder / "brainscore_core")
+        command = [system, "-P", "-c", AS_OTHERS, FORKS]
+        given = {"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(folder)}
+        ended = subprocess.run(
+            ["/usr/bin/setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", *command],
+            env=given, cwd="/", capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert ended.stdout.split() == ["None", "refused", "None"], ended
+    finally:
+        shutil.rmtree(folder)

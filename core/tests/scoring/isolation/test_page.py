@@ -1,0 +1,25 @@
+"""Test that the page on isolation names the tests that hold what it says, all of them."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[4]
+PAGE = ROOT / "docs" / "explanation" / "isolation.md"
+FOLDERS = ("core/tests", "vision/tests", "scripts/tests")
+
+
+def names_in(files):
+    return {
+        node.name
+        for file in files
+        for node in ast.walk(ast.parse(file.read_bytes()))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    }
+
+
+def test_each_attack_of_the_page_is_a_test_and_each_test_of_an_attack_is_on_the_page():
+    named = set(re.findall(r"`(test_\w+)`", PAGE.read_text("utf-8")))
+    assert len(named) > 25
+    assert named <= names_in(file for folder in FOLDERS for file in (ROOT / folder).rglob("test_*.py"))
+    assert names_in(Path(__file__).parent.glob("test_hostile_*.py")) <= named

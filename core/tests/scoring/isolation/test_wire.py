@@ -1,0 +1,359 @@
+"""What is sent comes out the same on the other side; hostile bytes become one class of error, and nothing else."""
+
+import itertools
+import json
+import math
+import socket
+import struct
+import threading
+import tracemalloc
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as stn
+
+from brainscore_core.errors import PeerClosedError, PeerTimeoutError, ProtocolError
+from brainscore_core.scoring.isolation.values import DTYPES, pack, unpack
+from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+
+_SMALL = Bounds(header_bytes=2**16, arrays=20, array_bytes=2**20)
+
+
+_LARGE = Bounds()
+
+
+def _through(content, bounds=_LARGE):
+    """Return what arrives of a value; the sender is a thread, because a large one does not fit into the socket."""
+    ours, theirs = socket.socketpair()
+    sender = threading.Thread(target=Connection(theirs).send, args=(Message("answer", 7, content),))
+    sender.start()
+    try:
+        message = Connection(ours, bounds).receive(30)
+    finally:
+        sender.join(30)
+        ours.close()
+        theirs.close()
+    assert (message.kind, message.number) == ("answer", 7)
+    return message.content
+
+
+def _received(data, bounds=_SMALL, timeout_s=30.0):
+    """Return the message that bytes are, after which the other side has gone."""
+    ours, theirs = socket.socketpair()
+    sender = threading.Thread(target=_send_and_close, args=(theirs, data))
+    sender.start()
+    try:
+        return Connection(ours, bounds).receive(timeout_s)
+    finally:
+        ours.close()
+        sender.join(30)
+
+
+def _send_and_close(sock, data):
+    with suppress(OSError):  # the reader has gone, as it may
+        sock.sendall(data)
+    sock.close()
+
+
+def _frame(header, rest=b""):
+    encoded = json.dumps(header).encode() if not isinstance(header, bytes) else header
+    return struct.pack("<4sI", b"BSw1", len(encoded)) + encoded + rest
+
+
+def _header(**changes):
+    return {"kind": "answer", "number": 0, "content": None, "arrays": [], **changes}
+
+
+_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+_scalars = st.none() | st.booleans() | st.integers() | st.floats() | _texts
+_dtypes = st.sampled_from(sorted(DTYPES)).map(np.dtype)
+_arrays = stn.arrays(_dtypes, stn.array_shapes(max_dims=4, min_side=0, max_side=4)) | stn.arrays(
+    np.dtype("<U5"),
+    stn.array_shapes(max_side=3),
+    elements=st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+)
+_values = st.recursive(
+    _scalars | _arrays,
+    lambda each: st.lists(each, max_size=3) | st.tuples(each, each) | st.dictionaries(_texts, each, max_size=3),
+    max_leaves=8,
+)
+
+
+def _same(one, other):
+    if isinstance(one, np.ndarray):
+        return (
+            isinstance(other, np.ndarray)
+            and (one.dtype, one.shape) == (other.dtype, other.shape)
+            and one.tobytes() == other.tobytes()  # also which NaN it is, and the sign of zero
+        )
+    if isinstance(one, (list, tuple)):
+        return type(one) is type(other) and len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict):
+        return isinstance(other, dict) and list(one) == list(other) and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, float) and math.isnan(one):
+        return isinstance(other, float) and math.isnan(other)
+    return type(one) is type(other) and one == other
+
+
+@settings(max_examples=80, deadline=None)
+@given(_values)
+def test_what_is_sent_arrives_as_it_was(value):
+    assert _same(value, _through(value))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_arrays_of_the_other_byte_order_and_with_gaps_arrive(order):
+    array = np.arange(24, dtype=f"{order}i4").reshape(4, 6)[::2, ::3]
+    arrived = _through(array)
+    assert arrived.dtype == np.dtype("<i4")
+    np.testing.assert_array_equal(arrived, array)
+
+
+def test_a_large_array_arrives_in_a_file_where_it_does_not_fit_the_memory(tmp_path):
+    values = np.random.default_rng(0).random((1000, 300))
+    arrived = _through([values, values], Bounds(memory_bytes=3_000_000, folder=tmp_path))
+    assert not isinstance(arrived[0].base, np.memmap)
+    np.testing.assert_array_equal(arrived[1], values)
+    assert list(tmp_path.iterdir()) == []  # it has no name that somebody else could open
+
+
+def _of_labels():
+    answer = BehavioralAssembly(
+        [["dog", "cat"]],
+        coords={"stimulus_id": ("presentation", ["a", "b"]), "label": ("presentation", ["dog", "cat"])},
+        dims=["choice", "presentation"],
+    )
+    answer.attrs["probabilities"] = BehavioralAssembly(
+        [[0.2, 0.8], [0.5, 0.5]],
+        coords={"stimulus_id": ("presentation", ["a", "b"]), "choice": ("choice", ["cat", "dog"])},
+        dims=["presentation", "choice"],
+    )
+    return answer
+
+
+def _of_neurons():
+    return NeuroidAssembly(
+        np.random.default_rng(0).random((3, 2, 1), dtype=np.float32),
+        coords={
+            "stimulus_id": ("presentation", ["a", "b", "c"]),
+            "number": ("presentation", [1, 2, 3]),
+            "mixed": ("presentation", np.array(["x", None, 2.5], dtype=object)),
+            "neuroid_id": ("neuroid", ["n.0", "n.1"]),
+            "time_bin_start": ("time_bin", [70]),
+            "time_bin_end": ("time_bin", [170]),
+            "note": "a scalar",
+        },
+        dims=["presentation", "neuroid", "time_bin"],
+        name="it",
+        attrs={"deviation": 0.5, "layers": ["a", "b"], "empty": {}},
+    )
+
+
+@pytest.mark.parametrize("make", [_of_labels, _of_neurons])
+def test_assemblies_arrive_with_class_order_types_and_attributes(make):
+    sent, arrived = make(), _through(make())
+    assert type(arrived) is type(sent)
+    assert (arrived.dims, arrived.dtype, arrived.name) == (sent.dims, sent.dtype, sent.name)
+    assert list(arrived.coords) == list(sent.coords)
+    assert {name: arrived[name].dtype for name in arrived.coords} == {name: sent[name].dtype for name in sent.coords}
+    xr.testing.assert_equal(arrived, sent)
+    assert list(arrived.attrs) == list(sent.attrs)
+    for name, value in sent.attrs.items():
+        if isinstance(value, xr.DataArray):
+            xr.testing.assert_identical(arrived.attrs[name], value)
+        else:
+            assert arrived.attrs[name] == value
+
+
+def test_tables_arrive_with_types_and_index():
+    table = pd.DataFrame(
+        {
+            "stimulus_id": ["a", "b", "c", "d"],
+            "number": [1, 2, 3, 4],
+            "degrees": [8.0, np.nan, 4.0, 4.0],
+            "is_face": [True, False, True, False],
+            "missing": ["x", None, "y", "z"],
+            "mixed": pd.Series([1, "x", None, 2.5], dtype=object),
+            "kind": pd.Categorical(["u", "v", "u", "v"]),
+            "maybe": pd.array([1, None, 2, 3], dtype="Int64"),
+        }
+    )
+    for sent in (table, table[table["is_face"]], table[:1]):
+        expected = sent.assign(kind=sent["kind"].cat.remove_unused_categories())
+        pd.testing.assert_frame_equal(_through(sent), expected, check_index_type=False)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        b"bytes",
+        {1: "a key"},
+        np.array([object()]),
+        np.array([1 + 2j]),
+        np.array(["2024-01-01"], dtype="datetime64[s]"),
+        np.ma.masked_array([1.0], [True]),
+        {"deep": [[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]},
+        pd.DataFrame({"when": pd.to_datetime(["2024-01-01"])}),
+        pd.DataFrame({3: [1]}),
+    ],
+)
+def test_what_is_no_value_is_refused_before_anything_is_sent(value):
+    ours, theirs = socket.socketpair()
+    with pytest.raises(ProtocolError):
+        Connection(theirs).send(Message("answer", 0, value))
+    ours.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        ours.recv(1)
+    ours.close()
+    theirs.close()
+
+
+# -- hostile bytes -----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_raise_nothing_but_a_protocol_error(data):
+    with pytest.raises(ProtocolError):
+        _received(data)
+
+
+_json = st.recursive(
+    _scalars,
+    lambda each: (
+        st.lists(each, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["array", "texts", "objects", "dict", "tuple", "table", "assembly", "kind", "dims", "x"]),
+            each,
+            max_size=2,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    _json,
+    st.lists(
+        st.tuples(
+            st.sampled_from([*sorted(DTYPES), "<U3", "|O", "<M8[s]", "V8"]), st.lists(st.integers(-1, 3), max_size=3)
+        ),
+        max_size=3,
+    ),
+    st.binary(max_size=300),
+)
+def test_any_header_raises_nothing_but_a_protocol_error(content, arrays, rest):
+    announced = [{"dtype": dtype, "shape": shape} for dtype, shape in arrays]
+    with suppress(ProtocolError):
+        _received(_frame(_header(content=content, arrays=announced), rest))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_message_of_which_some_bytes_are_others_raises_nothing_but_a_protocol_error(data):
+    arrays: list = []
+    content = pack(_of_neurons(), arrays)
+    announced = [{"dtype": each.dtype.str, "shape": list(each.shape)} for each in arrays]
+    whole = bytearray(_frame(_header(content=content, arrays=announced), b"".join(each.tobytes() for each in arrays)))
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    with suppress(ProtocolError):
+        _received(bytes(whole[: data.draw(st.integers(0, len(whole)))] if data.draw(st.booleans()) else whole))
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "begins with"),
+        (struct.pack("<4sI", b"BSw1", 2**32 - 1), "header of 4294967295 bytes"),
+        (_frame(b"{"), "no JSON"),
+        (_frame(b'{"kind": "a", "kind": "b"}'), "key twice"),
+        (_frame(b"[" * 60_000), "no JSON"),
+        (_frame(_header(more=1)), "more"),
+        (_frame(_header(kind="x" * 500)), "kind"),
+        (_frame(_header(arrays=[{"dtype": "|O", "shape": [1]}])), "type"),
+        (_frame(_header(arrays=[{"dtype": "<U999999", "shape": [1]}])), "type"),
+        (_frame(_header(arrays=[{"dtype": "<f8", "shape": [2**40, 2**40]}])), "MiB"),
+        (_frame(_header(arrays=[{"dtype": "<f8", "shape": [2**30]}])), "MiB"),
+        (_frame(_header(arrays=[{"dtype": "<f8", "shape": [-1]}])), "greater than or equal to 0"),
+        (_frame(_header(arrays=[{"dtype": "<f8", "shape": [0] * 9}])), "shape"),
+        (_frame(_header(arrays=[{"dtype": "<f8", "shape": [0]}] * 21)), "21 arrays"),
+        (_frame(_header(arrays=[{"dtype": "|b1", "shape": [1]}]), b"\x02"), "neither 0 nor 1"),
+        (_frame(_header(arrays=[{"dtype": "<U1", "shape": [1]}]), b"\xff\xff\xff\xff"), "do not exist"),
+        (_frame(_header(arrays=[{"dtype": "<U1", "shape": [1]}]), struct.pack("<I", 0xD800)), "do not exist"),
+        (_frame(_header(content={"array": 0})), "was not sent"),
+        (_frame(_header(content={"array": True}, arrays=[{"dtype": "|b1", "shape": [0]}])), "was not sent"),
+        (_frame(_header(content={"pickle": "x"})), "does not exist"),
+        (_frame(_header(content={"dict": [["a", 1], ["a", 2]]})), "key twice"),
+        (_frame(_header(content={"objects": [[1]]})), "more than scalars"),
+    ],
+)
+def test_a_message_that_breaks_a_rule_is_refused_with_the_rule(frame, said):
+    with pytest.raises(ProtocolError, match=said):
+        _received(frame)
+
+
+def test_an_announced_size_takes_no_memory_before_it_is_checked():
+    frame = _frame(_header(arrays=[{"dtype": "<f8", "shape": [2**30]}]))
+    tracemalloc.start()
+    with pytest.raises(ProtocolError):
+        _received(frame)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 2**22
+
+
+def test_an_array_that_fits_neither_memory_nor_disk_is_refused(tmp_path):
+    bounds = replace(_SMALL, array_bytes=2**62, memory_bytes=2**20, folder=tmp_path)
+    with pytest.raises(ProtocolError, match="BRAINSCORE_MEMORY_GB"):
+        _received(_frame(_header(arrays=[{"dtype": "<f8", "shape": [2**40]}])), bounds)
+
+
+def test_the_end_of_the_other_side_and_its_silence_have_errors_of_their_own():
+    with pytest.raises(PeerClosedError):
+        _received(_frame(_header())[:-3])
+    ours, theirs = socket.socketpair()
+    with pytest.raises(PeerTimeoutError):
+        Connection(ours).receive(0.05)
+    with pytest.raises(PeerTimeoutError):
+        Connection(ours).send(Message("answer", 0, np.zeros(2**24)), 0.2)  # nobody takes it
+    theirs.close()
+    with pytest.raises(PeerClosedError):
+        Connection(ours).send(Message("answer"))
+    ours.close()
+    with pytest.raises(PeerClosedError):
+        Connection(ours).receive(1)
+
+
+def test_who_sends_a_byte_now_and_then_does_not_put_off_the_end():
+    ours, theirs = socket.socketpair()
+    stop = threading.Event()
+
+    def trickle():
+        for byte in itertools.cycle(struct.pack("<4sI", b"BSw1", 2**15) + b" "):
+            if stop.wait(0.01):
+                return
+            theirs.send(bytes([byte]))
+
+    sender = threading.Thread(target=trickle)
+    sender.start()
+    with pytest.raises((PeerTimeoutError, ProtocolError)):
+        Connection(ours, _SMALL).receive(0.5)
+    stop.set()
+    sender.join()
+    ours.close()
+    theirs.close()
+
+
+def test_unpacking_needs_no_connection():
+    arrays: list = []
+    assert unpack(pack({"a": (1, [2.5, None])}, arrays), arrays) == {"a": (1, [2.5, None])}
