@@ -1,0 +1,323 @@
+"""Open a cluster: dask's own scheduler with workers on this machine, over SSH or as jobs of Slurm, or one that runs.
+
+``local``, ``local:4``, ``tcp://host:8786``, ``ssh:hosts.txt``, ``slurm:profile.yml`` are the names of places. Those
+that are opened here talk encrypted, with keys made for one campaign: whoever can speak to a scheduler of dask or to its
+workers can run programs there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.config import settings
+from brainscore_core.errors import ClusterError, ConfigurationError, RequirementsError, did_you_mean
+from brainscore_core.scoring.cluster.profile import SlurmProfile, read_profile
+from brainscore_core.scoring.cluster.resources import offer
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["KINDS", "Place", "open_place", "parse_place"]
+
+KINDS = {
+    "local": "local or local:N, N processes on this machine",
+    "tcp": "tcp://HOST:PORT, a scheduler of dask that runs",
+    "tls": "tls://HOST:PORT, the same, encrypted",
+    "ssh": "ssh:FILE, hosts to log in at, one a line",
+    "slurm": "slurm:FILE, the profile of a Slurm cluster",
+}
+"""Kind of place -> how it is named."""
+
+_MOST_HOSTS_BYTES = 2**20
+_HOST = re.compile(r"[A-Za-z0-9_.:@-]+")
+_CONNECT_S = 30.0
+_PATIENCE_S = 120.0
+
+# A worker that is lost costs the pair it was working on, which the ledger decides about: dask itself would run all of
+# the piece again. And machines of one cluster may have clocks that jump: a worker whose connection is alive is alive.
+_SCHEDULING: Mapping[str, object] = {
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.worker-ttl": None,
+    "distributed.scheduler.default-task-durations": {"score_task": "1h"},  # else few jobs are asked for at first
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.scheduler.http.routes": [],  # nobody looks at its pages, so it has none
+    "distributed.worker.http.routes": [],
+    "distributed.comm.timeouts.connect": f"{_CONNECT_S:g}s",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A cluster that is open.
+
+    Attributes
+    ----------
+    name : str
+        As people gave it.
+    connect : callable
+        Returns a new client; raises `ClusterError` if the scheduler cannot be reached.
+    most_minutes : float
+        How long a piece may be.
+    slots : int or None
+        How many pieces are worked on at a time when all workers are there; None: as many as there are workers.
+    tend : callable
+        Brings workers back that were lost, where nobody else does.
+    patience_s : float
+        How long there may be no worker at all.
+    offers : sequence of mapping
+        Resources of the workers, see `brainscore_core.scoring.cluster.resources`; empty: what they say themselves.
+    is_ours : bool
+        Whether its scheduler ends with the campaign.
+    """
+
+    name: str
+    connect: Callable[[], Client]
+    most_minutes: float = float("inf")
+    slots: int | None = None
+    tend: Callable[[], object] = lambda: None
+    patience_s: float = _PATIENCE_S
+    offers: Sequence[Mapping[str, float]] = ()
+    is_ours: bool = True
+
+
+def parse_place(name: str) -> tuple[str, str]:
+    """Return kind and the rest of the name of a place.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such kind, or what follows cannot be.
+    """
+    kind, colon, rest = name.partition(":")
+    good = {
+        "local": not colon or re.fullmatch(r"[1-9]\d{0,3}", rest),
+        "tcp": re.fullmatch(r"//[^/\s:]+:\d{1,5}|//\[[0-9a-fA-F:]+\]:\d{1,5}", rest),
+        "tls": re.fullmatch(r"//[^/\s:]+:\d{1,5}|//\[[0-9a-fA-F:]+\]:\d{1,5}", rest),
+        "ssh": rest,
+        "slurm": rest,
+    }
+    if good.get(kind):
+        return kind, rest
+    expected = f"expected {KINDS[kind]}" if kind in KINDS else f"expected one of: {'; '.join(KINDS.values())}"
+    hint = "" if kind in KINDS else did_you_mean(kind, KINDS)
+    raise ConfigurationError(f"{name!r} names no cluster; {expected}.{hint}")
+
+
+@contextmanager
+def open_place(name: str) -> Iterator[Place]:
+    """Open the cluster of a name, and close what was opened when the block ends.
+
+    Raises
+    ------
+    ConfigurationError
+        If the name, or the file that it names, says nothing that can be opened.
+    RequirementsError
+        If a package is not installed; the message says which.
+    ClusterError
+        If it cannot be reached or started.
+    """
+    kind, rest = parse_place(name)
+    opened = {"local": _local, "tcp": _running, "tls": _running, "ssh": _ssh, "slurm": _slurm}[kind]
+    import_or_say("distributed", "distributed")
+    import dask.config
+
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(_SCHEDULING))
+        yield stack.enter_context(opened(name, rest))
+
+
+def import_or_say(module: str, package: str) -> Any:  # a module that is installed with an extra only
+    """Import a module of the extra ``cluster``.
+
+    Raises
+    ------
+    RequirementsError
+        If it is not installed.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise RequirementsError(
+            f"Scoring on a cluster needs {package}, which cannot be imported ({error}): "
+            "pip install 'brainscore-core[cluster]'."
+        ) from error
+
+
+# -- kinds of places ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _local(name: str, rest: str) -> Iterator[Place]:
+    """Start one worker with as many threads as pairs at a time; each pair has processes of its own all the same."""
+    from distributed import LocalCluster
+    from distributed.system import MEMORY_LIMIT  # of the machine, or of the container
+
+    n = int(rest or os.cpu_count() or 1)
+    offered = offer(MEMORY_LIMIT / 1e9, private=True)
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=n,
+        processes=True,
+        host="127.0.0.1",
+        protocol="tls://",
+        security=_new_keys(),
+        memory_limit=0,  # the worker needs little; each pair has a limit of its own
+        dashboard_address="127.0.0.1:0",
+        resources=offered,
+        silence_logs="ERROR",
+    ) as cluster:
+        yield Place(name=name, connect=lambda: _client(cluster), slots=n, offers=[offered], tend=_tend(cluster))
+
+
+@contextmanager
+def _running(name: str, rest: str) -> Iterator[Place]:  # noqa: ARG001 - a kind of place
+    """Take a scheduler that somebody has started, with workers of theirs."""
+    yield Place(name=name, connect=lambda: _client(name), patience_s=_PATIENCE_S, is_ours=False)
+
+
+@contextmanager
+def _ssh(name: str, rest: str) -> Iterator[Place]:
+    """Start a scheduler on the first host, and a worker for each line; a host that stands there twice has two."""
+    import_or_say("asyncssh", "asyncssh")
+    from distributed import SSHCluster
+
+    hosts = read_hosts(Path(rest))
+    try:
+        cluster = SSHCluster(
+            [hosts[0], *hosts],
+            worker_options={"nthreads": 1, "memory_limit": 0, "resources": {}},
+            scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+        )
+    except Exception as error:  # of asyncssh, of the network, of the hosts
+        raise ClusterError(
+            f"No cluster could be started on {', '.join(sorted(set(hosts)))}: {type(error).__name__}: {error}. Log in "
+            "at each by hand with `ssh HOST` (keys, not passwords), and see that the same Python is there."
+        ) from error
+    with cluster:
+        yield Place(name=name, connect=lambda: _client(cluster), slots=len(hosts), tend=_tend(cluster))
+
+
+@contextmanager
+def _slurm(name: str, rest: str) -> Iterator[Place]:
+    """Start jobs of Slurm, each of which is one worker."""
+    profile = read_profile(Path(rest))
+    jobqueue = import_or_say("dask_jobqueue", "dask-jobqueue")
+    folder = Path(profile.folder) if profile.folder else settings().home / "slurm"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (
+        _keys_in(folder) as keys,
+        jobqueue.SLURMCluster(**slurm_options(profile, folder), security=keys, protocol="tls://") as cluster,
+    ):
+        cluster.adapt(minimum_jobs=profile.jobs.min, maximum_jobs=profile.jobs.max, interval="2s", wait_count=15)
+        yield Place(
+            name=name,
+            connect=lambda: _client(cluster),
+            most_minutes=profile.minutes / 4,  # what the end of a job cuts off is done again
+            slots=profile.jobs.max,
+            # A job that was cancelled stays in the list of those that are wanted; only this starts it anew.
+            offers=[_offered(profile)],
+            tend=lambda: cluster.scale(len(cluster.worker_spec)),
+            patience_s=float("inf"),  # jobs may wait for days
+        )
+
+
+def slurm_options(profile: SlurmProfile, folder: Path) -> dict[str, Any]:  # of dask-jobqueue
+    """Return what dask-jobqueue makes the jobs of a profile of."""
+    resources = " ".join(f"{name}={amount:g}" for name, amount in _offered(profile).items())
+    environment = {"OMP_NUM_THREADS": str(profile.cores), **profile.env}
+    return {
+        "job_name": "brainscore",
+        "queue": profile.queue,
+        "account": profile.account,
+        "cores": 1,
+        "processes": 1,
+        "job_cpu": profile.cores,
+        "memory": profile.memory,
+        "walltime": profile.walltime,
+        "python": profile.python,
+        "interface": profile.interface,
+        "shared_temp_directory": str(folder),
+        "log_directory": str(folder),
+        "local_directory": None,
+        "job_script_prologue": [f"export {name}={shlex.quote(value)}" for name, value in environment.items()],
+        "job_extra_directives": [*([f"--gres=gpu:{profile.gpus}"] if profile.gpus else []), *profile.directives],
+        "worker_extra_args": ["--memory-limit", "0", "--no-dashboard", "--resources", shlex.quote(resources)],
+        "scheduler_options": {"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+    }
+
+
+def read_hosts(path: Path) -> list[str]:
+    """Read the hosts of a file: one a line, empty lines and what follows a ``#`` left out.
+
+    Raises
+    ------
+    ConfigurationError
+        If it cannot be read, or a line names no host.
+    """
+    try:
+        text = path.read_bytes()[:_MOST_HOSTS_BYTES].decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"The list of hosts cannot be read: {error}. `--cluster ssh:FILE` names it."
+        ) from error
+    hosts = [line for line in (each.partition("#")[0].strip() for each in text.splitlines()) if line]
+    wrong = [host for host in hosts if not _HOST.fullmatch(host) or host.startswith("-")]
+    if wrong or not hosts:
+        problem = f"{wrong[0]!r} is no name of a host" if wrong else "there is no host in it"
+        raise ConfigurationError(f"{path}: {problem}; expected one host a line, such as node1.example.org.")
+    return hosts
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def _client(where: object) -> Client:
+    from distributed import Client
+
+    try:
+        return Client(where, set_as_default=False, timeout=_CONNECT_S)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f"The scheduler at {where} cannot be reached: {error}. Start one with `dask scheduler`, and workers with "
+            "`dask worker ADDRESS --nthreads 1`."
+        ) from error
+
+
+def _tend(cluster: Any) -> Callable[[], object]:  # SpecCluster, whose attributes have no types
+    """Return what starts workers anew: one that was lost stays in the list of those that are wanted, and no more."""
+    return lambda: cluster.scale(len(cluster.worker_spec))
+
+
+def _new_keys() -> Any:  # distributed.security.Security, which has no types
+    import_or_say("cryptography", "cryptography")
+    from distributed.security import Security
+
+    return Security.temporary()
+
+
+@contextmanager
+def _keys_in(folder: Path) -> Iterator[Any]:
+    """Give keys that lie in files, which workers elsewhere read and only this user may; they go with the block."""
+    from distributed.security import Security
+
+    made = _new_keys()
+    names = [f"tls_{role}_{part}" for role in ("client", "scheduler", "worker") for part in ("key", "cert")]
+    with tempfile.TemporaryDirectory(prefix=".keys-", dir=folder) as private:  # mode 0700
+        files = {name: Path(private) / name for name in ["tls_ca_file", *names]}
+        for name, file in files.items():
+            file.write_text(getattr(made, name), encoding="ascii")
+        yield Security(require_encryption=True, **{name: str(file) for name, file in files.items()})
+
+
+def _offered(profile: SlurmProfile) -> dict[str, float]:
+    return offer(profile.memory_gb, gpus=profile.gpus, private=profile.private)

@@ -1,0 +1,285 @@
+"""Score batches on many machines: dask schedules, the ledger decides what is done next and what is done again."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.errors import ClusterError, CorruptFileError
+from brainscore_core.scoring.cluster.ledger import MOST_LOSSES, Ledger, Piece
+from brainscore_core.scoring.cluster.places import Place, open_place
+from brainscore_core.scoring.cluster.resources import missing, wanted
+from brainscore_core.scoring.cluster.work import Task, outcome_of, score_task
+from brainscore_core.scoring.judging import Isolation, failed
+from brainscore_core.scoring.pairs import Limits, PairOutcome
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from brainscore_core.scoring.batches import Batch
+
+__all__ = ["run_on_cluster"]
+
+_LOOK_EVERY_S = 1.0
+_TEND_EVERY_S = 5.0
+_GRACE_S = 30.0  # for what is stopped in time to say so
+_MOST_ERRORS = 20  # of workers one after the other, without any outcome between them
+
+
+def run_on_cluster(
+    batches: Sequence[Batch],
+    library: str,
+    limits: Limits | None = None,
+    *,
+    cluster: str,
+    isolation: Isolation = "auto",
+    minutes: float = float("inf"),
+    most_losses: int = MOST_LOSSES,
+    tell: Callable[[str], object] = lambda line: None,  # noqa: ARG005 - a default that says nothing
+    score: Callable[[str], list[str]] = score_task,
+) -> Iterator[PairOutcome]:
+    """Score the pairs of batches on a cluster, and yield the outcome of each as soon as it is there.
+
+    Batches are cut into pieces, long ones first. The scheduler has only as many of them as there are workers, however
+    many pairs there are. What a worker has not done when it is lost is done by another one; a pair that has lost its
+    worker `most_losses` times gets a record with status 'failed:LostWorker', one that needs more than any worker has
+    'failed:NoWorker'. Whoever stops iterating ends the campaign: it goes on where it was when the pairs without record
+    are run again.
+
+    Parameters
+    ----------
+    batches : sequence of Batch
+        No pair is in two of them.
+    library, limits, isolation
+        As for `brainscore_core.scoring.batches.run_batch`, which scores them on the workers.
+    cluster : str
+        Where, see `brainscore_core.scoring.cluster.places`.
+    minutes : float
+        After which nothing more is started and what runs is stopped; pairs that are not reached have no outcome.
+    most_losses : int
+        With how many lost workers a pair is given up.
+    tell : callable
+        Is told in words what happens to the cluster.
+    score : callable
+        What a worker does with the JSON text of a `Task`.
+
+    Raises
+    ------
+    ConfigurationError, RequirementsError
+        If `cluster` cannot be opened.
+    ClusterError
+        If the scheduler or all workers are lost and do not come back, or workers cannot do anything with what they are
+        given. What was yielded before stays true.
+    """
+    if not batches:
+        return
+    with open_place(cluster) as place:
+        ledger = Ledger(batches, place.slots or 1, most_minutes=place.most_minutes, most_losses=most_losses)
+        campaign = _Campaign(place, ledger, tell, score)
+        topic = f"brainscore-{uuid.uuid4().hex}"
+        deadline = time.monotonic() + 60 * minutes
+
+        def task_of(piece: Piece) -> Task:
+            left = max(0.0, (deadline - time.monotonic()) / 60)
+            return Task.of(piece.key, topic, piece.batch, library, limits or Limits(), isolation, left)
+
+        yield from campaign.run(task_of, topic, deadline)
+
+
+class _Campaign:
+    """Keeps the workers of a place busy with the pieces of a ledger."""
+
+    def __init__(
+        self, place: Place, ledger: Ledger, tell: Callable[[str], object], score: Callable[[str], list[str]]
+    ) -> None:
+        self.place, self.ledger, self.tell, self.score = place, ledger, tell, score
+        self.client: Client | None = None
+        self.messages: SimpleQueue[tuple[str, Any]] = SimpleQueue()  # from the threads of dask
+        self.futures: dict[str, Future[list[str]]] = {}
+        self.begun: set[str] = set()
+        self.n_errors = 0
+        self.workers_seen = self.tended = time.monotonic()
+
+    def run(self, task_of: Callable[[Piece], Task], topic: str, deadline: float) -> Iterator[PairOutcome]:
+        """Yield outcomes until each pair has one or the time is over."""
+        try:
+            self._connect(topic)
+            while self.ledger.n_open and time.monotonic() < deadline + _GRACE_S:
+                if time.monotonic() < deadline:
+                    yield from self._hand_out(task_of)
+                elif not self.futures:
+                    return
+                yield from self._hear(topic, deadline)
+        finally:
+            self._disconnect()
+
+    # -- the connection
+
+    def _connect(self, topic: str) -> None:
+        self.client = self.place.connect()
+        self.client.subscribe_topic(topic, lambda event: self.messages.put(("event", event[1])))
+
+    def _disconnect(self) -> None:
+        client, self.client = self.client, None
+        if client is None:
+            return
+        with suppress(Exception):  # it may be gone, and what is wanted is that it goes
+            if self.futures and client.status == "running":
+                client.cancel(list(self.futures.values()))
+        self.futures.clear()
+        with suppress(Exception):
+            client.close(timeout=10)
+
+    def _reconnect(self, topic: str) -> None:
+        """Start over with a scheduler that was lost; what is done stays done."""
+        if self.place.is_ours:
+            raise ClusterError(f"The scheduler of {self.place.name} has ended. {self._hint()}")
+        self.tell(f"The scheduler at {self.place.name} was lost; waiting for it to come back.")
+        for key in list(self.futures):
+            self.ledger.lost(key, begun=False)
+        self._disconnect()
+        until = time.monotonic() + self.place.patience_s
+        while True:
+            try:
+                self._connect(topic)
+            except ClusterError as error:
+                if time.monotonic() > until:
+                    raise ClusterError(f"{error} {self._hint()}") from error
+                time.sleep(_LOOK_EVERY_S)
+            else:
+                self.workers_seen = time.monotonic()
+                self.tell(f"The scheduler at {self.place.name} is back; {self.ledger.n_open} pairs are still open.")
+                return
+
+    def _hint(self) -> str:
+        return f"{self.ledger.n_open} pairs have no record yet; the same command goes on with them."
+
+    def _workers(self) -> Mapping[str, Mapping[str, Any]]:
+        if self.client is None:
+            return {}
+        with suppress(OSError, TimeoutError, ValueError):
+            return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+        return {}
+
+    # -- out
+
+    def _hand_out(self, task_of: Callable[[Piece], Task]) -> Iterator[PairOutcome]:
+        """Give the scheduler as many pieces as can be worked on; yield the outcomes of those that nobody can take."""
+        workers = self._workers()
+        self._look_after(workers)
+        offers = list(self.place.offers) or [worker.get("resources") or {} for worker in workers.values()]
+        if not offers:
+            return
+        slots = self.place.slots or sum(int(worker.get("nthreads", 1)) for worker in workers.values())
+        self.ledger.slots = max(1, slots)
+        while self.client is not None and self.ledger.n_running < self.ledger.slots:
+            piece = self.ledger.take()
+            if piece is None:
+                return
+            lack = missing(piece.batch, offers)
+            if lack:
+                yield from self._refused(piece, lack)
+                continue
+            future = self.client.submit(
+                self.score,
+                task_of(piece).to_json(),
+                key=f"score_task-{uuid.uuid4().hex}",
+                resources=wanted(piece.batch, offers) or None,
+                pure=False,
+                priority=-int(piece.key),
+            )
+            self.futures[piece.key] = future
+            future.add_done_callback(lambda done, key=piece.key: self.messages.put(("ended", (key, done))))
+
+    def _look_after(self, workers: Mapping[str, object]) -> None:
+        now = time.monotonic()
+        if workers:
+            self.workers_seen = now
+        elif now - self.workers_seen > self.place.patience_s:
+            raise ClusterError(
+                f"{self.place.name} has had no worker for {self.place.patience_s:g} s. Start some with `dask worker "
+                f"ADDRESS --nthreads 1`. {self._hint()}"
+            )
+        if now - self.tended > _TEND_EVERY_S:
+            self.tended = now
+            self.place.tend()
+
+    def _refused(self, piece: Piece, lack: str) -> Iterator[PairOutcome]:
+        for pair in self.ledger.ended(piece.key):
+            self.ledger.done(pair.model, pair.benchmark)
+            yield PairOutcome(failed(pair, "NoWorker", lack))
+
+    # -- in
+
+    def _hear(self, topic: str, deadline: float) -> Iterator[PairOutcome]:
+        """Take the next message of the cluster, if there is one soon."""
+        try:
+            what, content = self.messages.get(timeout=_LOOK_EVERY_S)
+        except Empty:
+            if self.client is None or self.client.status not in ("running", "connecting"):
+                self._reconnect(topic)
+            return
+        if what == "event":
+            yield from self._told(content)
+            return
+        key = content[0]
+        future = self.futures.get(key)
+        if future is None or future is not content[1]:  # of a connection that was lost
+            return
+        if future.cancelled():
+            self._reconnect(topic)
+            return
+        del self.futures[key]
+        yield from self._ended(key, future, is_late=time.monotonic() >= deadline)
+
+    def _told(self, content: object) -> Iterator[PairOutcome]:
+        if not isinstance(content, dict):
+            return
+        self.begun.add(str(content.get("piece")))
+        if "outcome" in content:
+            yield from self._outcome(content["outcome"])
+
+    def _outcome(self, text: object) -> Iterator[PairOutcome]:
+        try:
+            outcome = outcome_of(text)
+        except CorruptFileError as error:
+            self.tell(f"A worker gave what is no outcome: {error}")
+            return
+        if self.ledger.done(outcome.record.model, outcome.record.benchmark):
+            self.n_errors = 0
+            yield outcome
+
+    def _ended(self, key: str, future: Future[list[str]], *, is_late: bool) -> Iterator[PairOutcome]:
+        from distributed import KilledWorker
+
+        error = future.exception()
+        if error is None:
+            for text in future.result():
+                yield from self._outcome(text)
+            why = "its worker left it out"
+        elif isinstance(error, KilledWorker):
+            why = f"its worker was lost, the last time that at {error.last_worker.address}"
+        else:
+            why = f"its worker said {type(error).__name__}: {error}"
+            self._count_error(why)
+        left = self.ledger.left_of(key)
+        if not left or (is_late and error is None):
+            self.ledger.ended(key)
+            return
+        self.tell(f"{left[0].model} on {left[0].benchmark}: {why}; {len(left)} pairs go to another worker.")
+        given_up = self.ledger.lost(key, begun=key in self.begun or not isinstance(error, KilledWorker))
+        if given_up is not None:
+            message = f"given up after {self.ledger.most_losses} times: {why}"
+            yield PairOutcome(failed(given_up, "LostWorker", message))
+
+    def _count_error(self, why: str) -> None:
+        self.n_errors += 1
+        if self.n_errors >= _MOST_ERRORS:
+            raise ClusterError(
+                f"The last {self.n_errors} pieces failed on the workers of {self.place.name}, the last one because "
+                f"{why}. Is the same version of the library installed there? {self._hint()}"
+            )

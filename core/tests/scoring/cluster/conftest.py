@@ -1,0 +1,250 @@
+"""Give tests of clusters a library that scores in no time, and a Slurm of one node."""
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import textwrap
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from brainscore_core.scoring.batches import make_batches
+
+# A library whose models do what their names say, and whose every pair is written down when it begins.
+LIBRARY = """
+    import argparse, json, os, pathlib, re, signal, time
+    from urllib.parse import quote
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["judge"])
+    parser.add_argument("--benchmark", nargs="+", required=True)
+    for option in ("--model", "--records", "--events", "--isolation"):
+        parser.add_argument(option, required=True)
+    options = parser.parse_args()
+    here = pathlib.Path(__file__).parent
+    template = json.loads((here / "record.json").read_text())  # importing takes long
+
+    def add(file, line):
+        with open(file, "a") as stream:
+            stream.write(line + "\\n")
+
+    def worker():
+        pid = os.getppid()
+        of_dask = re.compile(b"dask|spawn_main")
+        while pid > 1 and not of_dask.search(pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()):
+            pid = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return pid
+
+    for benchmark in options.benchmark:
+        add(options.events, json.dumps({"event": "started", "benchmark": benchmark}))
+        add(here / "begun.txt", f"{options.model} {benchmark} {os.getpid()} {worker()}")
+        if options.model == "deadly" and benchmark == "b1" or options.model == "once" and not (here / "go").exists():
+            (here / "go").touch()
+            os.kill(worker(), signal.SIGKILL)
+            time.sleep(60)
+        if options.model == "waits" or options.model == f"waits for {benchmark}":
+            for _ in range(600):
+                if not (here / "go").exists():
+                    time.sleep(0.1)
+        if options.model.startswith("slow"):
+            time.sleep(float(options.model.removeprefix("slow").partition(" ")[0]))
+        target = pathlib.Path(options.records, quote(benchmark), quote(options.model, safe=" ") + ".json")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps({**template, "model": options.model, "benchmark": benchmark}))
+        add(options.events, json.dumps({"event": "ended", "benchmark": benchmark, "status": "scored"}))
+"""
+
+
+@dataclass(frozen=True)
+class Pair:
+    model: str
+    benchmark: str = "b"
+    minutes: float = 1.0
+    memory_gb: float = 0.1
+    private: bool = False
+    gpus: int = 0
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library that processes can import.
+
+    Attributes
+    ----------
+    name : str
+        Of the package.
+    folder : Path
+        Where it lies.
+    """
+
+    name: str
+    folder: Path
+
+    def begun(self):
+        """Return model, benchmark, process and worker of each pair that was begun, in that order."""
+        log = self.folder / "begun.txt"
+        lines = log.read_text().splitlines() if log.exists() else []
+        return [(*line.rsplit(" ", 3)[:2], *map(int, line.rsplit(" ", 2)[1:])) for line in lines]
+
+    def begun_pairs(self):
+        """Return the pairs that were begun."""
+        return [each[:2] for each in self.begun()]
+
+    def wait_for(self, n):
+        """Wait until that many pairs were begun."""
+        until = time.monotonic() + 60
+        while len(self.begun()) < n:
+            assert time.monotonic() < until, f"{len(self.begun())} pairs were begun, expected {n}"
+            time.sleep(0.02)
+
+    def go(self):
+        """Let models go on that wait."""
+        (self.folder / "go").touch()
+
+
+@pytest.fixture
+def pair():
+    """Return the class of pairs."""
+    return Pair
+
+
+@pytest.fixture
+def batches():
+    """Return the function that makes batches of models x benchmarks."""
+
+    def make(models, n_benchmarks=3, **options):
+        return make_batches(Pair(model, f"b{n}", **options) for model in models for n in range(n_benchmarks))
+
+    return make
+
+
+@pytest.fixture
+def library(install_library):
+    """Make the library importable for the processes of pairs, wherever the workers are."""
+    package = install_library(LIBRARY)
+    return Library(package.name, package)
+
+
+# -- Slurm -------------------------------------------------------------------------------------------------------------
+
+_PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scancel", "squeue")
+
+_CONFIGURATION = """
+    ClusterName=test
+    SlurmctldHost={host}(127.0.0.1)
+    AuthType=auth/munge
+    AuthInfo=socket={folder}/munge/socket
+    CryptoType=crypto/munge
+    SlurmUser=root
+    SlurmctldPort={ports[0]}
+    SlurmdPort={ports[1]}
+    StateSaveLocation={folder}/state
+    SlurmdSpoolDir={folder}/spool
+    SlurmctldPidFile={folder}/slurmctld.pid
+    SlurmdPidFile={folder}/slurmd.pid
+    SlurmctldLogFile={folder}/slurmctld.log
+    SlurmdLogFile={folder}/slurmd.log
+    ProctrackType=proctrack/linuxproc
+    TaskPlugin=task/none
+    SelectType=select/cons_tres
+    SelectTypeParameters=CR_Core_Memory
+    MpiDefault=none
+    ReturnToService=2
+    KillWait=2
+    SlurmdTimeout=10
+    SchedulerParameters=sched_interval=1,batch_sched_delay=0
+    NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} RealMemory=8000 State=UNKNOWN
+    PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+class Slurm:
+    """A cluster of one node, run by this user without systemd.
+
+    The node says it has more cores and memory than the machine may have: what runs on it here needs little.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("state", "spool", "munge"):
+            (folder / name).mkdir(parents=True)
+        folder.chmod(0o755)
+        (folder / "munge").chmod(0o700)
+        (folder / "munge/key").write_bytes(secrets.token_bytes(1024))
+        (folder / "munge/key").chmod(0o600)
+        self.configuration = folder / "slurm.conf"
+        settings = {"host": socket.gethostname().partition(".")[0], "folder": folder, "ports": _free_ports(2)}
+        text = textwrap.dedent(_CONFIGURATION).format(**settings, cores=os.cpu_count())
+        self.configuration.write_text(text)
+
+    def start(self):
+        munge = self.folder / "munge"
+        files = {"key-file": "key", "socket": "socket", "log-file": "log", "seed-file": "seed"}
+        options = [f"--{option}={munge / name}" for option, name in files.items()]
+        self.run("munged", "--force", *options, f"--pid-file={self.folder / 'munged.pid'}")
+        self.run("slurmctld", "-f", self.configuration)
+        self.start_node()
+
+    def start_node(self):
+        self.run("slurmd", "-f", self.configuration)
+        until = time.monotonic() + 60
+        while not {"idle", "mixed", "allocated"} & set(self.run("sinfo", "-h", "-o", "%T").split()):
+            assert time.monotonic() < until, (self.folder / "slurmctld.log").read_text()[-2000:]
+            time.sleep(0.1)
+
+    def kill_node(self):
+        """End the program that runs jobs, as if the node had lost power; and its jobs with it."""
+        os.kill(int((self.folder / "slurmd.pid").read_text()), 9)
+
+    def jobs(self, state="RUNNING"):
+        """Return the numbers of jobs."""
+        return self.run("squeue", "-h", "-o", "%A", "-t", state).split()
+
+    def run(self, *command):
+        environment = {**os.environ, "SLURM_CONF": str(self.configuration)}
+        done = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout
+
+    def stop(self):
+        if (self.folder / "slurmctld.pid").exists():
+            subprocess.run(["scancel", "--signal=KILL", "--full", "--user=root"], check=False, capture_output=True)
+        for name in ("slurmd", "slurmctld", "munged"):
+            file = self.folder / f"{name}.pid"
+            if file.exists():
+                try:
+                    os.kill(int(file.read_text()), 9)
+                except (ProcessLookupError, ValueError):
+                    continue
+
+
+def _free_ports(n):
+    with_port = [socket.socket() for _ in range(n)]
+    try:
+        for each in with_port:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in with_port]
+    finally:
+        for each in with_port:
+            each.close()
+
+
+@pytest.fixture
+def slurm(tmp_path, monkeypatch):
+    """Start a Slurm of one node; skipped where none can be."""
+    missing = [program for program in _PROGRAMS if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"other: no Slurm here, {', '.join(missing)} missing (Debian: apt install slurm-wlm munge)")
+    if os.geteuid() != 0:
+        pytest.skip("other: a Slurm of one's own needs root")
+    node = Slurm(tmp_path / "slurm")
+    monkeypatch.setenv("SLURM_CONF", str(node.configuration))
+    try:
+        node.start()
+        yield node
+    finally:
+        node.stop()

@@ -1,0 +1,227 @@
+"""Test a campaign whose scheduler, disk or clock fails: what was kept stays, and it goes on from there."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from functools import partial
+
+import pytest
+
+from brainscore_core.errors import ClusterError
+from brainscore_core.scoring.campaign import run_pairs
+from brainscore_core.scoring.cluster import run_on_cluster
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.store import FolderStore, reuse
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
+
+
+class Cluster:
+    """A scheduler and a worker, each a process as `dask scheduler` and `dask worker` start them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.port = None
+        self.programs = {}
+
+    @property
+    def address(self):
+        return f"tcp://127.0.0.1:{self.port}"
+
+    def start_scheduler(self):
+        file = self.folder / "scheduler.json"
+        file.unlink(missing_ok=True)
+        options = ["--host", "127.0.0.1", "--port", self.port or 0, "--scheduler-file", file, "--no-dashboard"]
+        environment = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        self.start("scheduler", *options, "--dashboard-address", "127.0.0.1:0", **environment)
+        until = time.monotonic() + 60
+        while not (file.exists() and file.read_text().endswith("}")):
+            assert time.monotonic() < until, "no scheduler"
+            time.sleep(0.1)
+        self.port = int(json.loads(file.read_text())["address"].rpartition(":")[2])
+
+    def start_worker(self):
+        options = ["--nthreads", 1, "--memory-limit", 0, "--no-dashboard", "--local-directory", self.folder]
+        self.start("worker", self.address, *options)
+
+    def start(self, what, *options, **environment):
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, options)]
+        self.programs[what] = subprocess.Popen(
+            command, env={**os.environ, **environment}, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def kill(self, what):
+        program = self.programs.pop(what)
+        os.killpg(program.pid, 9)
+        program.wait()
+
+
+@pytest.fixture
+def cluster(library, tmp_path):
+    """Start a scheduler and a worker that can import the library."""
+    made = Cluster(tmp_path)
+    made.start_scheduler()
+    made.start_worker()
+    yield made
+    for what in list(made.programs):
+        made.kill(what)
+
+
+def test_a_scheduler_that_is_started_again(cluster, batches, library):
+    said, restarted = [], []
+
+    def restart():
+        library.wait_for(3)
+        cluster.kill("scheduler")
+        cluster.kill("worker")
+        cluster.start_scheduler()
+        cluster.start_worker()
+        restarted.append(True)
+
+    thread = threading.Thread(target=restart, daemon=True)
+    thread.start()
+    todo = batches(["slow1", "slow1 too"], 4)
+    made = list(run_on_cluster(todo, library.name, cluster=cluster.address, tell=said.append))
+    thread.join()
+    assert restarted
+    assert sorted((each.record.model, each.record.benchmark) for each in made) == sorted(
+        (pair.model, pair.benchmark) for batch in todo for pair in batch.pairs
+    )
+    assert {each.record.status for each in made} == {"scored"}
+    # What a killed worker had started goes on by itself to the end of its piece, and nobody hears of it.
+    assert len([each for each in library.begun() if each[3] != 1]) <= 8 + 3
+    assert any("was lost; waiting" in line for line in said)
+    assert any("is back" in line for line in said)
+
+
+def test_a_scheduler_that_does_not_come_back_is_said_and_what_came_is_kept(cluster, batches, library, monkeypatch):
+    monkeypatch.setattr("brainscore_core.scoring.cluster.places._PATIENCE_S", 20.0)
+    monkeypatch.setattr("brainscore_core.scoring.cluster.places._CONNECT_S", 1.0)
+    running = run_on_cluster(batches(["slow1"], 6), library.name, cluster=cluster.address)
+    made = [next(running)]
+    cluster.kill("scheduler")
+    with pytest.raises(ClusterError, match=r"cannot be reached.*pairs have no record yet; the same command goes on"):
+        made.extend(running)
+    assert 1 <= len(made) < 6
+
+
+def pairs_of(batches):
+    return [pair for batch in batches for pair in batch.pairs]
+
+
+def test_a_folder_that_is_full_is_said_and_the_campaign_goes_on_when_there_is_room(batches, library, tmp_path):
+    """A small file system of its own, as no other folder is full for root."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=32k", "none", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("other: no file system can be mounted here")
+    try:
+        pairs = pairs_of(batches(["a", "b", "c"], 8))
+        run = partial(run_on_cluster, library=library.name, cluster="local:1")
+        score = partial(run_pairs, pairs, folder, run=run, revision_of=lambda kind, name: "r")
+        made, left = score()
+        assert made
+        assert left
+        assert all("No space left on device" in each.reason and not each.is_fine for each in left)
+        kept = {(each.model, each.benchmark) for each in FolderStore(folder)}
+        assert kept == {(each.model, each.benchmark) for each in made}
+        subprocess.run(["mount", "-o", "remount,size=4m", folder], check=True)
+        n_begun = len(library.begun())
+        again, left = score(is_scored=reuse([FolderStore(folder)], lambda kind, name: "r"))
+        assert len(made) + len(again) == len(pairs) == len(list(FolderStore(folder)))
+        assert len(library.begun()) - n_begun == len(again)
+        assert all(each.is_fine for each in left)
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+JUMPS = """
+    import os, time
+    real = time.time
+    started = time.monotonic()
+
+    def jumping():  # an hour ahead, then a day back
+        since = time.monotonic() - started
+        return real() + (0 if since < 4 else 3_600 if since < 7 else -86_400)
+
+    if os.environ.get("CLOCK_JUMPS"):
+        time.time = jumping
+"""
+
+
+def test_a_clock_that_jumps_loses_no_worker_and_changes_no_duration(library, tmp_path):
+    """The clock of scheduler, workers and judges jumps while they run."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/sitecustomize.py").write_text(textwrap.dedent(JUMPS))
+    script = tmp_path / "campaign.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            from dataclasses import dataclass
+            from brainscore_core.scoring.batches import make_batches
+            from brainscore_core.scoring.cluster import run_on_cluster
+
+            @dataclass(frozen=True)
+            class Pair:
+                model: str
+                benchmark: str
+                minutes: float = 1.0
+                memory_gb: float = 0.1
+                private: bool = False
+
+            if __name__ == "__main__":
+                batches = make_batches(Pair("slow1", f"b{n}") for n in range(12))
+                for each in run_on_cluster(batches, "lively", cluster="local:1", tell=print):
+                    print("outcome", each.record.benchmark, each.record.status, flush=True)
+            """
+        )
+    )
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ["PYTHONPATH"]])
+    environment = {**os.environ, "PYTHONPATH": path, "CLOCK_JUMPS": "1"}
+    done = subprocess.run(
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert sorted(done.stdout.splitlines()) == sorted(f"outcome b{n} scored" for n in range(12))
+    assert len(library.begun()) == 12
+
+
+WRITER = """
+    import dataclasses, sys
+    from pathlib import Path
+    from brainscore_core.scoring.records import ScoreRecord, record_path
+
+    folder, name = Path(sys.argv[1]), sys.argv[2]
+    record = ScoreRecord.without_score("failed:X", name * 900, model="same", benchmark="b")
+    for n in range(150):
+        record.write(record_path(folder, "same", "b"))
+        dataclasses.replace(record, model=f"{name}{n}").write(record_path(folder, f"{name}{n}", "b"))
+"""
+
+
+def test_many_writers_of_one_folder(tmp_path):
+    """As on folders that many machines see: no lock is taken, and nobody ever reads half a record."""
+    script = tmp_path / "writer.py"
+    script.write_text(textwrap.dedent(WRITER))
+    folder = tmp_path / "records"
+    writers = [subprocess.Popen([sys.executable, script, folder, name]) for name in "abcd"]
+    store, seen = FolderStore(folder), set()
+    target = record_path(folder, "same", "b")
+    while any(writer.poll() is None for writer in writers):
+        if target.exists():
+            record = ScoreRecord.read(target)  # never CorruptFileError
+            assert record.message == record.message[0] * 900
+            seen.add(record.message[0])
+    assert [writer.wait() for writer in writers] == [0] * 4
+    assert len(list(store)) == 4 * 150 + 1
+    assert not [file for file in folder.rglob("*") if file.is_file() and not file.name.endswith(".json")]
+    assert not list(folder.rglob(".*"))
+    assert len(seen) > 1, "the writers did not write at the same time"

@@ -1,0 +1,122 @@
+"""Test the names of clusters, and what jobs and hosts are given."""
+
+import re
+import socket
+import sys
+
+import pytest
+
+from brainscore_core.errors import ClusterError, ConfigurationError, RequirementsError
+from brainscore_core.scoring.cluster.places import open_place, parse_place, read_hosts, slurm_options
+from brainscore_core.scoring.cluster.profile import Jobs, SlurmProfile
+
+
+@pytest.mark.parametrize(
+    ("name", "parsed"),
+    [
+        ("local", ("local", "")),
+        ("local:4", ("local", "4")),
+        ("tcp://10.0.0.3:8786", ("tcp", "//10.0.0.3:8786")),
+        ("tls://head.example.org:8786", ("tls", "//head.example.org:8786")),
+        ("tcp://[::1]:8786", ("tcp", "//[::1]:8786")),
+        ("ssh:hosts.txt", ("ssh", "hosts.txt")),
+        ("slurm:/a b/c.yml", ("slurm", "/a b/c.yml")),
+    ],
+)
+def test_names(name, parsed):
+    assert parse_place(name) == parsed
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("slrum:x.yml", "names no cluster; .*local or local:N.*Did you mean 'slurm'?"),
+        ("local:0", "expected local or local:N"),
+        ("local:many", "expected local or local:N"),
+        ("tcp://host", "expected tcp://HOST:PORT"),
+        ("tcp:host:8786", "expected tcp://HOST:PORT"),
+        ("slurm", "expected slurm:FILE"),
+        ("ssh:", "expected ssh:FILE"),
+        ("", "expected one of"),
+        ("pbs:x", "expected one of"),
+    ],
+)
+def test_wrong_names(name, said):
+    with pytest.raises(ConfigurationError, match=said):
+        parse_place(name)
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    message = re.escape("needs distributed, which cannot be imported") + ".*" + re.escape("'brainscore-core[cluster]'")
+    with pytest.raises(RequirementsError, match=message), open_place("local:1"):
+        pass
+
+
+def test_a_file_that_is_not_there_is_named_before_anything_starts(tmp_path):
+    for kind in ("ssh", "slurm"):
+        with pytest.raises(ConfigurationError, match="cannot be read"), open_place(f"{kind}:{tmp_path / 'none'}"):
+            pass
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("brainscore_core.scoring.cluster.places._CONNECT_S", 0.3)
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # and nobody listens
+        address = f"tcp://127.0.0.1:{held.getsockname()[1]}"
+        with (
+            open_place(address) as place,
+            pytest.raises(ClusterError, match=f"at {address} cannot be reached.*dask sch"),
+        ):
+            place.connect()
+
+
+def test_hosts(tmp_path):
+    file = tmp_path / "hosts.txt"
+    file.write_text("# two of them\nnode1.example.org\n\n  me@node2  # the fast one\nnode1.example.org\n")
+    assert read_hosts(file) == ["node1.example.org", "me@node2", "node1.example.org"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("", "no host in it"), ("# a\n", "no host"), ("a b\n", "'a b' is no name"), ("-oProxyCommand=x", "is no name of")],
+)
+def test_hosts_that_are_none(tmp_path, content, said):
+    file = tmp_path / "hosts.txt"
+    file.write_text(content)
+    with pytest.raises(ConfigurationError, match=said):
+        read_hosts(file)
+
+
+def test_a_job_is_given_what_its_profile_says(tmp_path):
+    profile = SlurmProfile(
+        memory="16 GB",
+        walltime="04:00:00",
+        jobs=Jobs(max=3),
+        cores=8,
+        gpus=2,
+        private=True,
+        env={"HF_HOME": "/a b'c", "OMP_NUM_THREADS": "4"},
+        directives=("--constraint=fast",),
+    )
+    options = slurm_options(profile, tmp_path)
+    assert options["job_cpu"] == 8
+    assert (options["cores"], options["processes"]) == (1, 1)  # one pair at a time, which has all of them
+    assert options["job_extra_directives"] == ["--gres=gpu:2", "--constraint=fast"]
+    assert options["job_script_prologue"] == ["export OMP_NUM_THREADS=4", "export HF_HOME='/a b'\"'\"'c'"]
+    assert options["worker_extra_args"][-1] == "'memory_gb=16 gpu=2 private=1e+06'"
+
+
+def test_the_script_of_a_job_is_what_slurm_reads(tmp_path):
+    jobqueue = pytest.importorskip("dask_jobqueue")
+    profile = SlurmProfile(memory="16 GB", walltime="04:00:00", jobs=Jobs(max=3), cores=8, queue="main", account="lab")
+    options = {
+        **slurm_options(profile, tmp_path),
+        "scheduler_options": {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"},
+    }
+    with jobqueue.SLURMCluster(**options) as cluster:
+        script = cluster.job_script()
+    for line in ("-p main", "-A lab", "-n 1", "--cpus-per-task=8", "--mem=15G", "-t 04:00:00"):
+        assert f"#SBATCH {line}" in script
+    assert "export OMP_NUM_THREADS=8" in script
+    assert re.search(r"dask_worker tcp://\S+ .*--nthreads 1 .*--resources memory_gb=16\n", script)

@@ -1,0 +1,43 @@
+"""Test which workers may take a batch."""
+
+import pytest
+
+from brainscore_core.scoring.batches import Batch
+from brainscore_core.scoring.cluster.resources import missing, offer, wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "offers", "wants"),
+    [
+        ({"memory_gb": 3.0}, [offer(8.0)], {"memory_gb": 3.0}),
+        ({"memory_gb": 3.0}, [{}], {}),
+        ({"memory_gb": 3.0}, [offer(8.0), {}], {}),  # one of them does not say how much it has
+        ({"private": True}, [{}], {"private": 1.0}),
+        ({"gpus": 2}, [{}], {"gpu": 2.0}),
+    ],
+)
+def test_wanted(pair, options, offers, wants):
+    assert wanted(Batch((pair("m", "b", **options),)), offers) == wants
+
+
+@pytest.mark.parametrize(
+    ("options", "offers", "said"),
+    [
+        ({"memory_gb": 8.0}, [offer(8.0)], ""),
+        ({"memory_gb": 8.0}, [offer(4.0), offer(8.0)], ""),
+        ({"memory_gb": 9.0}, [offer(4.0), offer(8.0)], "needs a worker with 9 GB of memory; .* at most 8 GB of memory"),
+        ({"private": True}, [offer(8.0, private=True)], ""),
+        ({"private": True}, [offer(8.0)], "a licence for private data; .* at most 8 GB of memory"),
+        ({"private": True}, [{}], 'nothing of it. Start workers with --resources "private=1"'),
+        ({"gpus": 1}, [offer(8.0, gpus=1)], ""),
+        ({"gpus": 2}, [offer(8.0, gpus=1)], "2 GPU; .* 1 GPU"),
+        # each is had by some worker, but none has both
+        ({"gpus": 1, "private": True}, [offer(8.0, gpus=1), offer(8.0, private=True)], "1 GPU and a licence"),
+    ],
+)
+def test_missing(pair, options, offers, said):
+    import re
+
+    why = missing(Batch((pair("m", "b", **options),)), offers)
+    assert bool(why) == bool(said)
+    assert re.search(said, why)

@@ -1,0 +1,89 @@
+"""Test campaigns on real clusters of dask: what is lost is done again, and each pair has one outcome."""
+
+import os
+import time
+
+import pytest
+
+from brainscore_core.scoring.cluster import run_on_cluster
+
+pytest.importorskip("distributed")
+
+
+def names(made):
+    return sorted((each.record.model, each.record.benchmark) for each in made)
+
+
+def test_every_pair_is_scored_once(batches, library):
+    made = list(run_on_cluster(batches(["a", "b", "c"]), library.name, cluster="local:2"))
+    assert {each.record.status for each in made} == {"scored"}
+    assert len(made) == 9
+    assert names(made) == sorted(library.begun_pairs())
+
+
+def test_outcomes_come_as_soon_as_they_are_there(batches, library):
+    """Not when the piece ends: what has come is not lost with the worker."""
+    (batch,) = batches(["waits for b1"], 3)
+    running = run_on_cluster([batch], library.name, cluster="local:1")
+    assert next(running).record.benchmark == "b0"
+    assert len(library.begun()) <= 2
+    library.go()
+    assert [each.record.benchmark for each in running] == ["b1", "b2"]
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_costs_the_pair_it_was_at_only(batches, library):
+    said = []
+    running = run_on_cluster(batches(["once"], 3), library.name, cluster="local:1", tell=said.append)
+    made = list(running)
+    assert {each.record.status for each in made} == {"scored"}
+    assert names(made) == [("once", f"b{n}") for n in range(3)]
+    begun = library.begun_pairs()
+    assert [begun.count(("once", f"b{n}")) for n in range(3)] == [2, 1, 1]
+    assert "its worker was lost" in said[0]
+
+
+@pytest.mark.slow
+def test_a_pair_that_takes_its_worker_down_is_given_up_and_others_are_not(batches, library):
+    made = list(run_on_cluster(batches(["deadly", "a"]), library.name, cluster="local:1", most_losses=2))
+    status = {(each.record.model, each.record.benchmark): each.record for each in made}
+    lost = status.pop(("deadly", "b1"))
+    assert lost.status == "failed:LostWorker"
+    assert "given up after 2 times: its worker was lost" in lost.message
+    assert {record.status for record in status.values()} == {"scored"}
+    assert len(made) == 6
+
+
+def test_what_no_worker_has_is_said_in_a_record(batches, library):
+    (batch,) = batches(["a"], 2, memory_gb=1e6)
+    made = list(run_on_cluster([batch], library.name, cluster="local:1"))
+    assert {each.record.status for each in made} == {"failed:NoWorker"}
+    assert "needs a worker with 1e+06 GB" in made[0].record.message
+    assert library.begun() == []
+
+
+@pytest.mark.slow
+def test_who_stops_ends_what_runs(batches, library):
+    running = run_on_cluster(batches(["waits"], 1), library.name, cluster="local:1")
+    import threading
+
+    threading.Thread(target=lambda: (library.wait_for(1), time.sleep(0.2), library.go()), daemon=True).start()
+    next(running)
+    started = time.monotonic()
+    running.close()
+    assert time.monotonic() - started < 60
+    for _, _, process, worker in library.begun():
+        for pid in (process, worker):
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+
+
+def test_no_batches_need_no_cluster():
+    assert list(run_on_cluster([], "lively", cluster="local:1")) == []
+
+
+@pytest.mark.slow
+def test_nothing_is_begun_after_the_time(batches, library):
+    made = list(run_on_cluster(batches(["slow30"], 4), library.name, cluster="local:1", minutes=0.05))
+    assert len(made) < 4
+    assert len(library.begun()) <= 1

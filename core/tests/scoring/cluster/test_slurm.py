@@ -1,0 +1,88 @@
+"""Test the jobs of a real Slurm: what is cancelled, killed or cut off is done again, and every pair has its record."""
+
+import threading
+import time
+
+import pytest
+
+from brainscore_core.scoring.cluster import run_on_cluster
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def profile(slurm, tmp_path):
+    """Return the function that writes a profile for the node."""
+
+    def write(walltime="01:00:00", jobs=2):
+        file = tmp_path / "profile.yml"
+        file.write_text(
+            f"queue: main\nmemory: 500 MB\nwalltime: '{walltime}'\ninterface: lo\nfolder: {tmp_path / 'jobs'}\n"
+            f"jobs: {{max: {jobs}}}\n"
+        )
+        return f"slurm:{file}"
+
+    return write
+
+
+def check(made, library, expected, most_twice):
+    """Every pair has one score, and no more were begun a second time than a loss explains."""
+    names = [(each.record.model, each.record.benchmark) for each in made]
+    assert sorted(names) == sorted((pair.model, pair.benchmark) for batch in expected for pair in batch.pairs)
+    assert {each.record.status for each in made} == {"scored"}
+    assert len(library.begun()) <= len(names) + most_twice
+
+
+def meanwhile(library, n_begun, act):
+    """Do something when some pairs have begun."""
+
+    def wait_and_act():
+        library.wait_for(n_begun)
+        act()
+
+    thread = threading.Thread(target=wait_and_act, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_jobs_score_every_pair(profile, batches, library, tmp_path):
+    todo = batches(["a", "b"])
+    made = list(run_on_cluster(todo, library.name, cluster=profile(), tell=print))
+    check(made, library, todo, most_twice=0)
+    assert not list((tmp_path / "jobs").glob(".keys-*")), "keys of a campaign go with it"
+
+
+def test_a_job_that_is_cancelled(slurm, profile, batches, library):
+    todo = batches(["slow1", "slow1 too"], 4)
+
+    def cancel():
+        slurm.run("scancel", "--signal=KILL", "--full", slurm.jobs()[0])
+        slurm.run("scancel", *slurm.jobs()[:1])
+
+    thread = meanwhile(library, 2, cancel)
+    made = list(run_on_cluster(todo, library.name, cluster=profile(), tell=print))
+    thread.join()
+    check(made, library, todo, most_twice=2)
+
+
+def test_the_program_that_runs_jobs_is_killed_and_started_again(slurm, profile, batches, library):
+    todo = batches(["slow1", "slow1 too"], 6)
+
+    def kill_and_start():
+        slurm.kill_node()
+        time.sleep(1)
+        slurm.start_node()
+
+    thread = meanwhile(library, 2, kill_and_start)
+    made = list(run_on_cluster(todo, library.name, cluster=profile(), tell=print))
+    thread.join()
+    check(made, library, todo, most_twice=2)
+
+
+def test_the_walltime_is_reached(profile, batches, library):
+    """Slurm ends jobs after a minute or two; the pairs take longer than that together."""
+    todo = batches(["slow14"], 10, minutes=0.24)
+    started = time.monotonic()
+    made = list(run_on_cluster(todo, library.name, cluster=profile(walltime="00:01:00", jobs=1), tell=print))
+    assert time.monotonic() - started > 140
+    check(made, library, todo, most_twice=3)

@@ -1,0 +1,77 @@
+"""Test that what travels arrives as it was, and that nothing else is taken for it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.scoring.batches import Batch
+from brainscore_core.scoring.cluster.work import Task, outcome_of, outcome_text
+from brainscore_core.scoring.pairs import Limits, PairOutcome
+from brainscore_core.scoring.records import ScoreRecord
+
+
+@pytest.fixture
+def task(pair):
+    batch = Batch((pair("m", "b0", 3), pair("m", "b/1 é", 0.5, 2.5)))
+    return Task.of("7", "topic", batch, "lively", Limits(time=2.0), "box", float("inf"))
+
+
+def test_a_task_arrives_as_it_was(task):
+    read = Task.from_json(task.to_json())
+    assert read == task
+    assert read.minutes is None
+    assert read.limits.most_minutes is None
+    assert [pair.benchmark for pair in read.pairs] == ["b0", "b/1 é"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"isolation": "perhaps"},
+        {"minutes": "3"},
+        {"command": "rm"},
+        {"pairs": [{"model": "m"}]},
+        {"pairs": [{"model": 3, "benchmark": "b", "minutes": 1, "memory_gb": 1, "private": False}]},
+        {"minutes": -1},
+    ],
+)
+def test_what_is_no_task_is_refused(task, change):
+    content = {**json.loads(task.to_json()), **change}
+    with pytest.raises(CorruptFileError):
+        Task.from_json(json.dumps(content))
+
+
+def test_the_pairs_of_a_task_are_scored_here(batches, library):
+    (batch,) = batches(["a"], 2)
+    task = Task.of("1", "topic", batch, library.name, Limits(), "auto", 5.0)
+    assert [outcome.record.benchmark for outcome in task.outcomes()] == ["b0", "b1"]
+    assert library.begun_pairs() == [("a", "b0"), ("a", "b1")]
+
+
+def test_an_outcome_arrives_as_it_was():
+    record = ScoreRecord.without_score("failed:X", "no layer \udcff", model="m", benchmark="b")
+    read = outcome_of(outcome_text(PairOutcome(record, "said")))
+    assert (read.record, read.output) == (record, "said")
+
+
+def test_of_a_long_output_the_end_arrives():
+    record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
+    assert outcome_of(outcome_text(PairOutcome(record, "x" * 100_000 + "end"))).output.endswith("xend")
+
+
+@pytest.mark.parametrize("data", [b"\x80\x04.", None, {}, "", "{}", '{"record": "{}", "output": ""}', "x" * 2**25])
+def test_what_is_no_outcome_is_refused(data):
+    with pytest.raises(CorruptFileError):
+        outcome_of(data)
+
+
+def test_dask_is_imported_where_it_is_used_only():
+    """Whoever has not installed the extra `cluster`, and whoever does not use it, must not notice it."""
+    code = (
+        "import brainscore_core.scoring.cluster, sys; print([m for m in ('dask', 'distributed') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
