@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import platform
 import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from brainscore_core._version import __version__
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import run_git
 
-__all__ = ["machine", "source_revision", "version_class", "versions"]
+__all__ = [
+    "UNREGISTERED",
+    "folder_revision",
+    "installed",
+    "machine",
+    "peak_memory_bytes",
+    "source_revision",
+    "sources_digest",
+    "text_digest",
+    "version_class",
+    "versions",
+]
+
+UNREGISTERED = "unregistered"
+"""Revision of what is no plugin: a model that was passed itself, or registered while the program runs."""
+
 
 # What can change a score from below: the numerical libraries and those that decode and resize images.
 _REPORTED = ("numpy", "pandas", "xarray", "scipy", "scikit-learn", "torch", "pillow")
@@ -54,6 +73,9 @@ def machine() -> str:
 def source_revision() -> str | None:
     """Return the git commit of the checkout this package runs from, with ``+changes`` if files differ from it.
 
+    New Python files in its folders, such as those of a plugin that nobody has committed yet, are changes too; what lies
+    beside the folders or is ignored is none.
+
     Returns
     -------
     str or None
@@ -63,8 +85,94 @@ def source_revision() -> str | None:
     commit = _git(here, "rev-parse", "HEAD")
     if not commit or _git(here, "ls-files", "--error-unmatch", Path(__file__).name) is None:
         return None
-    changed = _git(here, "status", "--porcelain", "--untracked-files=no")
+    changed = _git(here, "status", "--porcelain", "--untracked-files=no") or _git(
+        here, "ls-files", "--others", "--exclude-standard", "--", ":(top,glob)*/**/*.py"
+    )
     return f"{commit}+changes" if changed else commit
+
+
+def folder_revision(directory: Path) -> str:
+    """Return ``folder-`` and a digest of the files of a plugin, of their names and contents.
+
+    Byte code and hidden files do not count. Unlike the revision that planning computes, which has no such prefix, it
+    knows nothing of what the plugin uses.
+    """
+    digest = hashlib.sha256()
+    for file in _files(directory):
+        _feed(digest, file, directory)
+    return f"folder-{digest.hexdigest()[:16]}"
+
+
+def sources_digest(folders: Sequence[Path], without: Collection[Path] = ()) -> str:
+    """Return a digest of names and contents of the files in folders, but for those below some folders in them.
+
+    Byte code and hidden files do not count.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for folder in folders:
+        for file in _files(folder):
+            if not any(file.is_relative_to(each) for each in without):
+                _feed(digest, file, folder.parent)
+    return digest.hexdigest()
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for file in sorted(directory.rglob("*")):
+        parts = file.relative_to(directory).parts
+        if file.is_file() and not any(part == "__pycache__" or part.startswith(".") for part in parts):
+            yield file
+
+
+def _feed(digest: hashlib._Hash, file: Path, directory: Path) -> None:
+    digest.update(f"{file.relative_to(directory).as_posix()}\0".encode("utf-8", "surrogateescape"))
+    digest.update(hashlib.sha256(file.read_bytes()).digest())
+
+
+def installed() -> str:
+    """Return the lock of this environment: a line ``name==version`` for Python and for each distribution, sorted.
+
+    Read from installed metadata, so nothing is imported. Where one hides another of the same name, the one that is
+    imported counts.
+    """
+    return _installed(tuple((path, _changed(Path(path))) for path in sys.path))
+
+
+def _changed(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=8)
+def _installed(paths: tuple[tuple[str, int | None], ...]) -> str:  # noqa: ARG001 - what is installed changes its folder
+    found: dict[str, str] = {}
+    for each in importlib.metadata.distributions():
+        name = each.metadata["Name"]
+        if name:  # what is left of a distribution that was removed has none
+            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), each.version)
+    lines = [f"{name}=={version}" for name, version in sorted(found.items())]
+    return "\n".join([f"python=={platform.python_version()}", *lines]) + "\n"
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text, 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def peak_memory_bytes() -> int | None:
+    """Return the most memory that this process has used at a time, in bytes; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

@@ -4,30 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import AfterValidator, Field, Strict, TypeAdapter
 
 from brainscore_core import caching
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.scoring import provenance
-from brainscore_core.untrusted import MOST_NAME, Flag, Untrusted, checked, matching, parse, read_start, text
+from brainscore_core.scoring import from_score, provenance
+from brainscore_core.untrusted import (
+    MOST_NAME,
+    Flag,
+    Untrusted,
+    at_most,
+    checked,
+    matching,
+    parse,
+    read_start,
+    shown,
+    text,
+)
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
 
-__all__ = ["MOST_BYTES", "SCHEMA_VERSION", "ScoreRecord", "Status", "record_path"]
+__all__ = ["MADE", "MOST_BYTES", "SCHEMA_VERSION", "ScoreRecord", "Status", "json_schema", "record_path", "values_path"]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 4
 MOST_BYTES = 2**20  # of one record
-_MOST_MESSAGE, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 100_000, 10, 10**15
+MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
+"""Fields that differ when the same is scored again; they stand in a block of their own, ``made``, in the file."""
+
+_MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
+_MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _STATUS = re.compile(r"scored|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
 Small = TypeVar("Small", bound=Mapping[str, object])
@@ -54,7 +69,14 @@ def _small(value: Small) -> Small:
 _Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_printable)]
 _Number = Annotated[float, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
 _Integer = Annotated[int, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
-Status = Annotated[str, matching(_STATUS, "'scored', 'failed:<class>' or 'skipped:<reason>'")]
+_Reason = Annotated[str, text(_MOST_REASON)]
+_Sketch = Annotated[str, text(_MOST_INFLUENCE), matching(_BASE64, "base64")]
+_Digests = Annotated[Mapping[_Name, _Name], at_most(_MOST_PARTS)]
+Status = Annotated[
+    str,
+    matching(_STATUS, "'scored', 'failed:<class>' or 'skipped:<reason>'"),
+    Field(json_schema_extra={"pattern": f"^({_STATUS.pattern})$"}),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,18 +91,20 @@ class ScoreRecord(Untrusted):
         The benchmark's own version.
     score : float or None
         Ceiling-normalised score; None if the model cannot be scored on this benchmark (NaN).
-    raw, ceiling, error : float or None
-        Score before normalisation, ceiling, and standard error of the score.
+    raw, ceiling : float or None
+        Score before normalisation, and ceiling.
+    error : float or None
+        Standard error of the score over what `error_over` names, such as new stimuli and new neuroids.
     interval : tuple of float or None
         95 % interval of the score, where the benchmark states one.
-    n_stimuli, n_neuroids, n_trials : int or None
+    n_stimuli, n_neuroids, n_trials, n_subjects : int or None
         Size of the measurement.
     layers : dict
         Region -> layer (or layers) of the model that was recorded.
     simulated : bool
         True if the measurements are simulated, not biological.
     seed : int or None
-        Seed of the metric's splits.
+        What the benchmark states, such as that of simulated measurements.
     duration_s : float or None
         Wall-clock time from loading the model to the score.
     created : str
@@ -94,11 +118,57 @@ class ScoreRecord(Untrusted):
     status : str
         'scored', 'failed:<class of the error>' or 'skipped:<reason>'.
     message : str
-        What the error said; empty if there was none.
+        What the error said, or why the model cannot be scored on this benchmark; empty if there is nothing to say.
     model_revision, benchmark_revision : str or None
-        Digest of the code of the plugin and of everything that it uses; None where nobody computed it.
+        Digest of the code of the plugin and of everything that it uses, where planning has computed it; else that of
+        its folder alone (`provenance.folder_revision`), or ``'unregistered'`` for what is no plugin. None only in
+        records that were written by hand or before there were revisions.
     version_class : str
         Releases of the library whose scores are comparable, see `provenance.version_class`.
+    layer_origin : dict
+        Region -> how its layer came to be: ``from`` and, if it was chosen, on what and how surely.
+    error_over : tuple of str
+        What would be new in another experiment, such as ``('stimulus', 'neuroid')``; empty if not stated.
+    error_df : float or None
+        How many independent values the error is worth; None: as good as infinitely many, or not stated.
+    stimulus_error : float or None
+        The part of `error` that is over new stimuli alone.
+    split_error : float or None
+        Standard error of the mean over splits of these data. It says how much the draw of splits changes the score,
+        nothing about other data.
+    error_nan_reason, interval_nan_reason : str or None
+        Why there is no error, or an error without an interval.
+    influence : str or None
+        How stimuli and units move the score: `InfluenceSketch.to_text`, which averages and differences of models need.
+    stimulus_set, assembly : str or None
+        Identifiers of what the names in `influence` are of; None: of this benchmark alone.
+    normalization : str or None
+        Name of the function that made `score` of `raw` and `ceiling`, such as ``'explained_variance'``; None: not
+        stated.
+    chance : float
+        What `normalization` subtracted from both.
+    raw_error, raw_interval, raw_error_df, raw_influence
+        As those without ``raw_``, of the score before normalisation. `raw_influence` is kept only where the ceiling has
+        influences too, so that it cannot be had from `influence`.
+    seeds : dict
+        ``'raw'`` and ``'ceiling'`` -> seed of the splits of the metric and of the ceiling, and others that the
+        benchmark states.
+    data : dict
+        ``'<kind>:<identifier>'`` -> digest of the content of each stimulus set and assembly that the benchmark loaded.
+    plugins : dict
+        ``'<kind>/<folder>'`` -> digest of the files of each plugin that the benchmark was made with, its own included.
+    weights : str or None
+        Digest of the parameters and buffers of the model; None where it does not tell.
+    library : str or None
+        Digest of the source of the library, without plugins.
+    environment : str or None
+        Digest of the names and versions of all installed distributions, see `provenance.Environment`.
+    values : str or None
+        Digest of the file beside the record with the values of single neuroids or subjects, see `values`.
+    tail : str
+        The last lines that were said before a failure.
+    peak_memory_bytes : int or None
+        Most memory that was used at a time.
     schema_version : int
         Version of this layout.
     """
@@ -127,6 +197,32 @@ class ScoreRecord(Untrusted):
     model_revision: _Name | None = None
     benchmark_revision: _Name | None = None
     version_class: _Name = field(default_factory=provenance.version_class)
+    layer_origin: Annotated[Mapping[str, object], AfterValidator(_small)] = field(default_factory=dict)
+    error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
+    error_df: _Number | None = None
+    stimulus_error: _Number | None = None
+    split_error: _Number | None = None
+    error_nan_reason: _Reason | None = None
+    interval_nan_reason: _Reason | None = None
+    influence: _Sketch | None = None
+    stimulus_set: _Name | None = None
+    assembly: _Name | None = None
+    n_subjects: _Integer | None = None
+    normalization: _Name | None = None
+    chance: _Number = 0.0
+    raw_error: _Number | None = None
+    raw_interval: tuple[_Number, _Number] | None = None
+    raw_error_df: _Number | None = None
+    raw_influence: _Sketch | None = None
+    seeds: Annotated[Mapping[_Name, _Integer], at_most(_MOST_PARTS)] = field(default_factory=dict)
+    data: _Digests = field(default_factory=dict)
+    plugins: _Digests = field(default_factory=dict)
+    weights: _Name | None = None
+    library: _Name | None = None
+    environment: _Name | None = None
+    values: _Name | None = None
+    tail: Annotated[str, text(_MOST_TAIL)] = ""
+    peak_memory_bytes: _Integer | None = None
     schema_version: _Integer = SCHEMA_VERSION
 
     @property
@@ -150,32 +246,37 @@ class ScoreRecord(Untrusted):
         ----------
         score : Score
             0-d, with any of the attributes ``raw``, ``ceiling``, ``error``, ``interval``, ``n_stimuli``,
-            ``n_neuroids``, ``n_trials``, ``layers``, ``simulated`` and ``seed``.
+            ``n_neuroids``, ``n_trials``, ``n_subjects``, ``layers``, ``layer_origin``, ``simulated``, ``seed``,
+            ``seeds``, ``normalization`` and ``chance``; ``not_applicable`` becomes the message: why the model cannot be
+            scored on this benchmark. Of the error also ``error_over``, ``stimulus_error``, ``split_error``,
+            ``error_nan_reason``, ``interval_nan_reason`` and ``influence``, with the ``stimulus_set`` and the
+            ``assembly`` that its names are of.
         benchmark_version : object
             The benchmark's version; kept if it is an integer.
         """
-        attrs = score.attrs
-        interval = attrs.get("interval")
-        low, high = (_number(interval[0]), _number(interval[1])) if interval is not None else (None, None)
         return dataclasses.replace(
-            cls.without_score("scored", model=model, benchmark=benchmark, duration_s=_number(duration_s)),
-            benchmark_version=_integer(benchmark_version),
-            score=_number(score),
-            raw=_number(attrs.get("raw")),
-            ceiling=_number(attrs.get("ceiling")),
-            error=_number(attrs.get("error")),
-            interval=(low, high) if low is not None and high is not None else None,
-            n_stimuli=_integer(attrs.get("n_stimuli")),
-            n_neuroids=_integer(attrs.get("n_neuroids")),
-            n_trials=_integer(attrs.get("n_trials")),
-            layers={str(region): layer for region, layer in dict(attrs.get("layers") or {}).items()},
-            simulated=bool(attrs.get("simulated", False)),
-            seed=_integer(attrs.get("seed")),
+            cls.without_score(
+                "scored",
+                str(score.attrs.get("not_applicable", "")),
+                model=model,
+                benchmark=benchmark,
+                duration_s=from_score.number(duration_s),
+            ),
+            benchmark_version=from_score.integer(benchmark_version),
+            **from_score.fields(score, benchmark),
         )
 
     @classmethod
     def without_score(
-        cls, status: str, message: str = "", *, model: str, benchmark: str, duration_s: float | None = None
+        cls,
+        status: str,
+        message: str = "",
+        *,
+        model: str,
+        benchmark: str,
+        duration_s: float | None = None,
+        peak_memory_bytes: int | None = None,
+        tail: str = "",
     ) -> ScoreRecord:
         """Make the record of a pair that failed or was left out.
 
@@ -185,6 +286,8 @@ class ScoreRecord(Untrusted):
             'failed:<class of the error>' or 'skipped:<reason>'.
         message : str
             What the error said; its first 1,000 characters are kept.
+        tail : str
+            What was said before; its last 4,000 characters are kept.
         """
         return cls(
             model=model,
@@ -207,12 +310,23 @@ class ScoreRecord(Untrusted):
             machine=provenance.machine(),
             source_revision=provenance.source_revision(),
             status=status,
-            message=message[:_MOST_MESSAGE].encode("utf-8", "replace").decode("utf-8"),
+            message=_encodable(message[:_MOST_MESSAGE]),
+            tail=_encodable(tail[-_MOST_TAIL:]),
+            peak_memory_bytes=peak_memory_bytes,
         )
 
+    def with_revisions(self, model: str, benchmark: str) -> ScoreRecord:
+        """Return the record with the revisions of the plugins; see the attributes."""
+        return dataclasses.replace(self, model_revision=model, benchmark_revision=benchmark)
+
     def to_json(self) -> str:
-        """Return the record as JSON text, keys in the order of the class, ending with a line break."""
-        return json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        """Return the record as JSON text, keys in the order of the class and `MADE` at the end, with a line break.
+
+        The same inputs give the same text but for the block ``made``.
+        """
+        content = dataclasses.asdict(self)
+        content["made"] = {name: content.pop(name) for name in MADE}
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
     def write(self, path: str | Path) -> Path:
         """Write the record, whole or not at all, and return where it is."""
@@ -257,9 +371,28 @@ def _of_this_version(content: object) -> object:
         versions = content.get("versions")
         release = versions.get("brainscore", "") if isinstance(versions, dict) else ""
         return {**content, "version_class": provenance.version_class(str(release)), "schema_version": SCHEMA_VERSION}
+    if isinstance(content, dict) and version in (2, 3):
+        return {**content, "schema_version": SCHEMA_VERSION}
+    if isinstance(content, dict) and version == SCHEMA_VERSION:
+        made = content.get("made")
+        if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
+            raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
+        return {**{name: value for name, value in content.items() if name != "made"}, **made}
     if isinstance(version, int) and version != SCHEMA_VERSION:
         raise CorruptFileError(f"It has schema version {version}, expected {SCHEMA_VERSION}.")
     return content
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file of a record."""
+    schema = _RECORD.json_schema()
+    about = {name: schema["properties"].pop(name) for name in MADE}
+    made = {"type": "object", "properties": about, "required": list(MADE), "additionalProperties": False}
+    schema["properties"]["made"] = made
+    schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    schema["required"] = list(schema["properties"])
+    schema["description"] = str(ScoreRecord.__doc__).partition("\n")[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def record_path(folder: Path, model: str, benchmark: str) -> Path:
@@ -270,25 +403,16 @@ def record_path(folder: Path, model: str, benchmark: str) -> Path:
     return folder / _file_name(benchmark) / f"{_file_name(model)}.json"
 
 
+def _encodable(said: str) -> str:
+    return said.encode("utf-8", "replace").decode("utf-8")
+
+
+def values_path(record: Path) -> Path:
+    """Return where the values of single neuroids and subjects stand beside a record, see `values`."""
+    return record.with_name(f"{record.name.removesuffix('.json')}.values.npz")
+
+
 def _file_name(identifier: str) -> str:
     # A leading dot would hide the file, and '.' and '..' are folders.
     name = quote(identifier, safe=" +=@,()[]")
     return "%2E" + name[1:] if name.startswith(".") else name
-
-
-def _number(value: object) -> float | None:
-    """Return a finite float, or None for None, NaN, and values that are no single number."""
-    if value is None:
-        return None
-    import numpy as np  # reading records, as planning does, needs none
-
-    array = np.asarray(getattr(value, "values", value))
-    if array.size != 1 or array.dtype.kind not in "biuf":
-        return None
-    number = float(array.reshape(()))
-    return number if math.isfinite(number) else None
-
-
-def _integer(value: object) -> int | None:
-    number = _number(value)
-    return int(number) if number is not None and number == int(number) else None

@@ -1,18 +1,71 @@
-"""Find the records there are, in a folder or on a branch of a git repository: what need not be scored again."""
+"""Keep records, and find those there are in a folder or on a branch of git: what need not be scored again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from brainscore_core.caching import atomic_path
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.git import BlobReader
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
 
-__all__ = ["BranchStore", "FolderStore", "Store", "is_recorded", "replaces", "reuse", "why_not_again"]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = [
+    "BranchStore",
+    "FolderStore",
+    "Store",
+    "is_recorded",
+    "keep",
+    "lock_path",
+    "replaces",
+    "reuse",
+    "why_not_again",
+]
+
+
+def keep(
+    record: ScoreRecord, path: Path, values: Mapping[str, npt.NDArray[Any]] | None = None, lock: str = ""
+) -> ScoreRecord:
+    """Write a record and what stands beside it, each whole or not at all, the record last.
+
+    Parameters
+    ----------
+    path : Path
+        Of the record.
+    values : mapping, optional
+        Of single neuroids and subjects, see `brainscore_core.scoring.values`.
+    lock : str
+        Names and versions of what is installed (`provenance.installed`), kept once in each folder.
+
+    Returns
+    -------
+    ScoreRecord
+        What was written: it names the digests of both.
+    """
+    if lock:
+        record = dataclasses.replace(record, environment=provenance.text_digest(lock))
+        there = lock_path(path, provenance.text_digest(lock))
+        if not there.is_file():
+            with atomic_path(there) as temporary:
+                temporary.write_text(lock, encoding="utf-8", newline="\n")
+    if values:
+        from brainscore_core.scoring.values import write_values  # brings NumPy, which planning does without
+
+        record = dataclasses.replace(record, values=write_values(path, values))
+    record.write(path)
+    return record
+
+
+def lock_path(record: Path, environment: str) -> Path:
+    """Return where the lock of an environment stands beside a record: ``environment-<start of its digest>.txt``."""
+    return record.with_name(f"environment-{environment[:16]}.txt")
 
 
 class Store(Protocol):

@@ -33,3 +33,51 @@ def test_source_revision_is_none_outside_a_checkout(tmp_path, monkeypatch):
 def test_source_revision_is_none_without_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert provenance.source_revision() is None
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """Return the folder of a checkout that the package runs from, with nothing changed."""
+    folder = tmp_path / "core" / "package"
+    folder.mkdir(parents=True)
+    (folder / "provenance.py").write_text("")
+    (tmp_path / ".gitignore").write_text("ignored/\n")
+    for arguments in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=b@c", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True)
+    monkeypatch.setattr(provenance, "__file__", str(folder / "provenance.py"))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("path", "changed"),
+    [
+        ("library/models/mine/__init__.py", True),
+        ("core/package/provenance.py", True),
+        ("notes.py", False),
+        ("library/models/mine/notes.txt", False),
+        ("ignored/models/mine/__init__.py", False),
+    ],
+)
+def test_an_untracked_plugin_is_a_change(checkout, path, changed):
+    assert not provenance.source_revision().endswith("+changes")
+    (checkout / path).parent.mkdir(parents=True, exist_ok=True)
+    (checkout / path).write_text("x = 1\n")
+    assert provenance.source_revision().endswith("+changes") == changed
+
+
+def test_the_revision_of_a_folder_is_that_of_its_files(tmp_path):
+    (tmp_path / "__init__.py").write_text("a = 1")
+    first = provenance.folder_revision(tmp_path)
+    assert first.startswith("folder-")
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "x.pyc").write_bytes(b"x")
+    (tmp_path / ".hidden").write_text("x")
+    assert provenance.folder_revision(tmp_path) == first
+    (tmp_path / "__init__.py").write_text("a = 2")
+    second = provenance.folder_revision(tmp_path)
+    (tmp_path / "__init__.py").rename(tmp_path / "other.py")
+    assert len({first, second, provenance.folder_revision(tmp_path)}) == 3

@@ -1,0 +1,232 @@
+"""Score many pairs, here, several at a time, and keep the record of each as soon as it is there.
+
+`run_pairs` decides what has to be scored and keeps the records, whoever scores: `run_here` on this machine, or
+something else of that form.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from brainscore_core.caching import atomic_path
+from brainscore_core.scoring import provenance
+from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batch
+from brainscore_core.scoring.judging import Isolation, failed
+from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.store import lock_path
+
+__all__ = ["Runner", "UnscoredPair", "run_here", "run_pairs"]
+
+_LEAST_MINUTES = 5 / 60  # a batch is not started with less time than that
+_LOOK_EVERY_S = 0.5
+
+
+class Runner(Protocol):
+    """What scores batches: `run_here` with its library and limits, or something else of that form."""
+
+    def __call__(self, batches: Sequence[Batch], *, minutes: float) -> Iterator[PairOutcome]:
+        """Yield the outcome of each pair as soon as it is there; pairs that no time was left for have none."""
+
+
+@dataclass(frozen=True)
+class UnscoredPair:
+    """A pair that has no new record, and why."""
+
+    pair: PairTask
+    reason: str
+    is_fine: bool
+
+
+def run_here(
+    batches: Sequence[Batch],
+    library: str,
+    limits: Limits = USUAL,
+    *,
+    jobs: int = 1,
+    isolation: Isolation = "auto",
+    minutes: float = float("inf"),
+    run: Callable[..., Iterator[PairOutcome]] = run_batch,
+) -> Iterator[PairOutcome]:
+    """Score batches on this machine, and yield the outcome of each pair as soon as it is there.
+
+    Who stops asking for outcomes ends what runs.
+
+    Parameters
+    ----------
+    batches : sequence of Batch
+        Started in this order.
+    library, limits, isolation
+        As for `run_batch`.
+    jobs : int
+        How many batches are scored at a time, at least 1.
+    minutes : float
+        After which nothing more is started and what runs is stopped.
+    run : callable
+        What scores a batch, with the arguments of `run_batch`.
+    """
+    deadline = time.monotonic() + 60 * minutes
+    told: SimpleQueue[PairOutcome | None] = SimpleQueue()
+    is_over = False
+
+    def score(batch: Batch) -> None:
+        pending = {pair.benchmark: pair for pair in batch.pairs}
+        left = (deadline - time.monotonic()) / 60
+        try:
+            if left > _LEAST_MINUTES and not is_over:
+                for outcome in run(batch, library, limits, isolation=isolation, minutes=left, is_over=lambda: is_over):
+                    del pending[outcome.record.benchmark]
+                    told.put(outcome)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other pairs have to be scored
+            for pair in pending.values():
+                told.put(PairOutcome(failed(pair, type(error).__name__, str(error))))
+        finally:
+            told.put(None)
+
+    pool = ThreadPoolExecutor(max(1, jobs), "batches")
+    try:
+        for batch in batches:
+            pool.submit(score, batch)
+        n_left = len(batches)
+        while n_left:
+            try:
+                outcome = told.get(timeout=_LOOK_EVERY_S)  # not for ever: it has to be possible to interrupt
+            except Empty:
+                continue
+            if outcome is None:
+                n_left -= 1
+            else:
+                yield outcome
+    finally:
+        is_over = True
+        pool.shutdown(cancel_futures=True)
+
+
+def run_pairs(
+    pairs: Iterable[PairTask],
+    records: Path,
+    run: Runner,
+    *,
+    revision_of: Callable[[str, str], str | None] = lambda kind, identifier: None,  # noqa: ARG005 - a default that knows none
+    is_scored: Callable[[str, str], str | None] = lambda model, benchmark: None,  # noqa: ARG005 - the same
+    why_no_private: str | None = None,
+    minutes: float = float("inf"),
+    batches_of: Callable[[Sequence[PairTask]], Sequence[Batch]] = make_batches,
+    tell: Callable[[PairTask, PairOutcome], object] = lambda pair, ran: None,  # noqa: ARG005 - a default that says nothing
+) -> tuple[list[ScoreRecord], list[UnscoredPair]]:
+    """Score pairs and write each record as soon as it is there; nothing that happens to one keeps another back.
+
+    Parameters
+    ----------
+    pairs : iterable of PairTask
+        Each (model, benchmark) once.
+    records : Path
+        Folder of the records, see `record_path`.
+    run : Runner
+        What scores them.
+    revision_of : callable
+        ``revision_of('model' or 'benchmark', identifier)`` returns the digest that the record keeps.
+    is_scored : callable
+        ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
+    why_no_private : str, optional
+        Why private pairs cannot be scored, which their records then say; None: they can.
+    minutes : float
+        After which nothing more is started and what runs is stopped: a job has to end in time to keep its records.
+    batches_of : callable
+        Puts pairs into batches.
+    tell : callable
+        Is told about each new record, when it has been written.
+
+    Returns
+    -------
+    list of ScoreRecord
+        The new ones.
+    list of UnscoredPair
+        The pairs without a new record.
+    """
+    campaign = _Campaign(records, revision_of, tell)
+    todo: list[PairTask] = []
+    for pair in pairs:
+        reason = is_scored(pair.model, pair.benchmark)
+        if reason is not None:
+            campaign.left.append(UnscoredPair(pair, reason, is_fine=True))
+        else:
+            todo.append(pair)
+    campaign.note_revisions(todo)
+    if why_no_private is not None:
+        for pair in (each for each in todo if each.private):
+            campaign.keep(pair, PairOutcome(_skipped(pair, why_no_private)))
+        todo = [each for each in todo if not each.private]
+    pending = {(pair.model, pair.benchmark): pair for pair in todo}
+    for outcome in run(batches_of(todo), minutes=minutes) if todo else ():
+        campaign.keep(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
+    campaign.left += [UnscoredPair(pair, "no time was left for it", is_fine=False) for pair in pending.values()]
+    return campaign.made, campaign.left
+
+
+class _Campaign:
+    """Keeps what came of pairs."""
+
+    def __init__(
+        self,
+        records: Path,
+        revision_of: Callable[[str, str], str | None],
+        tell: Callable[[PairTask, PairOutcome], object],
+    ) -> None:
+        self.records, self.revision_of, self.tell = records, revision_of, tell
+        self.revisions: dict[tuple[str, str], str | None] = {}
+        self.made: list[ScoreRecord] = []
+        self.left: list[UnscoredPair] = []
+
+    def note_revisions(self, pairs: Sequence[PairTask]) -> None:
+        """Look at the code before any of it runs: what a plugin writes into its folder meanwhile does not count."""
+        for name in dict.fromkeys(
+            each for pair in pairs for each in (("model", pair.model), ("benchmark", pair.benchmark))
+        ):
+            self.revisions[name] = self.revision_of(*name)
+
+    def keep(self, pair: PairTask, outcome: PairOutcome) -> None:
+        """Write a record."""
+        record = dataclasses.replace(
+            outcome.record,
+            model_revision=self.revisions["model", pair.model],
+            benchmark_revision=self.revisions["benchmark", pair.benchmark],
+            version_class=provenance.version_class(),
+        )
+        try:
+            record = _written(record, outcome, record_path(self.records, pair.model, pair.benchmark))
+        except (OSError, ValueError) as error:
+            self.left.append(UnscoredPair(pair, f"its record cannot be written: {error}", is_fine=False))
+            return
+        self.made.append(record)
+        self.tell(pair, dataclasses.replace(outcome, record=record))
+
+
+def _written(record: ScoreRecord, outcome: PairOutcome, path: Path) -> ScoreRecord:
+    """Write a record, after what stands beside it as far as that is what the record names."""
+    if record.environment and provenance.text_digest(outcome.lock) == record.environment:
+        lock = lock_path(path, record.environment)
+        if not lock.is_file():
+            with atomic_path(lock) as temporary:
+                temporary.write_text(outcome.lock, encoding="utf-8", newline="\n")
+    if record.values:
+        from brainscore_core.scoring.values import digest_of, values_path  # brings NumPy, which planning does without
+
+        if digest_of(outcome.values) == record.values:
+            with atomic_path(values_path(path)) as temporary:
+                temporary.write_bytes(outcome.values)
+        else:
+            record = dataclasses.replace(record, values=None)
+    record.write(path)
+    return record
+
+
+def _skipped(pair: PairTask, reason: str) -> ScoreRecord:
+    return ScoreRecord.without_score(f"skipped:{reason}", model=pair.model, benchmark=pair.benchmark)

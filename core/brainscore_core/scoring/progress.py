@@ -1,0 +1,86 @@
+"""Tell how far a campaign is: each pair as it ends, how many are left, and for about how long."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from brainscore_core.scoring.pairs import PairOutcome, PairTask
+
+__all__ = ["Progress", "duration", "result"]
+
+_LEAST_SHARE = 0.01  # of the planned minutes has to be done before anything is estimated
+
+
+class Progress:
+    """Counts what is done, and estimates when the rest will be.
+
+    What is left is taken to need, for each minute planned, as long as what is done has needed so far.
+
+    Parameters
+    ----------
+    pairs : collection of PairTask
+        All that is to be scored.
+    clock : callable
+        Returns seconds.
+    """
+
+    def __init__(self, pairs: Collection[PairTask], clock: Callable[[], float] = time.monotonic) -> None:
+        self.n_pairs, self.planned = len(pairs), sum(pair.minutes for pair in pairs)
+        self.clock = clock
+        self.started = clock()
+        self.n_done = self.n_failed = 0
+        self.done = 0.0
+
+    def count(self, pair: PairTask, outcome: PairOutcome) -> None:
+        """Take a pair that has ended."""
+        self.n_done += 1
+        self.n_failed += outcome.record.status.startswith("failed:")
+        self.done += pair.minutes
+
+    def seconds_left(self) -> float | None:
+        """Return for about how long there is more to do; None if too little is done to say."""
+        if self.n_done == self.n_pairs:
+            return 0.0
+        if self.done < _LEAST_SHARE * self.planned or not self.done:
+            return None
+        return (self.clock() - self.started) * max(0.0, self.planned - self.done) / self.done
+
+    def line(self, outcome: PairOutcome) -> str:
+        """Return the line of a pair that was counted last."""
+        left = self.seconds_left()
+        rest = f"; about {duration(left)} left" if left else ""
+        return f"[{self.n_done}/{self.n_pairs}] {result(outcome)}{rest}"
+
+
+def result(outcome: PairOutcome) -> str:
+    """Return what came of a pair, in a line."""
+    record = outcome.record
+    if not record.is_scored:
+        return f"{record.model} on {record.benchmark}: {record.status}"
+    score = "no score" if record.score is None else f"{record.score:.4f}"
+    error = "" if record.error is None or record.score is None else f" ± {record.error:.4f}"
+    seconds = "" if record.duration_s is None else f" ({duration(record.duration_s)})"
+    return f"{record.model} on {record.benchmark}: {score}{error}{seconds}"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for people, with two units at the most.
+
+    Examples
+    --------
+    >>> duration(3.21), duration(75), duration(7_300), duration(200_000)
+    ('3.2 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    units = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
+    whole = round(seconds)
+    for (name, size), (smaller, its_size) in itertools.pairwise(units):
+        if whole >= size:
+            first, rest = divmod(whole, size)
+            return f"{first} {name} {rest // its_size} {smaller}" if rest // its_size else f"{first} {name}"
+    return f"{whole} s"

@@ -1,0 +1,106 @@
+"""Choose identifiers by names, by patterns, by lists in files, or all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError, did_you_mean, nearest
+
+__all__ = ["ALL", "is_pattern", "select"]
+
+ALL = "all"
+_WILD = re.compile(r"[*?\[]")
+_MOST_BYTES = 10 * 2**20  # of a file
+
+
+def is_pattern(text: str, known: Iterable[str] = ()) -> bool:
+    """Tell whether a text stands for names: ``all``, a pattern with ``*``, ``?`` or ``[...]``, or ``@`` and a file.
+
+    Parameters
+    ----------
+    known : iterable of str
+        Names, which are none even if they look so.
+    """
+    return text not in known and (text == ALL or text.startswith("@") or _WILD.search(text) is not None)
+
+
+def select(wanted: Sequence[str], known: Sequence[str], what: str) -> list[str]:
+    """Return the known names that are wanted, each once, in the order in which they are asked for.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+        Each a name; ``'all'``; a pattern as of a shell, such as ``'Recordings2030*'``; or ``'@names.txt'``, a file with
+        a name or a pattern on each line, in which ``#`` starts a comment.
+    known : sequence of str
+        The names there are.
+    what : str
+        For people, such as ``'model'``.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        If a name is not known or a pattern matches none; with all that are wrong, and the nearest names.
+    ConfigurationError
+        If a file cannot be read.
+    """
+    found: dict[str, None] = {}
+    wrong: list[str] = []
+    for text, where in _texts(wanted, known):
+        matches = _matches(text, known)
+        found.update(dict.fromkeys(matches))
+        if not matches:
+            wrong.append(_wrong(text, known, what, where))
+    if wrong:
+        raise UnknownIdentifierError(" ".join(wrong))
+    return list(found)
+
+
+def _texts(wanted: Sequence[str], known: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield names and patterns, and from where they are."""
+    for text in wanted:
+        if not text.startswith("@") or text in known:
+            yield text, ""
+            continue
+        file = Path(text[1:])
+        for number, line in enumerate(_lines(file), start=1):
+            name = line.partition("#")[0].strip()
+            if name:
+                yield name, f" ({file}, line {number})"
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise ConfigurationError(
+                f"{file} has more than {_MOST_BYTES // 2**20} MiB; expected one name on each line."
+            )
+        return file.read_text("utf-8-sig").splitlines()
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        raise ConfigurationError(
+            f"The list of names {file} cannot be read: {error}. After @ a text file is expected, one name on each line."
+        ) from error
+
+
+def _matches(text: str, known: Sequence[str]) -> list[str]:
+    if text in known:
+        return [text]
+    if text == ALL:
+        return list(known)
+    return [name for name in known if fnmatchcase(name, text)] if is_pattern(text) else []
+
+
+def _wrong(text: str, known: Sequence[str], what: str, where: str) -> str:
+    if not is_pattern(text):
+        return f"No {what} is registered as {text!r} ({len(known)} known){where}.{did_you_mean(text, known, 3)}"
+    # What a pattern means is mostly in the letters before its first sign.
+    letters = _WILD.split(text)[0] or _WILD.sub("", text)
+    starts = [name for name in known if letters and name.casefold().startswith(letters.casefold())]
+    near = sorted(starts)[:3] or nearest(letters, known)
+    hint = f" The nearest are {', '.join(map(repr, near))}." if near else ""
+    return f"No {what} matches {text!r} ({len(known)} known){where}.{hint}"

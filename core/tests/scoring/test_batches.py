@@ -1,0 +1,73 @@
+"""Test which pairs are scored together."""
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.scoring.batches import Batch, make_batches
+
+
+@dataclass(frozen=True)
+class Task:
+    model: str
+    benchmark: str = "b"
+    minutes: float = 1.0
+    memory_gb: float = 1.0
+    private: bool = False
+
+
+tasks = st.lists(
+    st.builds(
+        Task,
+        model=st.sampled_from("abc"),
+        benchmark=st.sampled_from(["u1", "u2", "v1", "v2", "w"]),
+        minutes=st.sampled_from([0.5, 1.0, 7.0]),
+        private=st.booleans(),
+    ),
+    unique_by=lambda task: (task.model, task.benchmark),
+)
+
+
+def stimuli_of(benchmark):
+    return benchmark[0]
+
+
+@given(tasks, st.sampled_from([1.0, 3.0, float("inf")]), st.randoms())
+def test_every_pair_is_in_one_batch_with_pairs_of_its_model_only(pairs, most_minutes, shuffle):
+    batches = make_batches(pairs, stimuli_of=stimuli_of, most_minutes=most_minutes)
+    assert sorted(pair.benchmark + pair.model for batch in batches for pair in batch.pairs) == sorted(
+        pair.benchmark + pair.model for pair in pairs
+    )
+    for batch in batches:
+        assert {(pair.model, pair.private) for pair in batch.pairs} == {(batch.model, batch.private)}
+        assert batch.minutes <= most_minutes or len(batch.pairs) == 1
+        keys = [stimuli_of(benchmark) for benchmark in batch.benchmarks]
+        runs = [key for key, before in zip(keys, [None, *keys], strict=False) if key != before]
+        assert len(runs) == len(set(runs)), "benchmarks with the same stimuli follow each other"
+    assert [batch.minutes for batch in batches] == sorted((batch.minutes for batch in batches), reverse=True)
+    shuffled = list(pairs)
+    shuffle.shuffle(shuffled)
+    assert make_batches(shuffled, stimuli_of=stimuli_of, most_minutes=most_minutes) == batches
+
+
+def test_without_a_limit_a_model_has_one_batch_and_the_short_come_first():
+    pairs = [Task("m", "u1", 5), Task("m", "v1", 1), Task("m", "u2", 1), Task("m", "v2", 2), Task("n", "w", 9.5)]
+    random.Random(0).shuffle(pairs)  # noqa: S311 - an order, no secret
+    longest, second = make_batches(pairs, stimuli_of=stimuli_of)
+    assert (longest.model, second.benchmarks) == ("n", ("v1", "v2", "u2", "u1"))
+    assert (second.minutes, second.memory_gb) == (9, 1)
+
+
+def test_what_takes_long_is_divided_where_the_stimuli_change():
+    pairs = [Task("m", name, 2) for name in ("u1", "u2", "v1", "v2", "w")]
+    parts = make_batches(pairs, stimuli_of=stimuli_of, most_minutes=6)
+    assert [batch.benchmarks for batch in parts] == [("w", "u1", "u2"), ("v1", "v2")]
+
+
+@pytest.mark.parametrize("pairs", [(), (Task("a"), Task("b")), (Task("a"), Task("a", "c", private=True))])
+def test_no_batch_of_several_models_or_of_private_and_public_pairs(pairs):
+    with pytest.raises(ValueError, match="pairs of one model"):
+        Batch(pairs)

@@ -1,0 +1,235 @@
+"""Test that every pair of a campaign gets its record, whatever becomes of the others."""
+
+import dataclasses
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pytest
+
+from brainscore_core.scoring import provenance
+from brainscore_core.scoring.batches import Batch
+from brainscore_core.scoring.campaign import run_here, run_pairs
+from brainscore_core.scoring.pairs import PairOutcome
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.store import FolderStore, lock_path, reuse
+from brainscore_core.scoring.values import digest_of, read_values, values_bytes
+
+
+@dataclass(frozen=True)
+class Task:
+    model: str
+    benchmark: str = "b"
+    minutes: float = 1.0
+    memory_gb: float = 1.0
+    private: bool = False
+
+
+def of(pair, status="scored"):
+    return PairOutcome(ScoreRecord.without_score(status, model=pair.model, benchmark=pair.benchmark))
+
+
+def all_scored(batches, *, minutes):
+    for batch in batches:
+        yield from map(of, batch.pairs)
+
+
+def revision_of(kind, identifier):
+    return f"{kind} {identifier}"
+
+
+# -- what is scored, and what is kept ----------------------------------------------------------------------------------
+
+
+def test_every_record_is_written_with_the_revisions_of_its_plugins(tmp_path):
+    told = []
+
+    def run(batches, *, minutes):
+        for batch in batches:
+            yield of(batch.pairs[0], "failed:X" if batch.model == "bad" else "scored")
+
+    made, left = run_pairs(
+        [Task("a"), Task("bad"), Task("c")],
+        tmp_path,
+        run,
+        revision_of=revision_of,
+        tell=lambda pair, ran: told.append((pair.model, record_path(tmp_path, pair.model, "b").exists())),
+    )
+    assert {record.model: record.status for record in made} == {"a": "scored", "bad": "failed:X", "c": "scored"}
+    assert left == []
+    assert sorted(told) == [("a", True), ("bad", True), ("c", True)]
+    for record in made:
+        assert ScoreRecord.read(record_path(tmp_path, record.model, "b")) == record
+        assert (record.model_revision, record.benchmark_revision) == (f"model {record.model}", "benchmark b")
+        assert record.version_class == provenance.version_class()
+
+
+def test_values_and_the_lock_stand_beside_the_record_that_names_them(tmp_path):
+    values, lock = {"raw.neuroid": np.arange(3.0)}, "numpy 2.4\n"
+
+    def run(batches, *, minutes):
+        good, bad = (of(batch.pairs[0]).record for batch in batches)
+        names = {"values": digest_of(values_bytes(values)), "environment": provenance.text_digest(lock)}
+        yield PairOutcome(dataclasses.replace(good, **names), values=values_bytes(values), lock=lock)
+        yield PairOutcome(dataclasses.replace(bad, **names), values=b"others", lock="others")
+
+    good, bad = run_pairs([Task("a"), Task("b")], tmp_path, run)[0]
+    path = record_path(tmp_path, "a", "b")
+    assert read_values(path, good.values)["raw.neuroid"].tolist() == [0, 1, 2]
+    assert lock_path(path, good.environment).read_text() == lock
+    assert bad.values is None
+    assert sorted(file.name for file in path.parent.iterdir()) == sorted(
+        ["a.json", "a.values.npz", "b.json", lock_path(path, good.environment).name]
+    )
+
+
+def test_a_second_run_scores_only_what_is_missing_or_failed(tmp_path):
+    calls = []
+
+    def run(batches, *, minutes):
+        for batch in batches:
+            calls.append(batch.model)
+            yield of(batch.pairs[0], "failed:X" if (batch.model, len(calls)) == ("b", 2) else "scored")
+
+    def again():
+        calls.clear()
+        is_scored = reuse([FolderStore(tmp_path)], revision_of)
+        return run_pairs([Task(model) for model in "abc"], tmp_path, run, revision_of=revision_of, is_scored=is_scored)
+
+    again()
+    assert calls == ["a", "b", "c"]
+    made, left = again()
+    assert calls == ["b"]
+    assert [record.model for record in made] == ["b"]
+    assert [(each.pair.model, each.is_fine) for each in left] == [("a", True), ("c", True)]
+    again()
+    assert calls == []
+
+
+def test_interrupting_keeps_the_records_there_are(tmp_path):
+    def run(batches, *, minutes):
+        yield of(batches[0].pairs[0])
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_pairs([Task("a"), Task("b")], tmp_path, run)
+    assert [record.model for record in FolderStore(tmp_path)] == ["a"]
+
+
+def test_a_record_that_cannot_be_written_keeps_nothing_back(tmp_path):
+    (tmp_path / "b").write_text("a file where a folder should be")
+    made, left = run_pairs([Task("a"), Task("a", benchmark="c")], tmp_path, all_scored)
+    assert [record.benchmark for record in made] == ["c"]
+    assert [(each.pair.benchmark, each.is_fine) for each in left] == [("b", False)]
+
+
+def test_private_pairs_that_cannot_be_scored_say_why(tmp_path):
+    made, _ = run_pairs([Task("a", private=True), Task("b")], tmp_path, all_scored, why_no_private="there is no box")
+    assert {record.model: record.status for record in made} == {"a": "skipped:there is no box", "b": "scored"}
+    made, _ = run_pairs([Task("a", private=True)], tmp_path, all_scored)
+    assert [record.status for record in made] == ["scored"]
+
+
+def test_what_was_not_reached_is_said(tmp_path):
+    def run(batches, *, minutes):
+        assert minutes == 7
+        yield of(batches[0].pairs[0])
+
+    made, left = run_pairs([Task("a"), Task("b")], tmp_path, run, minutes=7)
+    assert [record.model for record in made] == ["a"]
+    assert [(each.pair.model, each.is_fine) for each in left] == [("b", False)]
+
+
+def test_revisions_are_those_from_before(tmp_path):
+    """Plugins may write into their own folder while they run."""
+    state = {"revision": "before"}
+
+    def run(batches, *, minutes):
+        state["revision"] = "after"
+        yield from all_scored(batches, minutes=minutes)
+
+    made, _ = run_pairs([Task("a"), Task("b")], tmp_path, run, revision_of=lambda kind, identifier: state["revision"])
+    assert {record.model_revision for record in made} == {"before"}
+
+
+# -- several at a time -------------------------------------------------------------------------------------------------
+
+
+def batches(*models, n=2):
+    return [Batch(tuple(Task(model, f"b{number}") for number in range(n))) for model in models]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_as_many_batches_as_wanted_run_at_a_time(jobs):
+    running, most = set(), []
+
+    def run(batch, library, limits, *, isolation, minutes, is_over):
+        assert (library, isolation) == ("x", "box")
+        running.add(batch.model)
+        time.sleep(0.1)
+        most.append(len(running))
+        yield from map(of, batch.pairs)
+        running.remove(batch.model)
+
+    outcomes = list(run_here(batches(*"abcde"), "x", jobs=jobs, isolation="box", run=run))
+    assert sorted((each.record.model, each.record.benchmark) for each in outcomes) == [
+        (model, benchmark) for model in "abcde" for benchmark in ("b0", "b1")
+    ]
+    assert max(most) == jobs
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyError("y"), MemoryError(), SystemError("z")])
+def test_a_batch_that_cannot_be_run_keeps_nothing_back(error):
+    def run(batch, *_, **__):
+        yield of(batch.pairs[0])
+        if batch.model == "a":
+            raise error
+        yield of(batch.pairs[1])
+
+    statuses = {
+        each.record.model + each.record.benchmark: each.record.status for each in run_here(batches(*"ab"), "x", run=run)
+    }
+    problem = f"failed:{type(error).__name__}"
+    assert statuses == {"ab0": "scored", "ab1": problem, "bb0": "scored", "bb1": "scored"}
+
+
+def test_nothing_is_started_when_time_is_over():
+    started = []
+
+    def run(batch, *_, minutes, **__):
+        started.append(minutes)
+        time.sleep(0.3)
+        yield from map(of, batch.pairs)
+
+    outcomes = list(run_here(batches(*"abc"), "x", minutes=5.2 / 60, run=run))
+    assert {each.record.model for each in outcomes} == {"a"}
+    assert [minutes < 5.3 / 60 for minutes in started] == [True]
+
+
+def test_who_stops_asking_ends_what_runs_and_starts_nothing_more():
+    ended, started = threading.Event(), []
+
+    def run(batch, *_, is_over, **__):
+        started.append(batch.model)
+        yield of(batch.pairs[0])
+        while not is_over():
+            time.sleep(0.01)
+        ended.set()
+
+    outcomes = run_here(batches(*"abc"), "x", run=run)
+    assert next(outcomes).record.model == "a"
+    outcomes.close()
+    assert ended.is_set()
+    assert started == ["a"]
+
+
+def test_together(tmp_path):
+    def run(batch, *_, **__):
+        yield from map(of, batch.pairs)
+
+    tasks = [Task(model, f"b{number}") for model in "abc" for number in range(4)]
+    made, left = run_pairs(tasks, tmp_path, partial(run_here, library="x", jobs=2, run=run))
+    assert len(made) == len(list(FolderStore(tmp_path))) == 12
+    assert left == []

@@ -1,0 +1,74 @@
+"""Test that events of pairs are read whole, and that what is none is passed over."""
+
+import os
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.scoring.events import Event, EventReader, append_event
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "events.jsonl"
+
+
+def test_what_is_told_is_read_once(file):
+    with EventReader(file, 2) as reader:
+        assert list(reader.new()) == []
+        append_event(file, "started", "b")
+        append_event(file, "ended", "b", "failed:X")
+        assert list(reader.new()) == [
+            Event(event="started", benchmark="b"),
+            Event(event="ended", benchmark="b", status="failed:X"),
+        ]
+        assert list(reader.new()) == []
+
+
+def test_a_line_that_is_not_whole_yet_is_waited_for(file):
+    with EventReader(file, 1) as reader, file.open("ab", buffering=0) as stream:
+        stream.write(b'{"event": "star')
+        assert list(reader.new()) == []
+        stream.write(b'ted", "benchmark": "b", "status": ""}\n')
+        assert [event.event for event in reader.new()] == ["started"]
+
+
+@given(st.lists(st.binary(max_size=60) | st.just(b'{"event": "ended", "benchmark": "b", "status": ""}'), max_size=9))
+def test_nonsense_is_passed_over(tmp_path_factory, lines):
+    file = tmp_path_factory.mktemp("events") / "events"
+    with EventReader(file, 5) as reader:
+        file.write_bytes(b"\n".join(lines) + b"\n")
+        wanted = b"\n".join(lines).split(b"\n").count(b'{"event": "ended", "benchmark": "b", "status": ""}')
+        assert [event.benchmark for event in reader.new()] == ["b"] * wanted
+
+
+def test_of_a_flood_not_all_is_read(file):
+    with EventReader(file, 1) as reader:
+        for number in range(2_000):
+            append_event(file, "ended", f"{number} {'x' * 300}")
+        read = [event for _ in range(100) for event in reader.new()]
+        assert 10 < len(read) < 200
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name here")
+def test_what_somebody_puts_in_its_place_is_not_read(file):
+    with EventReader(file, 1) as reader:
+        file.unlink()
+        os.mkfifo(file)
+        assert list(reader.new()) == []
+
+
+def test_several_writers_do_not_mix_their_lines(file):
+    def write(name):
+        for _ in range(100):
+            append_event(file, "ended", name * 200)
+
+    with EventReader(file, 1_000) as reader:
+        threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len([event for _ in range(20) for event in reader.new()]) == 400

@@ -1,0 +1,339 @@
+"""Test that no pair can take the others of its batch down, whatever its process does."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from brainscore_core.scoring.batches import USUAL, Batch, run_batch
+from brainscore_core.scoring.pairs import Limits
+
+# A library whose benchmarks do what their names say; each pair that is begun leaves a line in a file.
+LIBRARY = """
+    import argparse, json, os, pathlib, signal, subprocess, sys, time
+    from urllib.parse import quote
+
+    if sys.argv[1] == "prepare":
+        with open(pathlib.Path(__file__).parent / "log", "a") as stream:
+            stream.write(f"prepare {sys.argv[3]}, offline: {os.environ.get('BRAINSCORE_OFFLINE')}\\n")
+        sys.exit()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["judge"])
+    parser.add_argument("--benchmark", nargs="+", required=True)
+    for option in ("--model", "--records", "--events", "--isolation"):
+        parser.add_argument(option, required=True)
+    options = parser.parse_args()
+    here = pathlib.Path(__file__).parent
+    template = json.loads((here / "record.json").read_text())  # importing takes long
+
+    def write(benchmark, file=None, **changes):
+        target = pathlib.Path(file or f"{options.records}/{quote(benchmark, safe=' ')}/{options.model}.json")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        record = {**template, "model": options.model, "benchmark": benchmark, **changes}
+        target.with_suffix(".new").write_text(json.dumps(record))
+        target.with_suffix(".new").rename(target)
+        return target
+
+    def tell(event, benchmark, status=""):
+        with open(options.events, "a") as stream:
+            stream.write(json.dumps({"event": event, "benchmark": benchmark, "status": status}) + "\\n")
+
+    def note(text):
+        with open(here / "log", "a") as stream:
+            stream.write(f"{text}\\n")
+
+    note(f"judge {options.model} ({options.isolation})")
+    match options.model:
+        case "cannot be loaded":
+            print("no such layer", file=sys.stderr)
+            sys.exit(3)
+        case "is killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "is killed once" if not (here / "killed").exists():
+            (here / "killed").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "hangs at once":
+            time.sleep(600)
+    for benchmark in options.benchmark:
+        tell("started", benchmark)
+        note(f"{options.model} {benchmark}")
+        match benchmark.rstrip(" 0123456789"):
+            case "raises":
+                message = "no " + os.environ.get("HF_HOME", "")
+                write(benchmark, score=None, status="failed:NoLayerError", message=message)
+            case "has none":
+                write(benchmark, score=None, message="answers the same to all")
+            case "exits":
+                print(os.environ["HOME"], "said the last words", file=sys.stderr)
+                sys.exit(3)
+            case "crashes":
+                os.kill(os.getpid(), signal.SIGSEGV)
+            case "is killed when done":
+                write(benchmark)
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "hangs":
+                time.sleep(600)
+            case "sleeps":
+                time.sleep(0.4)
+                write(benchmark)
+            case "eats":
+                kept = []
+                while True:
+                    kept.append(bytearray(os.urandom(2**20)) * 20)
+            case "child eats":
+                subprocess.run([sys.executable, "-c", "x = bytearray(os.urandom(2**20)) * 1000; time.sleep(60)".join(
+                    ["import os, time; ", ""])])
+            case "writes nothing":
+                pass
+            case "writes another":
+                write(benchmark, model="other")
+            case "writes words":
+                write(benchmark).write_text("words")
+            case "writes wrong types":
+                write(benchmark, score="much")
+            case "writes much":
+                write(benchmark).write_text(json.dumps(template) + " " * 2**21)
+            case "links":
+                target = write(benchmark)
+                target.rename(here / "other.json")
+                target.symlink_to(here / "other.json")
+            case "pipes":
+                target = write(benchmark)
+                target.unlink()
+                os.mkfifo(target)
+            case "tells nonsense":
+                write(benchmark)
+                with open(options.events, "ab") as stream:
+                    stream.write(b"\\xff{}\\n[1]\\n" + b"9" * 20_000 + b"\\n")
+                tell("ended", "of nobody")
+            case "takes the events away":
+                write(benchmark)
+                pathlib.Path(options.events).unlink()
+                os.mkfifo(options.events)
+                sys.exit(0)
+            case "leaves one running":
+                subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"], start_new_session=False)
+                subprocess.Popen([sys.executable, "-c", "import os, time; os.setpgid(0, 0); time.sleep(300)"])
+                write(benchmark)
+            case "tells":
+                write(benchmark)
+                print("environment", json.dumps(dict(os.environ)), flush=True)
+            case "talks":
+                write(benchmark)
+                sys.stdout.write("first words\\n" + "x" * 2_000_000 + "\\nlast words\\n")
+                sys.stdout.flush()
+            case _:
+                write(benchmark)
+        tell("ended", benchmark)
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    benchmark: str = "b"
+    model: str = "pixels"
+    minutes: float = 1.0
+    memory_gb: float = 1.0
+    private: bool = False
+
+
+@pytest.fixture
+def library(install_library):
+    """Make the library importable for the processes of batches."""
+    return install_library(LIBRARY).name
+
+
+def scored(library, *benchmarks, limits=USUAL, minutes=float("inf"), environment=None, isolation="auto", **task):
+    batch = Batch(tuple(Task(benchmark, **task) for benchmark in benchmarks))
+    return list(run_batch(batch, library, limits, minutes=minutes, environment=environment, isolation=isolation))
+
+
+def judges(tmp_path):
+    return (tmp_path / "lib/lively/log").read_text().splitlines().count("judge pixels (auto)")
+
+
+def test_pairs_that_are_scored_share_a_process(library, tmp_path):
+    records = [each.record for each in scored(library, "a", "b", "has none", "c")]
+    assert [(record.benchmark, record.status, record.score) for record in records] == [
+        ("a", "scored", 0.5),
+        ("b", "scored", 0.5),
+        ("has none", "scored", None),
+        ("c", "scored", 0.5),
+    ]
+    assert judges(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "status", "message", "n_processes"),
+    [
+        ("raises", "failed:NoLayerError", "no", 1),
+        ("exits", "failed:Exit3", "the last words", 2),
+        ("crashes", "failed:SIGSEGV", "", 2),
+        ("is killed when done", "scored", "", 2),
+        ("writes nothing", "failed:NoRecord", "", 1),
+        ("writes another", "failed:NoRecord", "", 1),
+        ("writes words", "failed:NoRecord", "", 1),
+        ("writes wrong types", "failed:NoRecord", "", 1),
+        ("writes much", "failed:NoRecord", "", 1),
+        ("links", "failed:NoRecord", "", 1),
+        ("pipes", "failed:NoRecord", "", 1),
+        ("tells nonsense", "scored", "", 1),
+    ],
+)
+def test_a_pair_that_is_not_scored_keeps_no_other_back(library, tmp_path, benchmark, status, message, n_processes):
+    records = {each.record.benchmark: each.record for each in scored(library, "a", benchmark, "b")}
+    assert list(records) == ["a", benchmark, "b"]
+    assert [records["a"].status, records["b"].status] == ["scored", "scored"]
+    assert records[benchmark].status == status
+    assert message in records[benchmark].message
+    assert judges(tmp_path) == n_processes
+
+
+def test_who_takes_the_events_away_has_only_the_records_of_what_was_written(library):
+    statuses = {each.record.benchmark: each.record.status for each in scored(library, "takes the events away", "b")}
+    assert statuses == {"takes the events away": "scored", "b": "failed:NoRecord"}
+
+
+def test_a_model_that_cannot_be_loaded_fails_on_all_at_once(library, tmp_path):
+    records = [each.record for each in scored(library, "a", "b", "c", model="cannot be loaded")]
+    assert [(record.status, record.message) for record in records] == [("failed:Exit3", "no such layer")] * 3
+    assert (tmp_path / "lib/lively/log").read_text() == "judge cannot be loaded (auto)\n"
+
+
+def test_what_is_killed_before_it_begins_may_be_an_accident_once(library, tmp_path):
+    assert [each.record.status for each in scored(library, "a", "b", model="is killed once")] == ["scored"] * 2
+    assert [each.record.status for each in scored(library, "a", "b", model="is killed")] == ["failed:SIGKILL"] * 2
+    assert (tmp_path / "lib/lively/log").read_text().count("judge is killed (auto)\n") == 2
+
+
+def test_a_model_that_never_gets_ready(library):
+    records = [
+        each.record for each in scored(library, "a", "b", limits=Limits(most_minutes=1 / 60), model="hangs at once")
+    ]
+    assert [record.status for record in records] == ["failed:Timeout"] * 2
+
+
+def test_a_library_that_is_not_there():
+    (ran,) = scored("no_such_library", "a")
+    assert ran.record.status == "failed:Exit1"
+    assert "No module named no_such_library" in ran.record.message
+
+
+def test_names_that_no_process_takes(library):
+    assert [each.record.status for each in scored(library, "a", "nul\0")] == ["failed:NotStarted"] * 2
+
+
+def test_timeout(library):
+    records = [
+        each.record for each in scored(library, "a", "hangs", "b", limits=Limits(most_minutes=2 / 60), minutes=5)
+    ]
+    assert [record.status for record in records] == ["scored", "failed:Timeout", "scored"]
+    assert "1 were planned" in records[1].message
+    assert 2 < records[1].duration_s < 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how much memory others use")
+@pytest.mark.parametrize("benchmark", ["eats", "child eats"])
+def test_memory(library, benchmark):
+    limits = Limits(least_memory_gb=0.3)
+    records = [each.record for each in scored(library, benchmark, "sleeps", limits=limits, memory_gb=0.1)]
+    assert [record.status for record in records] == ["failed:MemoryLimit", "scored"]
+    assert "0.1 were planned" in records[0].message
+    assert records[0].peak_memory_bytes > 0.3e9
+    assert 0 < records[1].peak_memory_bytes < 0.2e9
+
+
+def test_when_time_is_over_what_was_not_reached_has_no_outcome(library):
+    records = [each.record for each in scored(library, "a", "hangs", "b", minutes=2 / 60)]
+    assert [record.benchmark for record in records] == ["a"]
+
+
+def test_each_pair_has_its_own_time(library):
+    names = [f"sleeps {number}" for number in range(4)]
+    outcomes = scored(library, *names, limits=Limits(most_minutes=1.2 / 60))
+    assert [each.record.status for each in outcomes] == ["scored"] * 4
+
+
+def pids():
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    return {line.split()[0] for line in listed.splitlines() if "time.sleep(300)" in line and "import" in line}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
+def test_what_a_batch_leaves_running_is_ended(library):
+    before = pids()
+    assert scored(library, "leaves one running")[0].record.is_scored
+    time.sleep(0.2)
+    assert pids() <= before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
+def test_who_stops_asking_ends_the_process(library, tmp_path):
+    outcomes = run_batch(Batch((Task("a"), Task("hangs"))), library)
+    assert next(outcomes).record.is_scored
+    outcomes.close()
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) not in listed
+
+
+def test_output_is_cut_in_the_middle(library):
+    (talked,) = scored(library, "talks")
+    assert talked.output.startswith("first words\n")
+    assert talked.output.endswith("\nlast words\n")
+    assert "left out" in talked.output
+    assert len(talked.output) < 2**18 + 100
+
+
+# -- credentials -------------------------------------------------------------------------------------------------------
+
+SECRETS = {
+    "GITHUB_TOKEN": "ghs_0123456789",
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "oidc-0123456789",
+    "AWS_SECRET_ACCESS_KEY": "aws/secret+0123456789",
+    "HF_TOKEN": "hf_0123456789",
+    "BSC_DATABASESECRET": "database-0123456789",
+    "MY_PASSWORD": "hunter2-hunter2",
+    "PIP_INDEX_URL": "https://me:pip-password@example.org/simple",
+    "DATABASE_URL": "postgres://me:pg-password@host/db",
+}
+VALUES = [value.split(":")[-1].split("@")[0] if "://" in value else value for value in SECRETS.values()]
+FILES = {"GITHUB_ENV": "/runner/env", "GITHUB_OUTPUT": "/runner/output", "GITHUB_PATH": "/runner/path"}
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_batch_sees_no_credentials(library, private):
+    given = {**os.environ, **SECRETS, **FILES, "AWS_REGION": "us-x-1", "OMP_NUM_THREADS": "1"}
+    (ran,) = scored(library, "tells", environment=given, private=private)
+    line = next(line for line in ran.output.splitlines() if line.startswith("environment "))
+    seen = json.loads(line.removeprefix("environment "))
+    assert ran.record.is_scored
+    assert not [value for value in VALUES if value in json.dumps(seen)]
+    assert not FILES.keys() & seen.keys()
+    assert not [name for name in seen if name.startswith("AWS_") and "FILE" not in name and "METADATA" not in name]
+    assert (seen["AWS_SHARED_CREDENTIALS_FILE"], seen["OMP_NUM_THREADS"]) == (os.devnull, "1")
+    assert seen.get("BRAINSCORE_OFFLINE") == ("1" if private else os.environ.get("BRAINSCORE_OFFLINE"))
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_the_model_of_private_pairs_is_prepared_before_with_the_network(library, tmp_path, private):
+    scored(library, "b1", "b2", environment={**os.environ, "BRAINSCORE_OFFLINE": "0"}, private=private)
+    prepared = ["prepare pixels, offline: 0"] if private else []
+    expected = [*prepared, f"judge pixels ({'box' if private else 'auto'})", "pixels b1", "pixels b2"]
+    assert (tmp_path / "lib/lively/log").read_text().splitlines() == expected
+
+
+@pytest.mark.parametrize("isolation", ["auto", "none"])
+def test_models_meet_private_data_in_a_box_whatever_was_asked_for(library, tmp_path, isolation):
+    scored(library, "b1", private=True, isolation=isolation)
+    assert "judge pixels (box)" in (tmp_path / "lib/lively/log").read_text().splitlines()
+
+
+def test_the_message_of_a_failure_is_scrubbed(library):
+    environment = {**os.environ, "HF_HOME": "the hunter2-hunter2 folder", "MY_PASSWORD": "hunter2-hunter2"}
+    raised, ended = scored(library, "raises", "exits", environment={**environment, "HOME": "hunter2-hunter2"})
+    assert raised.record.message == "no the *** folder"
+    assert ended.record.tail == "*** said the last words"

@@ -1,0 +1,179 @@
+"""Kill a campaign of 600 pairs at random moments and resume it: nothing is lost, half-written or done twice."""
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.store import FolderStore
+
+MODELS = [f"model{number}" for number in range(20)]
+BENCHMARKS = [f"benchmark{number}" for number in range(30)]
+N_KILLS = 20
+
+# What a pair does is to note in a log that it was begun, which nobody can undo, and to take a moment.
+LIBRARY = """
+    import argparse, json, os, pathlib, time
+    from brainscore_core.processes import end_with_parent
+    from brainscore_core.scoring.events import append_event
+
+    end_with_parent()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("command", choices=["judge"])
+    parser.add_argument("--benchmark", nargs="+", required=True)
+    for option in ("--model", "--records", "--events", "--isolation"):
+        parser.add_argument(option, required=True)
+    options = parser.parse_args()
+    here = pathlib.Path(__file__).parent
+    template = json.loads((here / "record.json").read_text())
+    log = os.open(here / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    for benchmark in options.benchmark:
+        append_event(pathlib.Path(options.events), "started", benchmark)
+        os.write(log, f"{os.environ['BRAINSCORE_TEST_RUN']} {options.model} {benchmark} {os.getpid()}\\n".encode())
+        time.sleep(0.05)
+        number = int(options.model.removeprefix("model")) + int(benchmark.removeprefix("benchmark")) / 100
+        target = pathlib.Path(options.records, benchmark, f"{options.model}.json")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps({**template, "model": options.model, "benchmark": benchmark, "score": number}))
+        append_event(pathlib.Path(options.events), "ended", benchmark, "scored")
+"""
+COORDINATOR = """
+    import sys
+    from dataclasses import dataclass
+    from functools import partial
+    from pathlib import Path
+    from brainscore_core.scoring.campaign import run_here, run_pairs
+    from brainscore_core.scoring.store import FolderStore, reuse
+
+    @dataclass(frozen=True)
+    class Task:
+        model: str
+        benchmark: str
+        minutes: float = 1.0
+        memory_gb: float = 1.0
+        private: bool = False
+
+    def revision_of(kind, identifier):
+        return identifier
+
+    records = Path(sys.argv[1])
+    tasks = [Task(f"model{m}", f"benchmark{b}") for m in range(20) for b in range(30)]
+    is_scored = reuse([FolderStore(records)], revision_of)
+    run = partial(run_here, library=sys.argv[2], jobs=2)
+    made, left = run_pairs(tasks, records, run, revision_of=revision_of, is_scored=is_scored)
+    sys.exit(0 if all(record.is_scored for record in made) and all(each.is_fine for each in left) else 1)
+"""
+
+
+@pytest.fixture
+def campaign(tmp_path, monkeypatch):
+    """Return what starts the campaign, in a process group of its own, and the log of the pairs that were begun."""
+    package = tmp_path / "lib" / f"fleeting{os.getpid()}"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(textwrap.dedent(LIBRARY))
+    dataclasses.replace(ScoreRecord.without_score("scored", model="", benchmark="")).write(package / "record.json")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package.parent), *filter(None, sys.path)]))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # what the killed leave there
+
+    def start(run):
+        command = [sys.executable, "-c", textwrap.dedent(COORDINATOR), str(tmp_path / "records"), package.name]
+        environment = {**os.environ, "BRAINSCORE_TEST_RUN": str(run)}
+        return subprocess.Popen(command, env=environment, start_new_session=True)
+
+    (package / "log").touch()
+    return start, package / "log"
+
+
+def processes_with(text):
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if text.encode() in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it takes too long"
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at what runs through /proc")
+def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twice(campaign, tmp_path):
+    draw = random.Random(14)  # noqa: S311 - moments, no secrets
+    (start, log), records = campaign, tmp_path / "records"
+    judges = f"{log.parent.name}\0judge"
+    recorded_before = []
+    for run in range(N_KILLS):
+        recorded_before.append({(each.model, each.benchmark) for each in FolderStore(records)})
+        coordinator = start(run)
+        begun = log.stat().st_size
+        if draw.random() < 0.9:  # else it is killed while it starts
+            wait_until(lambda begun=begun: log.stat().st_size > begun)
+        time.sleep(draw.uniform(0, 1.0))
+        how = draw.choice(["coordinator", "all"])
+        os.killpg(coordinator.pid, signal.SIGKILL)
+        assert coordinator.wait() == -signal.SIGKILL, "it was done before it was killed"
+        for pid in processes_with(judges) if how == "all" else ():
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not processes_with(judges), 20)  # they do not outlive who started them
+    recorded_before.append({(each.model, each.benchmark) for each in FolderStore(records)})
+    assert 0 < len(recorded_before[-1]) < 600
+    assert start(N_KILLS).wait() == 0
+
+    executions = [tuple(line.split()) for line in log.read_text().splitlines()]
+    twice = [line for line in executions if line[1:3] in recorded_before[int(line[0])]]
+    assert twice == [], "a pair that had a record was run again"
+    for before, after in itertools.pairwise(recorded_before):
+        assert before <= after, "a record was lost"
+    for model in MODELS:
+        for benchmark in BENCHMARKS:
+            record = ScoreRecord.read(record_path(records, model, benchmark))
+            number = int(model.removeprefix("model")) + int(benchmark.removeprefix("benchmark")) / 100
+            assert (record.model, record.benchmark, record.score) == (model, benchmark, number)
+    whole = [file for file in records.glob("*/*") if not file.name.startswith(".")]
+    assert len(whole) == 600
+    assert all(json.loads(file.read_text()) for file in whole)
+    print(f"{len(executions)} executions for 600 pairs, {N_KILLS} kills")  # noqa: T201 - what it costs
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at what runs through /proc")
+def test_workers_killed_alone_cost_the_pair_they_were_at(campaign, tmp_path):
+    draw = random.Random(15)  # noqa: S311 - moments, no secrets
+    start, log = campaign
+    coordinator = start(0)
+    killed = set()
+    while coordinator.poll() is None:
+        time.sleep(draw.uniform(0.3, 1.2))
+        running = processes_with(f"{log.parent.name}\0judge")
+        at_work = [pid for pid in running if f" {pid}\n" in log.read_text() and pid not in killed]
+        if at_work and len(killed) < N_KILLS:
+            pid = draw.choice(at_work)
+            killed.add(pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    statuses = {(each.model, each.benchmark): each.status for each in FolderStore(tmp_path / "records")}
+    failures = [status for status in statuses.values() if status != "scored"]
+    assert len(statuses) == 600
+    assert set(failures) == {"failed:SIGKILL"}
+    assert 0 < len(failures) <= len(killed)
+    executed = [line.split()[1:3] for line in log.read_text().splitlines()]
+    assert len(executed) == len(set(map(tuple, executed))), "a pair was run again"
+    assert start(1).wait() == 0  # failures are tried again
+    assert {each.status for each in FolderStore(tmp_path / "records")} == {"scored"}

@@ -1,0 +1,63 @@
+"""Test what is said about how far a campaign is."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.scoring.pairs import PairOutcome
+from brainscore_core.scoring.progress import Progress, duration
+from brainscore_core.scoring.records import ScoreRecord
+
+
+@dataclass(frozen=True)
+class Task:
+    model: str
+    minutes: float = 1.0
+    benchmark: str = "b"
+    memory_gb: float = 1.0
+    private: bool = False
+
+
+def of(pair, status="scored", **fields):
+    record = ScoreRecord.without_score(status, model=pair.model, benchmark=pair.benchmark, duration_s=2)
+    return PairOutcome(dataclasses.replace(record, **fields))
+
+
+def test_the_rest_is_estimated_by_what_was_planned():
+    now = [100.0]
+    pairs = [Task("a", 1), Task("b", 3), Task("c", 4)]
+    progress = Progress(pairs, lambda: now[0])
+    assert progress.seconds_left() is None
+    now[0] += 8
+    progress.count(pairs[0], of(pairs[0]))
+    assert progress.seconds_left() == 56  # 8 s for a planned minute, 7 of them left
+    now[0] += 8
+    progress.count(pairs[1], of(pairs[1], "failed:X"))
+    assert progress.seconds_left() == 16
+    progress.count(pairs[2], of(pairs[2]))
+    assert progress.seconds_left() == 0
+    assert (progress.n_done, progress.n_failed) == (3, 1)
+
+
+def test_lines():
+    pairs = [Task("a"), Task("b"), Task("c")]
+    now = [0.0]
+    progress = Progress(pairs, lambda: now[0])
+    now[0] = 61
+    outcomes = [of(pairs[0], score=0.51234, error=0.01), of(pairs[1], "failed:Timeout"), of(pairs[2])]
+    lines = []
+    for pair, outcome in zip(pairs, outcomes, strict=True):
+        progress.count(pair, outcome)
+        lines.append(progress.line(outcome))
+    assert lines == [
+        "[1/3] a on b: 0.5123 ± 0.0100 (2.0 s); about 2 min 2 s left",
+        "[2/3] b on b: failed:Timeout; about 30.5 s left",
+        "[3/3] c on b: no score (2.0 s)",
+    ]
+
+
+@given(st.floats(min_value=0, max_value=1e7))
+def test_durations_have_at_most_two_units(seconds):
+    assert len(duration(seconds).split()) in (2, 4)
