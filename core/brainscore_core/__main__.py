@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from brainscore_core import command_line
 from brainscore_core.errors import AssemblyError, ConfigurationError, PluginError
@@ -18,9 +20,11 @@ from brainscore_core.errors import AssemblyError, ConfigurationError, PluginErro
 if TYPE_CHECKING:
     from brainscore_core.validation.problem import Problem
 
-__all__ = ["main"]
+__all__ = ["app", "main"]
 
 _WIDTH_IN_A_FILE = 160
+
+app = command_line.make_app("Work with Brain-Score data and plugins.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,45 +35,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         Command line without the program; None means that of this process.
     """
-    return command_line.run(_parser(), arguments)
+    return command_line.run_app(app, arguments, program="brainscore_core")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser, commands = command_line.make_parser("brainscore_core", "Work with Brain-Score data and plugins.")
+@app.command(cls=command_line.Command, rich_help_panel="Contribute")
+def validate(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TARGET...",
+            help="a .csv, .zip or .nc file, a folder with these, a data plugin (name or folder), or an identifier",
+            show_default=False,
+        ),
+    ],
+    library: Annotated[
+        str | None, typer.Option(help="package whose data plugins are meant, where a target is one", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON instead of tables")] = False,
+    nans_expected: Annotated[bool, typer.Option("--nans-expected", help="missing values are part of the data")] = False,
+    class_name: Annotated[
+        str | None, typer.Option("--class", metavar="NAME", help="class of the assemblies in .nc files")
+    ] = None,
+) -> int:
+    """Check stimulus sets and assemblies against the data standard.
 
-    validate = commands.add_parser(
-        "validate",
-        help="check stimulus sets and assemblies",
-        description="Check data against the data standard; prints every problem with what to do about it.",
-    )
-    validate.add_argument(
-        "targets",
-        nargs="+",
-        metavar="TARGET",
-        help="a .csv, .zip or .nc file, a folder with these, a data plugin (name or folder), or an identifier",
-    )
-    validate.add_argument("--library", help="package whose data plugins are meant, where a target is one")
-    validate.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    validate.add_argument("--nans-expected", action="store_true", help="missing values are part of the data")
-    validate.add_argument("--class", dest="class_name", metavar="NAME", help="class of the assemblies in .nc files")
-    command_line.add_traceback(validate)
-    validate.set_defaults(command=_validate)
-    return parser
-
-
-def _validate(options: argparse.Namespace) -> int:
+    Prints every problem with what to do about it.
+    """
+    for target in targets:
+        if not Path(target).exists() or Path(target, "__init__.py").exists():  # a plugin, whose imports may take long
+            command_line.say(f"Loading {target} ...")
     from brainscore_core.validation.targets import check_target
 
     try:
         found = {
-            target: check_target(
-                target, options.library, nans_expected=options.nans_expected, class_name=options.class_name
-            )
-            for target in dict.fromkeys(options.targets)
+            target: check_target(target, library, nans_expected=nans_expected, class_name=class_name)
+            for target in dict.fromkeys(targets)
         }
     except (AssemblyError, PluginError) as error:  # an unknown --class or --library
         raise ConfigurationError(str(error)) from error
-    print(_as_json(found) if options.json else _as_text(found))  # noqa: T201 - the result
+    print(_as_json(found) if as_json else _as_text(found))  # noqa: T201 - the result
     return command_line.FAILED if any(_counts(problems)[0] for problems in found.values()) else 0
 
 

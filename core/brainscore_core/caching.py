@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ from brainscore_core.config import settings
 __all__ = ["atomic_directory", "atomic_path", "cached_file", "content_digest", "file_digest", "locked"]
 
 Result = TypeVar("Result")
+
+_logger = logging.getLogger(__name__)
 
 
 def file_digest(path: str | Path, algorithm: str = "sha1") -> str:
@@ -89,24 +92,30 @@ def _feed_numpy(digest: hashlib._Hash, part: object) -> bool:
     if part.dtype.hasobject:
         _feed_token(digest, f"array{part.shape}", content_digest(part.tolist()).encode())
     else:
-        _feed_token(digest, f"array{part.shape}{part.dtype.descr}", np.ascontiguousarray(part).tobytes())
+        flat = np.ascontiguousarray(part).reshape(-1)
+        # Fed as it lies in memory, without a copy; texts of no length cannot be looked at as bytes.
+        value = flat.view(np.uint8).data if part.dtype.itemsize else flat.tobytes()
+        _feed_token(digest, f"array{part.shape}{part.dtype.descr}", value)
     return True
 
 
-def _feed_token(digest: hashlib._Hash, kind: str, value: bytes) -> None:
+def _feed_token(digest: hashlib._Hash, kind: str, value: bytes | memoryview) -> None:
     # Kind and length in front, so that no two different sequences of parts give the same stream of bytes.
     digest.update(f"{kind}:{len(value)}:".encode())
     digest.update(value)
 
 
 @contextmanager
-def locked(path: str | Path) -> Iterator[None]:
-    """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it, whose folder is made if absent."""
+def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
+    """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it, whose folder is made if absent.
+
+    Waits at most ``timeout_s`` seconds and raises `filelock.Timeout` then; -1 waits for ever.
+    """
     from filelock import FileLock  # imported when needed: start-up stays fast
 
     lock_path = Path(f"{path}.lock")
     lock_path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock_path):
+    with FileLock(lock_path, timeout=timeout_s):
         yield
 
 
@@ -190,19 +199,39 @@ def cached_file(
     read : callable
         ``read(path)`` restores it; an entry that cannot be read (`OSError`, `ValueError`) is computed anew.
     compute : callable
-        Makes the result. Runs in one process at a time for one key.
+        Makes the result. Runs in one process at a time for one key, where the disk has locks.
+
+    Notes
+    -----
+    A disk that is full, or may only be read, costs time and a warning, never the result.
     """
     current = settings()
     if current.caching_disabled:
         return compute()
     path = current.cache_home / kind / key[:2] / f"{key}{suffix}"
-    with locked(path):
-        if path.is_file():
-            try:
-                return read(path)
-            except (OSError, ValueError):
-                path.unlink(missing_ok=True)
+    found = _read_entry(path, read)  # whole or absent, so that no lock is needed
+    if found:
+        return found[0]
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(path))
+        except (OSError, NotImplementedError) as error:  # the latter where the file system has no locks
+            _logger.warning("%s is computed without the cache, which cannot be used: %s", kind, error)
+            return compute()
+        found = _read_entry(path, read)  # somebody else may have computed it by now
+        if found:
+            return found[0]
         result = compute()
-        with atomic_path(path) as temporary:
-            write(result, temporary)
+        try:
+            with atomic_path(path) as temporary:
+                write(result, temporary)
+        except OSError as error:
+            _logger.warning("%s is not cached, because %s cannot be written: %s", kind, path, error)
         return result
+
+
+def _read_entry(path: Path, read: Callable[[Path], Result]) -> tuple[Result] | None:
+    try:
+        return (read(path),) if path.is_file() else None
+    except (OSError, ValueError):
+        return None

@@ -1,11 +1,19 @@
-"""Run a command line: one message for an error instead of a traceback, and an exit code that says what kind it was."""
+"""Run a command line: typer reads it, an error becomes one line and an exit code that says of which kind it is.
+
+A package makes an app (`make_app`) and adds commands to it: functions that return the exit code, with ``cls=Command``
+or, where an option takes several values (``--model a b``), ``cls=SpreadingCommand``. `run_app` runs it.
+"""
 
 from __future__ import annotations
 
-import argparse
+import shutil
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
 
 from brainscore_core._version import __version__
 from brainscore_core.errors import (
@@ -14,46 +22,189 @@ from brainscore_core.errors import (
     ConfigurationError,
     CorruptFileError,
     DownloadError,
+    IsolationError,
     MissingStimulusError,
     RequirementsError,
     UnknownIdentifierError,
 )
+from brainscore_core.own_code import place_in_plugin
 
 __all__ = [
     "EXIT_CODES",
     "FAILED",
     "INTERRUPTED",
     "NOT_AVAILABLE",
+    "NO_SCORE",
     "WRONG_USAGE",
-    "add_traceback",
-    "make_parser",
+    "Command",
+    "SpreadingCommand",
+    "exit_code_of",
+    "make_app",
+    "print_table",
     "run",
+    "run_app",
     "say",
 ]
 
-FAILED, WRONG_USAGE, NOT_AVAILABLE, INTERRUPTED = 1, 2, 3, 130
+FAILED, WRONG_USAGE, NOT_AVAILABLE, NO_SCORE, INTERRUPTED = 1, 2, 3, 4, 130
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or unknown name, 3 data, weights or requirements not available, "
-    "130 interrupted."
+    "4 done, but there is no score (the record says why), 130 interrupted. With --traceback every command shows where "
+    "an error comes from."
 )
 _USAGE_ERRORS = (UnknownIdentifierError, ConfigurationError)
-_AVAILABILITY_ERRORS = (ChecksumError, CorruptFileError, DownloadError, MissingStimulusError, RequirementsError)
+_AVAILABILITY_ERRORS = (
+    *(ChecksumError, CorruptFileError, DownloadError, IsolationError, MissingStimulusError, RequirementsError),
+)
+_TRACEBACK = "--traceback"
+_OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
 
 
-def run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None) -> int:
-    """Parse a command line, run its command, and return the exit code (see `EXIT_CODES`).
+class Command(TyperCommand):
+    """A command whose function returns the exit code; what it raises becomes one line and an exit code (see `run`)."""
+
+    def invoke(self, ctx: Any) -> int:  # typer's base class of contexts is not public
+        """Run the command and return its exit code."""
+        shown = bool(ctx.find_root().obj)
+        return run(lambda: super(Command, self).invoke(ctx) or 0, show_traceback=shown)
+
+
+class SpreadingCommand(Command):
+    """A command whose repeatable options take several values at once: ``--model a b`` for ``--model a --model b``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # see above
+        """Read the arguments, those of repeatable options spread."""
+        repeatable = {name: each for each in self.params if getattr(each, "multiple", False) for name in each.opts}
+        options = [argument for argument in args if argument.startswith("-")]
+        ctx.meta[_OPEN] = repeatable.get(options[-1]) if options else None
+        return super().parse_args(ctx, list(_spread(args, set(repeatable))))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:  # see above
+        """Complete a further value of a repeatable option, or what any command completes."""
+        still_open = ctx.meta.get(_OPEN)
+        if still_open is None or incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return still_open.shell_complete(ctx, incomplete)
+
+
+def _spread(arguments: Sequence[str], repeatable: set[str]) -> Iterator[str]:
+    option, n_values = "", 0
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-":
+            option, n_values = argument if argument in repeatable else "", 0
+        elif option:
+            n_values += 1
+            if n_values > 1:
+                yield option
+        yield argument
+
+
+class _Group(TyperGroup):
+    """Commands that are also found by their names with underscores, as they were called before."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # see above
+        return super().get_command(ctx, cmd_name) or super().get_command(ctx, cmd_name.replace("_", "-"))
+
+
+def make_app(description: str, *, completion: bool = False) -> typer.Typer:
+    """Return an app without commands: a program's, or one that is added to another under a name, such as ``data``.
+
+    With `completion` it offers to install completion for the shell.
+    """
+    return typer.Typer(
+        cls=_Group,
+        help=description,
+        epilog=EXIT_CODES,
+        no_args_is_help=True,
+        add_completion=completion,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+
+
+def run_app(
+    app: typer.Typer,
+    arguments: Sequence[str] | None = None,
+    *,
+    program: str,
+    further: Sequence[typer.Typer] = (),
+    defaults: Mapping[str, Mapping[str, object]] | None = None,
+    completion: bool = False,
+) -> int:
+    """Read a command line, run its command, and return the exit code (see `EXIT_CODES`).
 
     Parameters
     ----------
-    parser : ArgumentParser
-        Sets ``command``, a function from the parsed options to an exit code, and ``traceback`` (see `add_traceback`).
+    app : Typer
+        Its commands come first in the help, which is that of this app.
     arguments : sequence of str, optional
         Command line without the program; None means that of this process.
+    program : str
+        What people have called it by; ``--version`` names it too.
+    further : sequence of Typer
+        Whose commands the program also has.
+    defaults : mapping, optional
+        Command -> option -> value where none is given.
+    completion : bool
+        Whether ``--install-completion`` is offered.
     """
-    options = parser.parse_args(arguments)
-    command: Callable[[argparse.Namespace], int] = options.command
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    shown = _TRACEBACK in given
+    given = [each for each in given if each != _TRACEBACK]
+
+    whole = make_app(str(app.info.help), completion=completion)
+    whole.callback()(_program_options)
+    for each in (app, *further):
+        whole.add_typer(each)
+
+    def read_and_invoke() -> int:
+        command = typer.main.get_command(whole)
+        try:
+            return command.main(given, prog_name=program, standalone_mode=False, obj=shown, default_map=defaults) or 0
+        except typer.TyperException as error:
+            if error.format_message():  # of a call without any arguments, the help was the answer
+                say(f"Error: {_one_line(error)}")
+            return WRONG_USAGE
+
+    return run(read_and_invoke, show_traceback=shown)
+
+
+def _show_version(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        print(f"{context.find_root().info_name} {__version__}")  # noqa: T201 - the result
+        raise typer.Exit
+
+
+def _program_options(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="show the version and leave")
+    ] = False,
+) -> None:
+    """Take the options of a program itself."""
+
+
+def _one_line(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    path = "" if context is None else context.command_path
+    message = " ".join(error.format_message().split())
+    sentence = message if message.endswith((".", "?")) else f"{message}."
+    return f"{sentence} See {path} --help." if path else sentence
+
+
+def run(command: Callable[[], int], *, show_traceback: bool = False) -> int:
+    """Run a command and return its exit code; what it raises becomes one line on standard error.
+
+    Parameters
+    ----------
+    command : callable
+        Returns the exit code.
+    show_traceback : bool
+        Whether to show where an error comes from.
+    """
     try:
-        return command(options)
+        return command()
+    except typer.TyperException:
+        raise
     except KeyboardInterrupt:
         say("Interrupted. Nothing half-written is left; run the same command again to continue.")
         return INTERRUPTED
@@ -62,22 +213,7 @@ def run(parser: argparse.ArgumentParser, arguments: Sequence[str] | None = None)
         sys.stderr.close()
         return 0
     except Exception as error:  # noqa: BLE001 - the outermost frame: people get one message, not a traceback
-        return _explain(error, show_traceback=options.traceback)
-
-
-def make_parser(
-    prog: str, description: str
-) -> tuple[argparse.ArgumentParser, argparse._SubParsersAction[argparse.ArgumentParser]]:
-    """Return the parser of a program with ``--version`` and its exit codes, and what its commands are added to."""
-    parser = argparse.ArgumentParser(prog=prog, description=description, epilog=EXIT_CODES)
-    parser.add_argument("--version", action="version", version=f"{prog} {__version__}")
-    return parser, parser.add_subparsers(required=True, metavar="COMMAND")
-
-
-def add_traceback(*parsers: argparse.ArgumentParser) -> None:
-    """Give commands the option to show where an error comes from."""
-    for parser in parsers:
-        parser.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
+        return _explain(error, show_traceback=show_traceback)
 
 
 def say(message: str) -> None:
@@ -88,11 +224,42 @@ def say(message: str) -> None:
 def _explain(error: Exception, *, show_traceback: bool) -> int:
     if show_traceback:
         traceback.print_exception(error)
+    # Data that are not here are named by the error; the line of the plugin that asks for them would say nothing.
+    place = None if isinstance(error, _AVAILABILITY_ERRORS) else place_in_plugin(error)
     if isinstance(error, BrainScoreError):
-        say(f"Error: {error}")
+        told = place is None or f"{place.file.name}:{place.line}" in str(error)
+        say(f"Error: {error}{'' if told else f' At {place}'}")
     else:
-        hint = "" if show_traceback else " Add --traceback to see where."
-        say(f"Error: {type(error).__name__}: {error}.{hint}")
+        where = f" At {place}." if place else ""
+        hint = "" if show_traceback else f" Add --traceback to see {'the way there' if place else 'where'}."
+        say(f"Error: {type(error).__name__}: {error}.{where}{hint}")
+    return exit_code_of(error)
+
+
+def exit_code_of(error: Exception) -> int:
+    """Return the exit code that tells of which kind an error is (see `EXIT_CODES`)."""
     if isinstance(error, _USAGE_ERRORS):
         return WRONG_USAGE
     return NOT_AVAILABLE if isinstance(error, _AVAILABILITY_ERRORS) else FAILED
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table: drawn and folded to the width at a terminal, else plain columns that nothing is cut from."""
+    if not sys.stdout.isatty():
+        lines = [header, *rows]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+        for line in lines:
+            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            print("  ".join(cells).rstrip())  # noqa: T201 - the result
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))  # as text: nothing in a cell is markup
+    Console(width=shutil.get_terminal_size().columns).print(table)

@@ -7,6 +7,7 @@ once and a test can set its own.
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Literal, cast, get_args
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["InstallMode", "Settings", "settings"]
+__all__ = ["InstallMode", "Settings", "memory_budget", "settings"]
 
 InstallMode = Literal["yes", "no", "newenv"]
 
@@ -45,12 +46,24 @@ class Settings:
         ``BRAINSCORE_MIRROR``: a folder that holds copies of files in S3 as ``<bucket>/<key>``. It is asked before S3;
         digests are verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
         None: there is no such folder.
+    images : Path, optional
+        ``BRAINSCORE_IMAGES``: a folder with images that may not be passed on, each stimulus set in a folder of its
+        identifier. None: there is no such folder.
     memory_map : bool
         ``BRAINSCORE_MEMORY_MAP`` is ``1``: values of assemblies stay on the disk, uncompressed, and only what is used
         is read, for assemblies larger than the memory.
     array_backend : str
         ``BRAINSCORE_ARRAY_BACKEND``, default ``numpy``: what computes the metrics; ``torch``, ``torch:cuda`` or
         ``torch:mps`` where a domain offers them. An argument of a metric takes precedence.
+    memory_gb : float, optional
+        ``BRAINSCORE_MEMORY_GB``: how much memory an array of activations may take before it lies in a file instead,
+        in GB (10^9 bytes); greater than 0. None: see `memory_budget`.
+    cache_gb : float, optional
+        ``BRAINSCORE_CACHE_GB``: how much room cached activations may take on the disk before those that were not used
+        for the longest time go, in GB (10^9 bytes); greater than 0. None: a quarter of the disk.
+    device : str, optional
+        ``BRAINSCORE_DEVICE``: where networks run, such as ``cpu``, ``cuda:1`` or ``mps``. None: a GPU if CUDA has one,
+        else the CPU. An argument of a model takes precedence.
     """
 
     home: Path
@@ -61,8 +74,12 @@ class Settings:
     s3_weight_folder: str
     offline: bool
     mirror: Path | None = None
+    images: Path | None = None
     memory_map: bool = False
     array_backend: str = "numpy"
+    memory_gb: float | None = None
+    cache_gb: float | None = None
+    device: str | None = None
 
 
 def settings() -> Settings:
@@ -71,11 +88,12 @@ def settings() -> Settings:
     Raises
     ------
     ConfigurationError
-        If ``BS_INSTALL_DEPENDENCIES`` is none of ``yes``, ``no``, ``newenv``.
+        If ``BS_INSTALL_DEPENDENCIES`` is none of ``yes``, ``no``, ``newenv``, or a size is not a number above 0.
     """
     environment = os.environ
     home = environment.get("BRAINSCORE_HOME")
     mirror = environment.get("BRAINSCORE_MIRROR")
+    images = environment.get("BRAINSCORE_IMAGES")
     mode = environment.get("BS_INSTALL_DEPENDENCIES", "yes")
     if mode not in get_args(InstallMode):
         raise ConfigurationError(
@@ -90,9 +108,56 @@ def settings() -> Settings:
         s3_weight_folder=environment.get("BRAINSCORE_S3_WEIGHT_FOLDER", "models"),
         offline=environment.get("BRAINSCORE_OFFLINE") == "1",
         mirror=_path(mirror) if mirror else None,
+        images=_path(images) if images else None,
         memory_map=environment.get("BRAINSCORE_MEMORY_MAP") == "1",
         array_backend=environment.get("BRAINSCORE_ARRAY_BACKEND") or "numpy",
+        memory_gb=_size_gb("BRAINSCORE_MEMORY_GB"),
+        cache_gb=_size_gb("BRAINSCORE_CACHE_GB"),
+        device=environment.get("BRAINSCORE_DEVICE") or None,
     )
+
+
+def memory_budget() -> int:
+    """Return how many bytes an array may take in memory: ``BRAINSCORE_MEMORY_GB``, else a quarter of the machine.
+
+    Of a container (cgroup version 1 or 2) with less memory than its machine, a quarter of that.
+    """
+    given = settings().memory_gb
+    if given is not None:
+        return int(given * 1e9)
+    limits = [_machine_memory(), *map(_read_limit, _CGROUP_LIMITS)]
+    return min(limit for limit in limits if limit is not None) // 4
+
+
+_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+_UNKNOWN_MACHINE = 16 * 10**9
+
+
+def _machine_memory() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf, others may lack these names
+        return _UNKNOWN_MACHINE
+
+
+def _read_limit(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):  # no such cgroup, or "max"
+        return None
+
+
+def _size_gb(name: str) -> float | None:
+    text = os.environ.get(name)
+    if not text:
+        return None
+    try:
+        size = float(text)
+    except ValueError:
+        size = math.nan
+    if not 0 < size < math.inf:
+        raise ConfigurationError(f"{name} is {text!r}; expected a number of GB (10^9 bytes) above 0, such as 8 or 0.5.")
+    return size
 
 
 def _path(text: str) -> Path:

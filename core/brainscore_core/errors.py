@@ -12,20 +12,34 @@ from collections.abc import Iterable, Sequence
 __all__ = [
     "AssemblyError",
     "BrainScoreError",
+    "CandidateDiedError",
+    "CandidateError",
+    "CandidateTimeoutError",
     "CeilingError",
     "ChecksumError",
+    "ClusterError",
     "ConfigurationError",
+    "ContractError",
     "CorruptFileError",
+    "DataNotHereError",
     "DownloadError",
     "DuplicateIdentifierError",
+    "InvalidAnswerError",
+    "IsolationError",
     "LayerNotFoundError",
     "MissingStimulusError",
+    "ModelChangedError",
+    "OfflineError",
+    "PeerClosedError",
+    "PeerTimeoutError",
     "PluginError",
     "PrivateDataError",
+    "ProtocolError",
     "RequirementsError",
     "StimulusError",
     "UnknownIdentifierError",
     "UploadError",
+    "ValidationError",
     "did_you_mean",
     "listed",
     "nearest",
@@ -52,6 +66,10 @@ class DuplicateIdentifierError(BrainScoreError, ValueError, AssertionError):
     """More than one plugin registers the same identifier."""
 
 
+class ClusterError(BrainScoreError, RuntimeError):
+    """Machines that shall score cannot be reached, or are no longer there."""
+
+
 class PluginError(BrainScoreError, ImportError, AssertionError):
     """A plugin cannot be parsed or imported."""
 
@@ -60,16 +78,24 @@ class RequirementsError(BrainScoreError, RuntimeError):
     """The requirements of a plugin cannot be installed."""
 
 
-class AssemblyError(BrainScoreError, ValueError, AssertionError):
+class ValidationError(BrainScoreError, ValueError, AssertionError):
+    """Data break the data standard."""
+
+
+class AssemblyError(ValidationError):
     """An assembly breaks the data standard; the message lists every problem at once."""
 
 
-class StimulusError(BrainScoreError, ValueError, AssertionError):
+class StimulusError(ValidationError):
     """A stimulus set breaks the data standard or a stimulus cannot be decoded."""
 
 
 class MissingStimulusError(StimulusError, FileNotFoundError):
     """A stimulus file that is listed does not exist."""
+
+    # Of its two builtin classes this one decides how an instance lies in memory. tblib, which dask loads, makes a copy
+    # by calling `__new__` as it is found, and would find that of the other.
+    __new__ = FileNotFoundError.__new__  # type: ignore[assignment] # that of `object` takes no arguments
 
 
 class ChecksumError(BrainScoreError, OSError):
@@ -88,16 +114,74 @@ class PrivateDataError(DownloadError):
     """A file is private, and there are no credentials here that give access to it."""
 
 
+class OfflineError(DownloadError):
+    """A file is not here, and ``BRAINSCORE_OFFLINE=1`` forbids to download it.
+
+    Attributes
+    ----------
+    absent : str
+        What is not where, such as ``"s3://... is not at /home/..."``; empty if nobody said.
+    """
+
+    def __init__(self, message: str = "", absent: str = "") -> None:
+        super().__init__(message)
+        self.absent = absent
+
+
+class DataNotHereError(DownloadError):
+    """What a benchmark needs is not on this machine, and cannot be had now."""
+
+
 class CorruptFileError(BrainScoreError, OSError):
     """A file is truncated or is not of the format it claims."""
+
+
+class IsolationError(BrainScoreError, RuntimeError):
+    """A program cannot be put into a box, so that it does not run at all."""
 
 
 class LayerNotFoundError(BrainScoreError, KeyError, AssertionError):
     """A model has no layer of the requested name."""
 
 
+class ModelChangedError(BrainScoreError, RuntimeError):
+    """A model is another one at the end of a recording than at its beginning."""
+
+
 class CeilingError(BrainScoreError, ValueError):
     """A ceiling is not a number that a score can be divided by."""
+
+
+class ContractError(BrainScoreError, TypeError, ValueError):
+    """What one part hands to another (a metric, a score, what a factory made) is not what both have agreed on."""
+
+
+class ProtocolError(BrainScoreError, ValueError):
+    """What came over a connection is not what both sides have agreed on, or something cannot be sent over it."""
+
+
+class PeerClosedError(ProtocolError):
+    """The other side of a connection has closed it."""
+
+
+class PeerTimeoutError(ProtocolError):
+    """The other side of a connection did not answer in time."""
+
+
+class CandidateError(BrainScoreError, RuntimeError):
+    """A candidate in a process of its own has raised an error, of a class that is not known here."""
+
+
+class CandidateDiedError(CandidateError):
+    """The process of a candidate has ended, or has closed its connection, before it answered."""
+
+
+class CandidateTimeoutError(CandidateError):
+    """A candidate in a process of its own did not answer in time."""
+
+
+class InvalidAnswerError(CandidateError, ValueError):
+    """A candidate in a process of its own has answered something that is no answer to what it was asked."""
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
@@ -107,8 +191,8 @@ def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
 
     Examples
     --------
-    >>> nearest('alexnt', ['resnet50', 'alexnet', 'vgg'])
-    ['alexnet']
+    >>> nearest('neuroids', ['region', 'neuroid', 'subject'])
+    ['neuroid']
     """
     by_folded: dict[str, str] = {}
     for candidate in known:
@@ -122,8 +206,8 @@ def did_you_mean(name: object, known: Iterable[object], most: int = 1) -> str:
 
     Examples
     --------
-    >>> did_you_mean('alexnt', ['resnet50', 'alexnet', 'vgg'])
-    " Did you mean 'alexnet'?"
+    >>> did_you_mean('neuroids', ['region', 'neuroid', 'subject'])
+    " Did you mean 'neuroid'?"
     """
     close = nearest(str(name), map(str, known), most)
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""

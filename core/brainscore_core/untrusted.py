@@ -58,7 +58,7 @@ def text(most: int) -> PlainValidator:
             raise ValueError(f"expected a text of at most {most} characters")
         return value
 
-    return PlainValidator(check)
+    return PlainValidator(check, json_schema_input_type=Annotated[str, Field(max_length=most)])
 
 
 def at_most(most: int) -> Any:  # a `FieldInfo`, which pydantic states to be Any

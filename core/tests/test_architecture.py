@@ -271,7 +271,9 @@ def test_a_circle_is_found(made, code):
 
 LIGHT = (
     *("errors", "config", "caching", "command_line", "processes", "git", "plugin_management.index"),
-    *("scoring.records", "scoring.store", "scoring.pairs", "scoring.provenance", "testing.outcomes"),
+    *("scoring.records", "scoring.store", "scoring.pairs", "scoring.batches"),
+    *("scoring.judging", "scoring.events", "scoring.campaign"),
+    *("scoring.provenance", "testing.outcomes"),
 )
 """What planning, checking, gate, reporting and reconciling import from core."""
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brainscore_core import caching
 from brainscore_core.caching import (
     atomic_directory,
     atomic_path,
@@ -323,6 +325,32 @@ def test_unreadable_entry_is_computed_anew(get, computed, own_homes, content):
     )
     assert result == "again"
     assert path.read_text() == "again"
+
+
+@pytest.mark.parametrize("error", [OSError("Read-only file system"), NotImplementedError("no locks here")], ids=str)
+def test_without_a_lock_what_is_there_is_read_and_the_rest_is_computed(get, computed, monkeypatch, caplog, error):
+    there = get("k")
+
+    @contextmanager
+    def no_lock(_path):
+        raise error
+        yield
+
+    monkeypatch.setattr(caching, "locked", no_lock)
+    before = len(computed)
+    assert get("k") == there
+    assert len(computed) == before
+    get("another")
+    assert len(computed) == before + 1
+    assert str(error) in caplog.text
+
+
+def test_a_result_that_cannot_be_written_is_returned(caplog):
+    def full(_result, _path):
+        raise OSError("No space left on device")
+
+    assert cached_file("results", "k", ".txt", write=full, read=Path.read_text, compute=lambda: "result") == "result"
+    assert "No space left on device" in caplog.text
 
 
 def test_several_processes_compute_once(tmp_path):

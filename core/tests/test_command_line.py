@@ -1,25 +1,17 @@
-"""Test that a command's outcome becomes one message and the right exit code."""
+"""A command line becomes a command, its outcome one message and the right exit code."""
 
-import argparse
+import os
+import pty
+import re
+import subprocess
+import sys
+from typing import Annotated
 
 import pytest
+import typer
 
-from brainscore_core import command_line
+from brainscore_core import __version__, command_line
 from brainscore_core.errors import AssemblyError, DownloadError, RequirementsError, UnknownIdentifierError
-
-
-def parser_of(command):
-    parser = argparse.ArgumentParser()
-    command_line.add_traceback(parser)
-    parser.set_defaults(command=command)
-    return parser
-
-
-def raising(error):
-    def command(options):
-        raise error
-
-    return parser_of(command)
 
 
 @pytest.mark.parametrize(
@@ -34,23 +26,139 @@ def raising(error):
     ],
 )
 def test_errors_become_codes_without_traceback(error, code, capsys):
-    assert command_line.run(raising(error), []) == code
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "Traceback" not in captured.err
-    assert str(error) in captured.err
+    def command():
+        raise error
+
+    app = command_line.make_app("Fail.")
+    app.command("fail", cls=command_line.Command)(command)
+    for outcome in (lambda: command_line.run(command), lambda: command_line.run_app(app, ["fail"], program="made")):
+        assert outcome() == code
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "Traceback" not in captured.err
+        assert len(captured.err.splitlines()) == 1
+        assert str(error) in captured.err
 
 
-def test_traceback_is_shown_on_request(capsys):
-    assert command_line.run(raising(ZeroDivisionError("by zero")), ["--traceback"]) == 1
+@pytest.fixture
+def app():
+    """Return an app of two commands; `add` has a repeatable option, `sub-tract` fails."""
+    made = command_line.make_app("Calculate.")
+
+    @made.command("add", cls=command_line.SpreadingCommand)
+    def add(
+        number: Annotated[list[int], typer.Option(metavar="N")],
+        name: Annotated[str, typer.Option()] = "sum",
+        unit: Annotated[str, typer.Option()] = "",
+    ) -> int:
+        """Add numbers."""
+        print(f"{name} {sum(number)}{unit}")  # noqa: T201 - a command line talks
+        return 7
+
+    @made.command("sub-tract", cls=command_line.Command)
+    def subtract() -> int:
+        """Subtract."""
+        raise ZeroDivisionError("by zero")
+
+    return made
+
+
+@pytest.fixture
+def run(app):
+    return lambda *arguments, **options: command_line.run_app(app, list(arguments), program="sums", **options)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_traceback_is_shown_on_request(run, capsys, place):
+    arguments = ["sub-tract"]
+    arguments.insert(place, "--traceback")
+    assert run(*arguments) == 1
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_the_code_of_the_command_is_returned():
-    assert command_line.run(parser_of(lambda options: 7), []) == 7
+def test_the_code_of_the_command_is_returned(run):
+    assert run("add", "--number", "1") == 7
 
 
-def test_wrong_usage_is_left_to_argparse():
-    with pytest.raises(SystemExit) as caught:
-        command_line.run(parser_of(lambda options: 0), ["--nonsense"])
-    assert caught.value.code == command_line.WRONG_USAGE
+def test_names_with_underscores_are_understood(run, capsys):
+    assert run("sub_tract") == 1
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (["--number", "1", "--number", "2"], "sum 3"),
+        (["--number", "1", "2", "3", "--name", "all"], "all 6"),
+        (["--number=1", "--name", "all", "--number", "2", "3"], "all 6"),
+    ],
+)
+def test_repeatable_options_take_several_values(run, capsys, arguments, printed):
+    assert run("add", *arguments) == 7
+    assert capsys.readouterr().out == f"{printed}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["ad"], "No such command 'ad'. Did you mean 'add'? See sums --help."),
+        (["add", "--nmber", "1"], "No such option: --nmber (Possible options: --name, --number). See sums add --help."),
+        (["add"], "Missing option '--number'. See sums add --help."),
+        (["add", "--number", "x"], "Invalid value for '--number': Input should be a valid integer"),
+        (["add", "--number", "1", "--name", "a", "b"], "unexpected extra argument"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_says_where_help_is(run, capsys, arguments, said):
+    assert run(*arguments) == command_line.WRONG_USAGE
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert line.startswith("Error: ")
+    assert said in line
+
+
+def test_without_arguments_the_help_is_shown(run, capsys):
+    assert run() == command_line.WRONG_USAGE
+    captured = capsys.readouterr()
+    assert "Usage: sums" in captured.out
+    assert "Subtract." in captured.out
+    assert "130 interrupted" in " ".join(captured.out.split())  # however narrow the terminal is
+    assert captured.err == ""
+
+
+def test_version(run, capsys):
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"sums {__version__}\n"
+
+
+def test_defaults_of_the_program(run, capsys):
+    assert run("add", "--number", "1", defaults={"add": {"unit": " kg"}}) == 7
+    assert capsys.readouterr().out == "sum 1 kg\n"
+
+
+def test_commands_of_further_apps(run, capsys):
+    other = command_line.make_app("Multiply.")
+    other.command("multiply", cls=command_line.Command)(lambda: 3)
+    assert run("multiply", further=[other]) == 3
+    assert run("add", "--number", "1", further=[other]) == 7
+
+
+ROWS = [("short", "1"), ("a-name-that-is-longer-than-half-of-the-terminal", "[bold]2[/bold]")]
+
+
+def test_a_table_in_a_file_is_plain_and_whole(capsys):
+    command_line.print_table(("NAME", "NUMBER"), ROWS)
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["NAME", "NUMBER"], *map(list, ROWS)]
+
+
+def test_a_table_at_a_terminal_fits_and_nothing_in_it_is_markup():
+    code = f"from brainscore_core import command_line as c; c.print_table(('NAME', 'NUMBER'), {ROWS!r})"
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "40", "TERM": "xterm"}
+    subprocess.run([sys.executable, "-c", code], stdout=theirs, check=True, env=environment)
+    os.close(theirs)
+    lines = re.sub(r"\x1b\[\d*m|\r", "", os.read(ours, 10_000).decode()).splitlines()
+    os.close(ours)
+    assert max(map(len, lines)) <= 40
+    assert "[bold]2[/bold]" in "".join(lines)
+    assert len(lines) > 4  # the long name is folded

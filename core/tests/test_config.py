@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_core.config import settings
+from brainscore_core import config
+from brainscore_core.config import memory_budget, settings
 from brainscore_core.errors import ConfigurationError
 
 VARIABLES = (
@@ -15,7 +16,11 @@ VARIABLES = (
     "RESULTCACHING_DISABLE",
     "BRAINSCORE_S3_WEIGHT_FOLDER",
     "BRAINSCORE_OFFLINE",
+    "BRAINSCORE_IMAGES",
     "BRAINSCORE_ARRAY_BACKEND",
+    "BRAINSCORE_DEVICE",
+    "BRAINSCORE_MEMORY_GB",
+    "BRAINSCORE_CACHE_GB",
 )
 
 
@@ -37,7 +42,9 @@ def test_defaults(empty_environment):
     assert current.install_dependencies == "yes"
     assert current.s3_weight_folder == "models"
     assert (current.caching_disabled, current.offline) == (False, False)
+    assert current.images is None
     assert current.array_backend == "numpy"
+    assert current.device is None
 
 
 def test_reading_makes_no_folders(empty_environment):
@@ -53,7 +60,11 @@ def test_every_variable_counts(empty_environment, monkeypatch):
         "RESULTCACHING_DISABLE": "1",
         "BRAINSCORE_S3_WEIGHT_FOLDER": "weights",
         "BRAINSCORE_OFFLINE": "1",
+        "BRAINSCORE_IMAGES": "/data/images",
         "BRAINSCORE_ARRAY_BACKEND": "torch:cuda",
+        "BRAINSCORE_DEVICE": "cuda:1",
+        "BRAINSCORE_MEMORY_GB": "1.5",
+        "BRAINSCORE_CACHE_GB": "20",
     }.items():
         monkeypatch.setenv(name, value)
     current = settings()
@@ -63,7 +74,10 @@ def test_every_variable_counts(empty_environment, monkeypatch):
     assert current.install_dependencies == "newenv"
     assert current.s3_weight_folder == "weights"
     assert (current.caching_disabled, current.offline) == (True, True)
+    assert current.images == Path("/data/images")
     assert current.array_backend == "torch:cuda"
+    assert current.device == "cuda:1"
+    assert (current.memory_gb, current.cache_gb) == (1.5, 20)
 
 
 def test_paths_are_absolute(empty_environment, monkeypatch):
@@ -97,3 +111,29 @@ def test_unknown_install_mode_is_refused(empty_environment, monkeypatch, value):
 def test_settings_are_frozen(empty_environment):
     with pytest.raises(dataclasses.FrozenInstanceError):
         settings().offline = True
+
+
+@pytest.mark.parametrize("name", ["BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"])
+@pytest.mark.parametrize("value", ["much", "0", "-1", "inf", "nan"])
+def test_a_size_is_a_number_above_0(empty_environment, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigurationError, match=rf"{name} is '{value}'; expected a number of GB"):
+        settings()
+
+
+def test_the_memory_budget_is_the_setting_or_a_quarter(empty_environment, monkeypatch, tmp_path):
+    monkeypatch.setattr(config, "_machine_memory", lambda: 80_000)
+    monkeypatch.setattr(config, "_CGROUP_LIMITS", (tmp_path / "memory.max", tmp_path / "limit_in_bytes"))
+    assert memory_budget() == 20_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory_budget() == 20_000
+    (tmp_path / "limit_in_bytes").write_text("40000\n")
+    assert memory_budget() == 10_000
+    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "1.5")
+    assert memory_budget() == 1_500_000_000
+
+
+def test_the_memory_of_the_machine_is_known_everywhere(monkeypatch):
+    assert config._machine_memory() > 10**8
+    monkeypatch.delattr(config.os, "sysconf")
+    assert config._machine_memory() == config._UNKNOWN_MACHINE

@@ -1,28 +1,44 @@
 """Errors are what callers catch, show their message, and suggest names."""
 
 import pickle
+import sys
 
 import pytest
 
 from brainscore_core import errors
 from brainscore_core.errors import BrainScoreError, did_you_mean, listed, nearest
+from brainscore_core.processes import run_captured
 
 CAUGHT_AS = {
     "AssemblyError": (ValueError, AssertionError),
+    "CandidateDiedError": (RuntimeError,),
+    "CandidateError": (RuntimeError,),
+    "CandidateTimeoutError": (RuntimeError,),
     "CeilingError": (ValueError,),
     "ChecksumError": (OSError,),
+    "ClusterError": (RuntimeError,),
     "ConfigurationError": (ValueError, AssertionError),
+    "ContractError": (TypeError, ValueError),
     "CorruptFileError": (OSError,),
+    "DataNotHereError": (OSError,),
     "DownloadError": (OSError,),
     "DuplicateIdentifierError": (ValueError, AssertionError),
+    "InvalidAnswerError": (RuntimeError, ValueError),
+    "IsolationError": (RuntimeError,),
     "LayerNotFoundError": (KeyError, AssertionError),
     "MissingStimulusError": (FileNotFoundError, ValueError, AssertionError),
+    "ModelChangedError": (RuntimeError,),
+    "OfflineError": (OSError,),
+    "PeerClosedError": (ValueError,),
+    "PeerTimeoutError": (ValueError,),
     "PluginError": (ImportError, AssertionError),
     "PrivateDataError": (OSError,),
+    "ProtocolError": (ValueError,),
     "RequirementsError": (RuntimeError,),
     "StimulusError": (ValueError, AssertionError),
     "UnknownIdentifierError": (KeyError, AssertionError),
     "UploadError": (OSError,),
+    "ValidationError": (ValueError, AssertionError),
 }
 
 
@@ -47,6 +63,21 @@ def test_error(name, builtins):
     copied = pickle.loads(pickle.dumps(error))  # noqa: S301 -- made on the same line; workers send errors this way
     assert type(copied) is type(error)
     assert str(copied) == str(error)
+
+
+def test_errors_travel_where_dask_is_at_work():
+    pytest.importorskip("tblib", reason="dask is not installed")
+    program = """
+import pickle, tblib.pickling_support
+from brainscore_core import errors
+kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, Exception)]
+tblib.pickling_support.install(*(kind('No x here.') for kind in kinds))
+for kind in kinds:
+    copied = pickle.loads(pickle.dumps(kind('No x here.')))
+    assert type(copied) is kind and str(copied) == 'No x here.', kind
+"""
+    ended = run_captured([sys.executable, "-c", program])
+    assert ended.status == 0, ended.stderr.decode()
 
 
 @pytest.mark.parametrize(

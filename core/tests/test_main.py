@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -30,8 +31,8 @@ def packages(tmp_path):
     (tmp_path / "stimuli").mkdir()
     stimulus_set = StimulusSet({"stimulus_id": ["a", "b"], "object_name": ["x", "y"]})
     stimulus_set.stimulus_paths = {name: tmp_path / "stimuli" / f"{name}.png" for name in "ab"}
-    for path in stimulus_set.stimulus_paths.values():
-        Image.new("RGB", (8, 8)).save(path)
+    for shade, path in enumerate(stimulus_set.stimulus_paths.values()):
+        Image.new("RGB", (8, 8), (shade, 0, 0)).save(path)
     package_stimulus_set_locally(stimulus_set, "A2024", tmp_path / "packages")
     package_data_assembly_locally(make_assembly(), "A2024", "A2024", downloads_path=tmp_path / "packages")
     return tmp_path / "packages"
@@ -80,10 +81,12 @@ def test_as_a_program(packages):
 
 @pytest.mark.parametrize("arguments", [[], ["validate"], ["unknown"], ["validate", "x.csv", "--unknown"]])
 def test_wrong_usage(arguments, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        main(arguments)
-    assert stopped.value.code == 2
-    assert "usage" in capsys.readouterr().err
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    if arguments:
+        assert re.fullmatch(r"Error: .+ See brainscore_core( validate)? --help\.\n", printed.err)
+    else:
+        assert "Usage: brainscore_core" in printed.out
 
 
 @pytest.mark.parametrize(
@@ -309,13 +312,15 @@ def test_plugin_that_cannot_be_read(plugin, capsys):
 
 
 def test_plugin_of_the_library(capsys):
+    assert main(["validate", *LIBRARY, "SimulatedCortex2026.truth"]) == 0
+    assert capsys.readouterr().err.startswith("Loading SimulatedCortex2026.truth ...\n")  # before the imports
     code, problems = found(capsys, "SimulatedCortex2026.truth")
     assert code == 0
     assert all(kind == "hint" for kind, _ in problems)
 
 
 def test_core_does_not_import_the_domain():
-    code = "import sys, brainscore_core.__main__ as m; m._parser(); print([n for n in sys.modules if 'vision' in n])"
+    code = "import sys, brainscore_core.__main__ as m; m.app; print([n for n in sys.modules if 'vision' in n])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

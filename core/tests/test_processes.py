@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from brainscore_core import processes
+from brainscore_core import process_output, processes
 from brainscore_core.processes import MOST_SHOWN_BYTES, run_bounded, run_captured
 
 
@@ -95,15 +95,15 @@ def test_what_is_captured_is_whole_and_apart():
 @pytest.mark.parametrize("at", [0, 500, 990, 1000, 1010, 5000, 9000, 9990])
 def test_secrets_are_found_where_output_is_cut(chunk, at, monkeypatch):
     secret = "s3cret-" * 3
-    monkeypatch.setattr(processes, "_LARGEST_SECRET", 200)
+    monkeypatch.setattr(process_output, "_LARGEST_SECRET", 200)
     text = ("." * at + secret + "." * (10_000 - at)).encode()
-    said = processes._Output(2000)
+    said = process_output._Output(2000)
     reader, writer = os.pipe()
     os.write(writer, text)
     os.close(writer)
     original = os.read
     monkeypatch.setattr(os, "read", lambda handle, size: original(handle, min(size, chunk)))
-    processes._read(os.fdopen(reader, "rb"), [said.take], [])
+    process_output._read(os.fdopen(reader, "rb"), [said.take], [])
     shown = said.text([secret])
     assert not [part for part in ("s3cret", "cret-", "s3cre") if part in shown]
     assert len(shown) < 2600
@@ -131,3 +131,44 @@ def test_interrupting_ends_the_process(tmp_path):
 def test_a_program_that_cannot_be_started(tmp_path):
     with pytest.raises(OSError, match="no/such"):
         run_bounded(["/no/such/program"], environment={}, folder=tmp_path, timeout_s=1, memory_bytes=1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups")
+def test_what_ends_with_its_parent_is_gone_when_that_was_killed(tmp_path):
+    child = (
+        "import pathlib, subprocess, sys, time; from brainscore_core.processes import end_with_parent; "
+        "end_with_parent(); subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(299)']); "
+        f"pathlib.Path({str(tmp_path / 'ready')!r}).touch(); time.sleep(299)"
+    )
+    parent = (
+        "from brainscore_core.processes import running; import sys, time\n"
+        f"with running([sys.executable, '-c', {child!r}]): time.sleep(299)"
+    )
+    with subprocess.Popen([sys.executable, "-c", parent]) as process:
+        wait_for((tmp_path / "ready").exists)
+        os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not alive("time.sleep(299)"))
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def alive(text):
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if text in line]
+
+
+def test_a_program_is_watched_while_it_runs(tmp_path):
+    program = "import time; print('first', flush=True); time.sleep(1); print('second', flush=True); time.sleep(1)"
+    with processes.running([sys.executable, "-c", program], folder=tmp_path) as started:
+        said = []
+        while (ended := started.wait(0.1)) is None:
+            said.append(started.take_output())
+            assert started.memory_bytes() > 0 or sys.platform != "linux"
+        said.append(started.take_output())
+    assert ended.problem is None
+    assert [each for each in said if each] == ["first\n", "second\n"]

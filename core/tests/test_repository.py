@@ -1,6 +1,8 @@
 """Test that the files of the repository agree with each other."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -42,6 +44,8 @@ def test_no_upper_pins():
 def test_test_extra_covers_the_requirements_of_the_plugins_here():
     workspace = project(".")
     provided = {name_of(entry) for entry in workspace["dependencies"] + workspace["optional-dependencies"]["test"]}
+    # Some need a build of torch that only a session of its own has.
+    provided |= {name_of(entry) for entry in re.findall(r'"([\w-]+==[\w.]+)"', (ROOT / "noxfile.py").read_text())}
     for path in sorted((ROOT / "vision/brainscore_vision").glob("*/*/requirements.txt")):
         lines = [line.split("#")[0].strip() for line in path.read_text().splitlines()]
         missing = {name_of(line) for line in lines if line} - provided
@@ -74,3 +78,16 @@ def test_every_session_is_explained_to_contributors():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     assert len(sessions) > 10
     assert [name for name in sessions if f"| `{name}` |" not in text] == []
+
+
+def test_nox_finds_the_sessions_from_the_folder_of_the_domain_too():
+    code = (
+        "import sys, os, runpy\n"
+        "from unittest import mock\n"
+        "try:\n    import nox\nexcept ImportError:\n    sys.modules['nox'] = mock.MagicMock()\n"
+        "found = runpy.run_path('noxfile.py')\n"
+        "print(os.getcwd(), 'test_plugin' in found, found['__doc__'].splitlines()[0])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT / "vision", capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"{ROOT} True ")

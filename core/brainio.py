@@ -1,0 +1,26 @@
+"""Older tutorials and plugins import data standards from here, under the name of the package that these come from.
+
+``brainio.assemblies``, ``brainio.fetch``, ``brainio.packaging``, ``brainio.s3``, ``brainio.stimuli`` and
+``brainio.transform`` are the modules of `brainscore_core.supported_data_standards.brainio` themselves, not copies.
+
+This is one module and not a package, so that it shares no file with the one on PyPI. Where somebody installs that into
+the same environment, Python finds the package first.
+"""
+
+import sys
+
+from brainscore_core.supported_data_standards.brainio import (
+    assemblies,
+    fetch,
+    get_assembly,
+    get_stimulus_set,
+    packaging,
+    s3,
+    stimuli,
+    transform,
+)
+
+__all__ = ["assemblies", "fetch", "get_assembly", "get_stimulus_set", "packaging", "s3", "stimuli", "transform"]
+
+for _module in (assemblies, fetch, packaging, s3, stimuli, transform):
+    sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module

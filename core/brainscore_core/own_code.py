@@ -1,0 +1,67 @@
+"""Find where in a contributor's own code an error comes from."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Place", "chain", "place_in_plugin"]
+
+# Modules of plugins are `<library>.<folder of their kind>.<plugin>`, wherever their folder is.
+_PLUGIN = re.compile(r"\w+\.(data|metrics|benchmarks|models)\.\S+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A line of a plugin that was running when an error was raised.
+
+    Attributes
+    ----------
+    file : Path
+        As the module has it.
+    line : int
+        Counted from 1.
+    function : str
+        What the line is in; ``'<module>'`` outside of functions.
+    code : str
+        The line itself, empty where its file cannot be read.
+    """
+
+    file: Path
+    line: int
+    function: str
+    code: str
+
+    def __str__(self) -> str:
+        here = Path.cwd()
+        shown = self.file.relative_to(here) if self.file.is_relative_to(here) else self.file
+        inside = f" ({self.function})" if self.function != "<module>" else ""
+        return f"{shown}:{self.line}{inside}{f': {self.code}' if self.code else ''}"
+
+
+def place_in_plugin(error: BaseException) -> Place | None:
+    """Return the last line of a plugin on the way to an error, or None if it came about in the library alone.
+
+    Of an error that was raised from another one, the place of the former counts if it has one.
+    """
+    for each in chain(error):
+        frames = list(traceback.walk_tb(each.__traceback__))
+        for frame, line in reversed(frames):
+            if _PLUGIN.fullmatch(str(frame.f_globals.get("__name__"))):
+                file = frame.f_code.co_filename
+                code = linecache.getline(file, line).strip()
+                return Place(file=Path(file), line=line, function=frame.f_code.co_name, code=code)
+    return None
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, what it came from, and so on."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
