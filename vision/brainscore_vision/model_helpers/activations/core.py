@@ -5,58 +5,64 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from brainscore_core.caching import cached_file, content_digest
-from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError, did_you_mean
+from brainscore_core.caching import content_digest
+from brainscore_core.errors import (
+    AssemblyError,
+    ConfigurationError,
+    LayerNotFoundError,
+    StimulusError,
+    did_you_mean,
+)
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision.model_helpers.activations.cache import CACHE_FORMAT, cache_wanted, read_entry, write_entry
-from brainscore_vision.model_helpers.activations.digests import preprocessing_digest
-from brainscore_vision.model_helpers.activations.images import load_image
-from brainscore_vision.model_helpers.activations.packaging import Array, add_presentation_coords, package_layers
+from brainscore_vision.model_helpers.activations.batches import Batch, BatchTooLargeError, run_batches
+from brainscore_vision.model_helpers.activations.cache import cache_wanted, refuse_to_run
+from brainscore_vision.model_helpers.activations.digests import NotDigestibleError, preprocessing_digest
+from brainscore_vision.model_helpers.activations.extraction import Extraction, extract, file_stamps
+from brainscore_vision.model_helpers.activations.hooks import (
+    Activations,
+    BatchHook,
+    CacheableHook,
+    HookHandle,
+    StimulusSetHook,
+    parts_of,
+    register,
+)
+from brainscore_vision.model_helpers.activations.numerics import numerics
+from brainscore_vision.model_helpers.activations.opened_files import OpenedFiles
+from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package
+from brainscore_vision.model_helpers.activations.sources import counted_files
+from brainscore_vision.model_helpers.activations.steadiness import (
+    STEADY,
+    WeightSums,
+    deviation_between_passes,
+    unchanged_weights,
+)
+from brainscore_vision.model_helpers.activations.stimulus_files import (
+    BadImageError,
+    Preprocessing,
+    check_files,
+    preprocess_files,
+)
+from brainscore_vision.model_helpers.activations.trials import TRIAL_COORDS, Trials
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.model_helpers.activations.matrix import Recorded
 
 __all__ = ["ActivationsExtractorHelper", "HookHandle", "attach_stimulus_set_meta"]
 
 _logger = logging.getLogger(__name__)
-
-Activations = Mapping[str, Array]  # by layer
-Preprocessing = Callable[[list[str]], object]  # from paths to what the model takes
-BatchHook = Callable[[Activations], Activations]
-StimulusSetHook = Callable[[StimulusSet], StimulusSet]
-Hook = TypeVar("Hook", bound=Callable[..., object])
-
-
-class HookHandle(Generic[Hook]):
-    """Remove a registered hook again, or switch it off for a while."""
-
-    def __init__(self, hooks: dict[int, Hook], hook_id: int) -> None:
-        self.id = hook_id
-        self._hooks = hooks
-        self._saved: Hook | None = None
-
-    def remove(self) -> Hook:
-        """Remove the hook and return it."""
-        return self._hooks.pop(self.id)
-
-    def disable(self) -> None:
-        """Switch the hook off until `enable`."""
-        self._saved = self.remove()
-
-    def enable(self) -> None:
-        """Switch a disabled hook on again."""
-        if self._saved is not None:
-            self._hooks[self.id] = self._saved
-            self._saved = None
 
 
 class ActivationsExtractorHelper:
@@ -64,7 +70,7 @@ class ActivationsExtractorHelper:
 
     Activations are cached by content if all that changes them is known: the files of the stimuli, the preprocessing,
     the layers and, through `model_digest`, the model. Otherwise they are computed at every call.
-    A model that is random gives its first answer again from the cache; call it inside `without_cache` for new ones.
+    A model that is random and does not say so gives its first answer again from the cache; see `stochastic`.
 
     Parameters
     ----------
@@ -76,10 +82,30 @@ class ActivationsExtractorHelper:
     identifier : str or False
         Of the model. False: nothing is cached.
     batch_size : int
-        Most stimuli in one call.
+        Most stimuli in one call. When memory does not suffice for a batch, all batches are half as large or less from
+        there on, as if that had been asked for, which is said in the log.
     model_digest : callable or None
         Takes no arguments and returns a str that changes with everything in the model that changes its activations
-        (weights, code, settings), or raises `TypeError` if that is not known. None: it is not known.
+        (weights, code, settings), or several such, by name, which ``brainscore cache explain`` then tells apart; or
+        raises `TypeError` if that is not known. None: it is not known.
+    stochastic : bool
+        Whether the model is random by intent, such as by noise or by dropout that stays on. Then every trial is
+        computed, from random numbers that start at `seed`: the same call gives the same activations.
+    seed : int
+        From 0. Random numbers of Python, NumPy and PyTorch start anew with each batch; they go on after it as if
+        nothing had been drawn.
+    check_steady : bool
+        Whether two stimuli are shown twice before a recording, to find out if the model answers the same every time.
+
+    Attributes
+    ----------
+    deviation_between_passes : dict of str to float
+        How far each layer deviated when the first stimuli of the latest recording were shown twice, in units of its
+        largest absolute value; empty if the model answered the same. Activations that deviate are not cached, which
+        is said in the log, and have the largest deviation in their attribute of this name.
+    weight_sums : callable or None
+        Takes no arguments and returns numbers by name that change with the weights, such as
+        ``partial(steadiness.weight_sums, module)``. They are compared before and after a recording.
     """
 
     def __init__(
@@ -89,7 +115,10 @@ class ActivationsExtractorHelper:
         identifier: str | bool = False,
         batch_size: int = 64,
         *,
-        model_digest: Callable[[], str] | None = None,
+        model_digest: Callable[[], str | Mapping[str, str]] | None = None,
+        stochastic: bool = False,
+        seed: int = 0,
+        check_steady: bool = True,
     ) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size!r}; expected at least 1.")
@@ -97,8 +126,14 @@ class ActivationsExtractorHelper:
         self.get_activations = get_activations
         self.preprocess = preprocessing
         self.model_digest = model_digest
+        self.stochastic = stochastic
+        self.seed = seed
+        self.check_steady = check_steady
+        self.deviation_between_passes: dict[str, float] = {}
+        self.weight_sums: Callable[[], WeightSums] | None = None
         self._batch_size = batch_size
         self._visual_degrees: float | None = None
+        self._opened = OpenedFiles()
         self._hook_ids = itertools.count()
         self._stimulus_set_hooks: dict[int, StimulusSetHook] = {}
         self._batch_activations_hooks: dict[int, BatchHook] = {}
@@ -120,12 +155,17 @@ class ActivationsExtractorHelper:
         stimuli_identifier : str, False or None
             False: nothing is cached. Otherwise without meaning, because the content of the stimuli counts.
         number_of_trials : int
-            How often each stimulus is shown. A model answers the same every time, so that it is shown once.
+            How often each stimulus is shown, if trials differ: with `require_variance`, and for a model that is
+            `stochastic`. Any other answers the same every time, so that it is shown once.
+        require_variance : bool
+            Whether the eye moves between trials: preprocessed images are moved by parts of a pixel, see
+            `trials.microsaccades` and `trials.shift_images`.
 
         Returns
         -------
         NeuroidAssembly (presentation, neuroid)
-            In the order of the stimuli; see `from_stimulus_set` and `from_paths`.
+            In the order of the stimuli, trials of a stimulus side by side; see `from_stimulus_set` and `from_paths`.
+            Trials that differ have the coordinates of `trials.Trials.coords`.
 
         Raises
         ------
@@ -133,18 +173,24 @@ class ActivationsExtractorHelper:
             The model has no layer of that name.
         StimulusError
             A stimulus cannot be decoded.
-        NotImplementedError
-            `require_variance` is True.
+        ModelChangedError
+            The weights of the model changed while it was recorded.
+        AssemblyError
+            A layer gave values that are not finite, or not one entry for each stimulus.
+        ConfigurationError
+            `require_variance` is True, and the width of the field of view is not known (`set_visual_degrees`).
         """
-        if require_variance:
-            raise NotImplementedError(
-                "require_variance=True asks for trials that differ (microsaccades), which is not available. Ask "
-                f"without it: the {number_of_trials} trials of a deterministic model are all the same."
-            )
         layer_names = _layer_list(layers)
+        asked = self._asked(number_of_trials, require_variance=require_variance)
         if isinstance(stimuli, StimulusSet):
-            return self.from_stimulus_set(stimuli, layer_names, stimuli_identifier=stimuli_identifier)
-        return self.from_paths(list(stimuli), layer_names, stimuli_identifier=stimuli_identifier)
+            return self.from_stimulus_set(stimuli, layer_names, stimuli_identifier=stimuli_identifier, **asked)
+        if hasattr(stimuli, "columns"):
+            raise StimulusError(
+                f"The stimuli are a table of type {type(stimuli).__name__}, which does not know where the pictures "
+                "are; expected a StimulusSet or a list of paths. Make one: StimulusSet(table), and set its "
+                "stimulus_paths."
+            )
+        return self.from_paths(list(stimuli), layer_names, stimuli_identifier=stimuli_identifier, **asked)
 
     def from_stimulus_set(
         self,
@@ -152,6 +198,8 @@ class ActivationsExtractorHelper:
         layers: Sequence[str],
         stimuli_identifier: str | bool | None = None,
         require_variance: bool = False,
+        *,
+        number_of_trials: int = 1,
     ) -> NeuroidAssembly:
         """Return the activations for a stimulus set, with its columns as coordinates of ``presentation``.
 
@@ -159,48 +207,107 @@ class ActivationsExtractorHelper:
         """
         for hook in list(self._stimulus_set_hooks.values()):
             stimulus_set = hook(stimulus_set)
+        _require_ids(stimulus_set)
         stimulus_ids = stimulus_set["stimulus_id"].tolist()
         paths = [str(stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in stimulus_ids]
         try:
-            activations = self.from_paths(
-                paths, layers, stimuli_identifier=stimuli_identifier, require_variance=require_variance
-            )
-        except _BadImageError as error:
+            asked = self._asked(number_of_trials, require_variance=require_variance)
+            activations = self.from_paths(paths, layers, stimuli_identifier=stimuli_identifier, **asked)
+        except BadImageError as error:
             stimulus_id = stimulus_ids[paths.index(error.path)]
             raise type(error)(f"Stimulus {stimulus_id!r}: {error}", error.path) from error
-        return attach_stimulus_set_meta(activations, stimulus_set)
+        labelled = attach_stimulus_set_meta(activations, stimulus_set, activations.sizes["presentation"] // len(paths))
+        labelled.attrs.update(activations.attrs)
+        return labelled
 
     def from_paths(
         self,
         stimuli_paths: Sequence[str | Path],
         layers: Sequence[str],
         stimuli_identifier: str | bool | None = None,
-        require_variance: bool | None = None,  # noqa: ARG002 - models that override this method pass it on
+        require_variance: bool | None = None,
+        *,
+        number_of_trials: int = 1,
     ) -> NeuroidAssembly:
         """Return the activations for files, with ``stimulus_path`` as the coordinate of ``presentation``.
 
         A path that occurs several times is computed once. The parameters are those of `__call__`.
+
+        Where `get_activations` answers a layer in steps, ``<layer>-t<step>``, as the published wrappers of recurrent
+        networks do, these stand for the layer.
         """
         layer_names = _layer_list(layers)
         paths = [str(path) for path in stimuli_paths]
-        unique_paths = list(dict.fromkeys(paths))
+        trials = self._trials(number_of_trials, require_variance=bool(require_variance))
+        # A random model sees a stimulus anew each time.
+        unique_paths = paths if self.stochastic else list(dict.fromkeys(paths))
         if not paths:
             raise StimulusError("There are no stimuli to show; expected at least one.")
-        _check_files(unique_paths)
-        activations = self._activations_of(unique_paths, layer_names, use_cache=stimuli_identifier is not False)
+        check_files(unique_paths)
+        rows = None
         if len(unique_paths) < len(paths):
             place = {path: index for index, path in enumerate(unique_paths)}
-            rows = np.asarray([place[path] for path in paths])
-            activations = {layer: values[rows] for layer, values in activations.items()}
-        return package_layers(activations, paths, str(self.identifier) if self.identifier else "")
+            rows = [place[path] * trials.number + trial for path in paths for trial in range(trials.number)]
+        use_cache = stimuli_identifier is not False and cache_wanted()
+        shown = trials.repeat(unique_paths)
+        recorded = None
+        while recorded is None:
+            try:
+                recorded = extract(self._extraction(shown, layer_names, trials), use_cache=use_cache, rows=rows)
+            except _GivenInStepsError as error:
+                layer_names = error.layers
+            except BatchTooLargeError as error:
+                # All stimuli anew: what a network gives depends, if only by rounding, on how many it is shown at once,
+                # and the size of batches is in the key of the cache.
+                _logger.warning("%s", error)
+                self._batch_size = error.size
+        assembly = self._package(recorded, trials.repeat(paths))
+        if trials.key:
+            coords = trials.coords(assembly.sizes["presentation"], partial(self._preprocess_batch, paths[:1]))
+            assembly = add_presentation_coords(assembly, {"stimulus_path": assembly["stimulus_path"].values, **coords})
+        if self.deviation_between_passes:
+            assembly.attrs["deviation_between_passes"] = max(self.deviation_between_passes.values())
+        return assembly
+
+    def _package(self, recorded: Recorded, paths: list[str]) -> NeuroidAssembly:
+        return package(recorded, paths, str(self.identifier) if self.identifier else "")
+
+    def _trials(self, number_of_trials: int, *, require_variance: bool) -> Trials:
+        if not isinstance(number_of_trials, (int, np.integer)) or number_of_trials < 1:
+            raise ValueError(f"number_of_trials is {number_of_trials!r}; expected a whole number from 1.")
+        if require_variance and self._visual_degrees is None:
+            raise ConfigurationError(
+                "require_variance=True moves stimuli by parts of a degree, but the model does not say how wide its "
+                "field of view is: call set_visual_degrees(<degrees>) of its extractor. ModelCommitment does so."
+            )
+        differ = require_variance or self.stochastic
+        return Trials(
+            int(number_of_trials) if differ else 1,
+            visual_degrees=self._visual_degrees if require_variance else None,
+            seed=self.seed if self.stochastic else None,
+        )
+
+    def _asked(self, number_of_trials: int, *, require_variance: bool) -> dict[str, Any]:
+        """Return what is asked for beyond the ordinary: models that override a method may know of nothing else."""
+        trials = self._trials(number_of_trials, require_variance=require_variance)
+        asked: dict[str, Any] = {"number_of_trials": trials.number} if trials.number > 1 else {}
+        return {**asked, "require_variance": True} if require_variance else asked
 
     def register_batch_activations_hook(self, hook: BatchHook) -> HookHandle[BatchHook]:
-        """Change the activations of every batch, arrays by layer; while such a hook is active, nothing is cached."""
-        return _register(self._batch_activations_hooks, next(self._hook_ids), hook)
+        """Change the activations of every batch, arrays by layer.
+
+        While such a hook is active, nothing is cached, unless it says what it does: see `CacheableHook`.
+        """
+        return register(self._batch_activations_hooks, next(self._hook_ids), hook)
+
+    @property
+    def batch_hooks(self) -> list[BatchHook]:
+        """The active batch hooks, in their order."""
+        return list(self._batch_activations_hooks.values())
 
     def register_stimulus_set_hook(self, hook: StimulusSetHook) -> HookHandle[StimulusSetHook]:
         """Change every stimulus set before it is shown."""
-        return _register(self._stimulus_set_hooks, next(self._hook_ids), hook)
+        return register(self._stimulus_set_hooks, next(self._hook_ids), hook)
 
     def set_visual_degrees(self, visual_degrees: float) -> None:
         """Tell the extractor how wide the model's field of view is, in degrees."""
@@ -213,111 +320,135 @@ class ActivationsExtractorHelper:
         wrapper.register_batch_activations_hook = self.register_batch_activations_hook
         wrapper.register_stimulus_set_hook = self.register_stimulus_set_hook
 
-    def _activations_of(self, paths: list[str], layers: list[str], *, use_cache: bool) -> Activations:
-        key_parts = self._cache_key(paths) if use_cache and cache_wanted() else None
-        if key_parts is None:
-            return self._compute(paths, layers)
-        computed: dict[str, Array] = {}
+    def _extraction(self, paths: list[str], layers: list[str], trials: Trials) -> Extraction:
+        return Extraction(
+            layers,
+            len(paths),
+            batches=partial(self._batches, paths, trials),
+            model_parts=self.model_parts,
+            stimuli_parts=partial(_stimuli_parts, paths, trials),
+            stamp=partial(file_stamps, list(dict.fromkeys(paths))),
+            about={"model": str(self.identifier), "first stimulus": paths[0]},
+            notes=self._notes,
+        )
 
-        def compute(layer: str) -> Array:
-            if layer not in computed:
-                # One forward pass gives this layer and all that were not found so far.
-                computed.update(self._compute(paths, layers[layers.index(layer) :]))
-            return computed[layer]
-
-        return {
-            layer: cached_file(
-                "activations",
-                content_digest(key_parts, layer),
-                ".npz",
-                write=write_entry,
-                read=partial(read_entry, n_stimuli=len(paths)),
-                compute=partial(compute, layer),
+    def model_parts(self) -> dict[str, Any]:  # plain values
+        """Return what of a cache key belongs to the model; raise TypeError if a part of it is not known."""
+        if not self.identifier:
+            raise TypeError("the model has no identifier")
+        if self.deviation_between_passes:
+            raise TypeError("the model answers differently each time")
+        if self.model_digest is None:
+            raise TypeError("nothing says which model it is (model_digest)")
+        with counted_files() as counted:
+            given = self.model_digest()
+            preprocessing = preprocessing_digest(self.preprocess)
+        if unknown := self._opened.unknown(counted):
+            raise NotDigestibleError(
+                f"it reads {', '.join(unknown[:3])}{f' and {len(unknown) - 3} more files' if len(unknown) > 3 else ''} "
+                "while it runs, which its code does not name. Read it when the model is made, or write its name there"
             )
-            for layer in layers
+        parts = {"model": given} if isinstance(given, str) else {f"model {name}": part for name, part in given.items()}
+        return {
+            **parts,
+            "preprocessing": preprocessing,
+            "batch size": self._batch_size,
+            "reduction": [parts_of(hook) for hook in self.batch_hooks],
+            **numerics(),
         }
 
-    def _cache_key(self, paths: list[str]) -> str | None:
-        """Return a digest of all that changes activations except the layer; None if it is not known."""
-        if not self.identifier or self.model_digest is None or self._batch_activations_hooks:
-            return None
-        try:
-            return content_digest(
-                CACHE_FORMAT,
-                self.model_digest(),
-                preprocessing_digest(self.preprocess),
-                self._batch_size,
-                [Path(path) for path in paths],
-            )
-        except TypeError as error:  # NotDigestibleError is one, and so is what content_digest raises
-            _logger.debug("Activations of %s are not cached: %s", self.identifier, error)
-            return None
+    def _notes(self, layer: str) -> dict[str, Any]:  # plain values
+        noted: dict[str, Any] = {}
+        for hook in self.batch_hooks:
+            if isinstance(hook, CacheableHook):
+                noted.update(hook.notes(layer))
+        return noted
 
-    def _compute(self, paths: list[str], layers: list[str]) -> dict[str, Array]:
-        """Run the model on all files; one array per layer, filled batch by batch."""
-        result: dict[str, Array] = {}
-        starts = range(0, len(paths), self._batch_size)
-        with tqdm(total=len(paths), unit="stimuli", desc="activations", leave=False, disable=None) as progress:
-            for start in starts:
-                batch = self._compute_batch(paths[start : start + self._batch_size], layers)
-                for layer in layers:
-                    values = np.asarray(batch[layer])
-                    if layer not in result:
-                        result[layer] = np.empty((len(paths), *values.shape[1:]), dtype=values.dtype)
-                    result[layer][start : start + len(values)] = values
-                progress.update(min(self._batch_size, len(paths) - start))
-        return result
+    def _batches(
+        self, paths: list[str], trials: Trials, layers: Sequence[str], first: int, stop: int
+    ) -> Generator[Batch]:
+        """Run the model on some of the files, batch by batch."""
+        refuse_to_run(str(self.identifier), layers, stop - first)
 
-    def _compute_batch(self, paths: list[str], layers: list[str]) -> Activations:
-        given = self.get_activations(self._preprocess_batch(paths), layers)
-        _check_batch(given, layers, len(paths), self.identifier)
-        activations: Activations = OrderedDict((layer, np.asarray(given[layer])) for layer in layers)
-        for hook in list(self._batch_activations_hooks.values()):
+        def prepare(start: int, end: int) -> tuple[int, object]:
+            with self._opened.noticing(besides=paths[start:end]):
+                return start, trials.show(self._preprocess_batch, paths[start:end], start)
+
+        shown: dict[str, Any] = {"layers": list(layers), "trials": trials, "paths": paths}
+        self._look_whether_steady(prepare, partial(self._run_model, **shown), first, stop)
+        batches = run_batches(
+            stop,
+            prepare,
+            partial(self._run_batch, **shown),
+            batch_size=self._batch_size,
+            first=first,
+            describe=lambda index: f"stimulus {paths[index]!r}",
+        )
+        progress = tqdm(total=len(paths), initial=first, unit="stimuli", desc="activations", leave=False, disable=None)
+        with unchanged_weights(self.weight_sums, self.identifier), closing(batches), progress:
+            for batch in batches:
+                yield batch
+                progress.update(batch.stop - batch.start)
+
+    def _look_whether_steady(
+        self,
+        prepare: Callable[[int, int], tuple[int, object]],
+        run: Callable[[tuple[int, object]], Activations],
+        first: int,
+        stop: int,
+    ) -> None:
+        self.deviation_between_passes = {}
+        if not self.check_steady:
+            return
+        found = deviation_between_passes(prepare, run, first, stop)
+        self.deviation_between_passes = {layer: each for layer, each in found.items() if each > STEADY}
+        if self.deviation_between_passes:
+            layer, most = max(self.deviation_between_passes.items(), key=itemgetter(1))
+            _logger.warning(
+                "The model %r is not deterministic: two passes over the same stimuli differ by %.2g of the largest "
+                "value (layer %s). Its activations are not cached. If that is intended, set stochastic=True of its "
+                "extractor, for trials that differ and can be repeated.", self.identifier, most, layer,
+            )  # fmt: skip
+
+    def _run_model(
+        self, shown: tuple[int, object], *, layers: list[str], trials: Trials, paths: list[str]
+    ) -> Activations:
+        start, inputs = shown
+        with trials.randomness(start), self._opened.noticing(besides=paths):
+            given = self.get_activations(inputs, layers)
+        _check_layers(given, layers, self.identifier)
+        return OrderedDict((layer, np.asarray(given[layer])) for layer in layers)
+
+    def _run_batch(
+        self, shown: tuple[int, object], *, layers: list[str], trials: Trials, paths: list[str]
+    ) -> Activations:
+        activations = self._run_model(shown, layers=layers, trials=trials, paths=paths)
+        for hook in self.batch_hooks:
             activations = hook(activations)
         return activations
 
     def _preprocess_batch(self, paths: list[str]) -> object:
-        if self.preprocess is None:
-            return paths
-        try:
-            return self.preprocess(paths)
-        except (OSError, StimulusError):
-            for path in paths:
-                _check_image(path)  # names the file if it is a stimulus that is broken
-            raise
+        return preprocess_files(self.preprocess, paths)
 
 
-def _register(hooks: dict[int, Hook], hook_id: int, hook: Hook) -> HookHandle[Hook]:
-    hooks[hook_id] = hook
-    return HookHandle(hooks, hook_id)
-
-
-class _BadImageError(StimulusError):
-    """A stimulus that cannot be decoded, with its path."""
-
-    def __init__(self, message: str, path: str) -> None:
-        super().__init__(message)
-        self.path = path
-
-
-class _MissingFileError(_BadImageError, MissingStimulusError):
-    """A stimulus file that does not exist, with its path."""
-
-
-def _check_files(paths: Sequence[str]) -> None:
-    for path in paths:
-        if not Path(path).is_file():
-            raise _MissingFileError(
-                f"The stimulus file {path!r} does not exist. Correct stimulus_paths, or load the stimulus set again.",
-                path,
-            )
-
-
-def _check_image(path: str) -> None:
+def _stimuli_parts(paths: list[str], trials: Trials) -> dict[str, Any]:  # plain values
+    place = {path: index for index, path in enumerate(dict.fromkeys(paths))}
     try:
-        load_image(path)
-    except StimulusError as error:
-        raise _BadImageError(str(error), path) from error
+        digest = content_digest([Path(path) for path in place], [place[path] for path in paths])
+    except FileNotFoundError:
+        check_files(paths)  # names it
+        raise
+    return {"number of stimuli": len(paths), "stimuli": digest, "trials": trials.key}
+
+
+def _require_ids(stimulus_set: StimulusSet) -> None:
+    if "stimulus_id" not in stimulus_set.columns:
+        columns = list(map(str, stimulus_set.columns))
+        raise StimulusError(
+            "The stimulus set has no column 'stimulus_id', by which its pictures are "
+            f"found; it has {', '.join(columns) or 'none'}. Add it, with a text "
+            "for each stimulus that no other has."
+        )
 
 
 def _layer_list(layers: Sequence[str] | None) -> list[str]:
@@ -329,33 +460,46 @@ def _layer_list(layers: Sequence[str] | None) -> list[str]:
     return names
 
 
-def _check_batch(
-    activations: Mapping[str, npt.ArrayLike], layers: list[str], n_inputs: int, identifier: object
-) -> None:
+class _GivenInStepsError(LayerNotFoundError):
+    """Layers that were given step by step instead; `layers` are all to ask for, with the steps in their place."""
+
+    def __init__(self, message: str, layers: list[str]) -> None:
+        super().__init__(message)
+        self.layers = layers
+
+
+def _check_layers(activations: Mapping[str, npt.ArrayLike], layers: list[str], identifier: object) -> None:
     missing = [layer for layer in layers if layer not in activations]
-    if missing:
-        hint = did_you_mean(missing[0], activations) or " The forward pass may not reach that layer."
-        raise LayerNotFoundError(
-            f"Model {identifier!r} gave no activations for {missing}; it gave {list(activations)}.{hint}"
-        )
-    for layer in layers:
-        shape = np.shape(activations[layer])
-        if not shape or shape[0] != n_inputs:
-            raise AssemblyError(
-                f"Layer {layer!r} of model {identifier!r} gave shape {shape} for {n_inputs} stimuli; expected one "
-                "entry for each stimulus on the first axis."
-            )
+    if not missing:
+        return
+    hint = did_you_mean(missing[0], activations) or " The forward pass may not reach that layer."
+    message = f"Model {identifier!r} gave no activations for {missing}; it gave {list(activations)}.{hint}"
+    steps = {layer: _steps_of(layer, activations) for layer in missing}
+    if all(steps.values()):
+        raise _GivenInStepsError(message, [step for layer in layers for step in steps.get(layer, [layer])])
+    raise LayerNotFoundError(message)
 
 
-def attach_stimulus_set_meta(assembly: NeuroidAssembly, stimulus_set: StimulusSet) -> NeuroidAssembly:
+def _steps_of(layer: str, given: Iterable[str]) -> list[str]:
+    """Return those names that are steps of a layer, in the order of their numbers."""
+    numbers = {name: name.removeprefix(f"{layer}-t") for name in given if name.startswith(f"{layer}-t")}
+    return sorted((name for name, number in numbers.items() if number.isdecimal()), key=lambda name: int(numbers[name]))
+
+
+def attach_stimulus_set_meta(
+    assembly: NeuroidAssembly, stimulus_set: StimulusSet, number_of_trials: int = 1
+) -> NeuroidAssembly:
     """Put the columns of a stimulus set on the presentations instead of ``stimulus_path``.
 
     Parameters
     ----------
     assembly : NeuroidAssembly (presentation, ...)
-        One presentation for each row of the stimulus set, in the same order, with coordinate ``stimulus_path``.
+        One presentation for each trial of each row of the stimulus set, in the same order, with coordinate
+        ``stimulus_path``; coordinates that tell trials apart are kept.
     stimulus_set : StimulusSet
         With a column ``stimulus_id``.
+    number_of_trials : int
+        Trials of each stimulus, side by side.
 
     Returns
     -------
@@ -365,15 +509,20 @@ def attach_stimulus_set_meta(assembly: NeuroidAssembly, stimulus_set: StimulusSe
     Raises
     ------
     AssemblyError
-        The presentations are not those of the stimulus set.
+        The presentations are not those of the stimulus set, or a column has the name of such a coordinate.
     """
-    expected = [str(stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in stimulus_set["stimulus_id"]]
+    paths = [str(stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in stimulus_set["stimulus_id"]]
+    expected = [path for path in paths for _ in range(number_of_trials)]
     found = [str(path) for path in assembly["stimulus_path"].values]
     if expected != found:
         raise AssemblyError(
             f"The activations are for {len(found)} files and the stimulus set lists {len(expected)}; expected the same "
             "files in the same order."
         )
-    return add_presentation_coords(
-        assembly, {str(name): stimulus_set[name].to_numpy() for name in stimulus_set.columns}
-    )
+    trials = {name: assembly[name].values for name in TRIAL_COORDS if name in assembly.coords}
+    columns = {str(name): stimulus_set[name].to_numpy().repeat(number_of_trials) for name in stimulus_set.columns}
+    if taken := trials.keys() & columns.keys():
+        raise AssemblyError(
+            f"The stimulus set has columns {sorted(taken)}, which tell the trials of a model apart; rename them."
+        )
+    return add_presentation_coords(assembly, {**columns, **trials})

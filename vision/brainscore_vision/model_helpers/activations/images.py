@@ -1,14 +1,19 @@
 """Turn image files into the arrays that networks take, with Pillow and NumPy alone.
 
-The arithmetic is that of the usual torchvision pipeline on Pillow images (``Resize``, ``ToTensor``, ``Normalize``),
-so that published numbers carry over.
+The arithmetic is that of the usual torchvision pipeline on Pillow images (``Resize``, bilinear with antialiasing,
+``CenterCrop``, ``ToTensor``, ``Normalize``), bit by bit, so that published numbers carry over. Pictures are decoded and
+resized by as many threads as this process has processors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,19 +27,26 @@ IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 _INCEPTION_HALF = (0.5, 0.5, 0.5)
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 
 def load_preprocess_images(
     image_filepaths: Iterable[str | Path],
     image_size: int,
-    **kwargs: Any,  # checked by preprocess_images
+    *,
+    preprocess_type: str = "imagenet",
+    normalize_mean: Sequence[float] = IMAGENET_MEAN,
+    normalize_std: Sequence[float] = IMAGENET_STD,
 ) -> npt.NDArray[np.float32]:
     """Load images, see `load_image`, and prepare them for a network, see `preprocess_images`."""
-    return preprocess_images(load_images(image_filepaths), image_size=image_size, **kwargs)
+    steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std)
+    return _fill([partial(_decoded, path) for path in image_filepaths], steps)
 
 
 def load_images(image_filepaths: Iterable[str | Path]) -> list[Image.Image]:
     """Load images as RGB; see `load_image`."""
-    return [load_image(path) for path in image_filepaths]
+    return _in_threads(load_image, list(image_filepaths))
 
 
 def load_image(image_filepath: str | Path) -> Image.Image:
@@ -55,6 +67,11 @@ def load_image(image_filepath: str | Path) -> Image.Image:
     MissingStimulusError
         The file does not exist.
     """
+    return _decoded(image_filepath).copy()  # an image that knows of no file
+
+
+def _decoded(image_filepath: str | Path) -> Image.Image:
+    """Return what `load_image` does, as whatever kind of image Pillow has for the file."""
     try:
         with Image.open(image_filepath) as image:
             return _to_rgb(image, image_filepath)
@@ -81,7 +98,7 @@ def _to_rgb(image: Image.Image, path: str | Path) -> Image.Image:
         grey = np.rint(np.asarray(image, dtype=np.float64) / 257).clip(0, 255).astype(np.uint8)
         return Image.fromarray(grey).convert("RGB")
     image.load()
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def preprocess_images(
@@ -96,6 +113,8 @@ def preprocess_images(
 
     Parameters
     ----------
+    images : iterable of PIL.Image.Image
+        Of any mode; those that are not RGB are converted.
     image_size : int
         Side S of the square, in pixels.
     preprocess_type : {'imagenet', 'inception'}
@@ -110,29 +129,80 @@ def preprocess_images(
     -------
     array (image, 3, S, S) of float32
     """
-    if preprocess_type == "imagenet":
-        mean, std = normalize_mean, normalize_std
-    elif preprocess_type == "inception":
-        mean, std = _INCEPTION_HALF, _INCEPTION_HALF
-    else:
-        raise ValueError(f"preprocess_type is {preprocess_type!r}; expected 'imagenet' or 'inception'.")
-    shape = (3, 1, 1)
-    mean_rgb, std_rgb = (np.asarray(values, dtype=np.float32) for values in (mean, std))
-    if mean_rgb.shape != (3,) or std_rgb.shape != (3,) or not (std_rgb > 0).all():
-        raise ValueError(
-            f"normalize_mean is {mean!r} and normalize_std is {std!r}; expected three values each (red, green, blue), "
-            "and standard deviations greater than 0."
-        )
-    resized = [_resize(image, image_size, preprocess_type) for image in images]
-    if not resized:
-        return np.empty((0, 3, image_size, image_size), dtype=np.float32)
-    pixels = np.stack([np.asarray(image, dtype=np.float32) for image in resized]).transpose(0, 3, 1, 2)
-    scaled = pixels / np.float32(255)
-    return np.ascontiguousarray((scaled - mean_rgb.reshape(shape)) / std_rgb.reshape(shape))
+    steps = _Steps.of(image_size, preprocess_type, normalize_mean, normalize_std)
+    # Decoded here: one picture may be listed twice, and Pillow cannot decode it in two threads at once.
+    return _fill([partial(_as_rgb, image, image.load()) for image in images], steps)
 
 
-def _resize(image: Image.Image, size: int, preprocess_type: str) -> Image.Image:
-    if preprocess_type == "imagenet":
+def _as_rgb(image: Image.Image, _pixels: object) -> Image.Image:
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """What is done to each image."""
+
+    size: int
+    crop: bool
+    mean: npt.NDArray[np.float32]
+    std: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, size: int, preprocess_type: str, mean: Sequence[float], std: Sequence[float]) -> _Steps:
+        if preprocess_type.lower() not in ("imagenet", "inception"):
+            raise ValueError(f"preprocess_type is {preprocess_type!r}; expected 'imagenet' or 'inception'.")
+        crop = preprocess_type.lower() == "inception"
+        if crop:
+            mean = std = _INCEPTION_HALF
+        mean_rgb, std_rgb = (np.asarray(values, dtype=np.float32) for values in (mean, std))
+        if mean_rgb.shape != (3,) or std_rgb.shape != (3,) or not (std_rgb > 0).all():
+            raise ValueError(
+                f"normalize_mean is {mean!r} and normalize_std is {std!r}; expected three values each (red, green, "
+                "blue), and standard deviations greater than 0."
+            )
+        return cls(size, crop, mean_rgb.reshape(3, 1, 1), std_rgb.reshape(3, 1, 1))
+
+    def put(self, image: Image.Image, target: npt.NDArray[np.float32]) -> None:
+        """Resize and normalise an RGB image into an array (3, S, S)."""
+        pixels = np.asarray(_resize(image, self.size, crop=self.crop))
+        # In place while one image is in the processor's cache, and in the order in which torchvision rounds.
+        np.copyto(target, pixels.transpose(2, 0, 1))
+        target /= np.float32(255)
+        target -= self.mean
+        target /= self.std
+
+
+def _fill(getters: Sequence[Callable[[], Image.Image]], steps: _Steps) -> npt.NDArray[np.float32]:
+    """Put the images that functions return into one array."""
+    batch = np.empty((len(getters), 3, steps.size, steps.size), dtype=np.float32)
+
+    def put(place: int) -> None:
+        steps.put(getters[place](), batch[place])
+
+    _in_threads(put, range(len(getters)))
+    return batch
+
+
+def _in_threads(function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Call a function for each item, in the threads of this process' processors; the first error is raised."""
+    threads = min(len(items), _n_processors())
+    if threads <= 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(threads, thread_name_prefix="brainscore-decode") as pool:
+        try:
+            return list(pool.map(function, items))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _n_processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _resize(image: Image.Image, size: int, *, crop: bool) -> Image.Image:
+    if not crop:
         return image.resize((size, size), Image.Resampling.BILINEAR)
     short = int(size * 256 / 224)
     width, height = image.size

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import xarray as xr
+from xarray.indexes import PandasMultiIndex
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_vision.model_helpers.activations.matrix import Recorded
 
-__all__ = ["Array", "add_presentation_coords", "package_layers", "unit_coords"]
+__all__ = ["Array", "add_presentation_coords", "package", "package_layers", "unit_coords"]
 
 Array = npt.NDArray[Any]  # of the dtype that the model gives
 Assembly = TypeVar("Assembly", bound=DataAssembly)
@@ -53,22 +59,7 @@ def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
 def package_layers(
     layer_activations: Mapping[str, Array], stimuli_paths: Sequence[str], identifier: str
 ) -> NeuroidAssembly:
-    """Put the activations of layers side by side in one assembly.
-
-    Parameters
-    ----------
-    layer_activations : mapping of str to array (stimulus, ...)
-        Activations of each layer, any number of further axes.
-    stimuli_paths : sequence of str
-        File of each stimulus, in the order of the first axis.
-
-    Returns
-    -------
-    NeuroidAssembly (presentation, neuroid)
-        Units in C order, layers one after the other. Coordinates: ``stimulus_path`` on presentation; ``neuroid_num``
-        (from 0 in each layer), ``model``, ``layer``, those of `unit_coords` (not a number where a layer has none)
-        and ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid.
-    """
+    """Put the activations of layers, arrays (stimulus, ...), side by side in one assembly; see `package`."""
     layers = {name: np.asarray(values) for name, values in layer_activations.items()}
     for name, values in layers.items():
         if values.ndim < 1 or values.shape[0] != len(stimuli_paths):
@@ -76,34 +67,105 @@ def package_layers(
                 f"Layer {name!r} of model {identifier!r} gave activations of shape {values.shape} for "
                 f"{len(stimuli_paths)} stimuli; expected the stimuli on the first axis."
             )
-    coords = [_layer_coords(name, values.shape[1:], identifier) for name, values in layers.items()]
-    others = dict.fromkeys(key for layer in coords for key in layer if key != "neuroid_id")
-    merged = {key: np.concatenate([_or_nan(layer, key) for layer in coords]) for key in (*others, "neuroid_id")}
-    flat = [values.reshape(values.shape[0], int(np.prod(values.shape[1:]))) for values in layers.values()]
-    return NeuroidAssembly(
-        flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1),
-        coords={
-            "stimulus_path": ("presentation", np.asarray(stimuli_paths)),
-            **{name: ("neuroid", values) for name, values in merged.items()},
-        },
-        dims=["presentation", "neuroid"],
+    return package(Recorded.of(layers), stimuli_paths, identifier)
+
+
+def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -> NeuroidAssembly:
+    """Label the activations of layers.
+
+    Parameters
+    ----------
+    stimuli_paths : sequence of str
+        File of each stimulus, in the order of the first axis.
+
+    Returns
+    -------
+    NeuroidAssembly (presentation, neuroid)
+        Units in C order, layers one after the other, values without a copy. Coordinates: ``stimulus_path`` on
+        presentation; ``neuroid_num`` (from 0 in each layer), ``model``, ``layer``, those of `unit_coords` (not a
+        number where a layer has none) and ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid.
+    """
+    dims = ("presentation", "neuroid")
+    empty = NeuroidAssembly(
+        np.empty((len(stimuli_paths), 0)), coords={"stimulus_path": (dims[0], np.asarray(stimuli_paths))}, dims=dims
     )
+    units = _unit_index(identifier, tuple(recorded.shapes.items()))
+    labels = units.create_variables()
+    variables, indexes = {**empty.coords.variables, **labels}, {**empty.xindexes, **dict.fromkeys(labels, units)}
+    # As xarray makes arrays of its own parts: the other way copies half a million names.
+    return NeuroidAssembly(xr.Variable(dims, recorded.matrix), variables, indexes=indexes, fastpath=True)
 
 
-def _layer_coords(layer: str, shape: Sequence[int], identifier: str) -> dict[str, Array]:
-    n_units = int(np.prod(shape))
-    numbers = np.arange(n_units)
-    return {
-        "neuroid_num": numbers,
-        "model": np.full(n_units, identifier),
-        "layer": np.full(n_units, layer),
-        **unit_coords(shape),
-        "neuroid_id": np.char.add(f"{identifier}.{layer}.", numbers.astype(str)),
-    }
+@lru_cache(maxsize=2)
+def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> PandasMultiIndex:
+    """Return the index of the units of some layers, whose levels are known without looking at every unit.
+
+    Kept for the next call: half a million names take a good part of a second.
+    """
+    widths = [int(np.prod(shape, dtype=np.int64)) for _, shape in shapes]
+    layers = [layer for layer, _ in shapes]
+    levels: dict[str, tuple[Array, Array]] = {}  # sorted values, place of each unit among them
+    levels["neuroid_num"] = np.arange(max(widths)), np.concatenate([np.arange(width) for width in widths])
+    levels["model"] = np.array([identifier]), np.zeros(sum(widths), np.intp)
+    names, places = np.unique(layers, return_inverse=True)
+    levels["layer"] = names, np.repeat(places, widths)
+    levels.update(_place_levels([shape for _, shape in shapes], widths))
+    levels["neuroid_id"] = _name_level([f"{identifier}.{layer}." for layer in layers], widths)
+    uniques: list[Any] = [pd.Index(values) for values, _ in levels.values()]  # the types of pandas know no index
+    codes: list[Any] = [codes for _, codes in levels.values()]
+    index = pd.MultiIndex(levels=uniques, codes=codes, names=list(levels), verify_integrity=False)
+    dtypes = {name: values.dtype for name, (values, _) in levels.items()}
+    dtypes["neuroid_id"] = np.dtype(f"U{max(map(len, levels['neuroid_id'][0]), default=1)}")
+    return PandasMultiIndex(index, "neuroid", dtypes)
 
 
-def _or_nan(coords: Mapping[str, Array], name: str) -> Array:
-    return coords[name] if name in coords else np.full(len(coords["neuroid_id"]), np.nan)
+def _place_levels(shapes: Sequence[tuple[int, ...]], widths: Sequence[int]) -> dict[str, tuple[Array, Array]]:
+    """Return the levels of `unit_coords`, layers one after the other; code -1 stands for not a number."""
+    axes = [dict(zip(_AXES.get(len(shape), ()), range(len(shape)), strict=False)) for shape in shapes]
+    levels = {}
+    for name in dict.fromkeys(name for shape in shapes for name in _AXES.get(len(shape), ())):
+        sizes = [shape[own[name]] if name in own else 0 for shape, own in zip(shapes, axes, strict=True)]
+        codes = [
+            _positions(shape, own[name]) if name in own else np.full(width, -1)
+            for shape, own, width in zip(shapes, axes, widths, strict=True)
+        ]
+        dtype = np.intp if all(name in own for own in axes) else np.float64
+        levels[name] = np.arange(max(sizes), dtype=dtype), np.concatenate(codes)
+    return levels
+
+
+def _positions(shape: tuple[int, ...], axis: int) -> Array:
+    """Return the position of each unit along an axis."""
+    counts = np.arange(shape[axis]).reshape([-1 if other == axis else 1 for other in range(len(shape))])
+    return np.broadcast_to(counts, shape).ravel()
+
+
+def _name_level(prefixes: Sequence[str], widths: Sequence[int]) -> tuple[Array, Array]:
+    """Return the names ``<prefix><number>`` of all units in the order of text, and the place of each among them."""
+    apart = not any(one.startswith(other) for one, other in itertools.permutations(prefixes, 2))
+    if apart:
+        # Then layers stay together, and only the numbers are sorted, as 0, 1, 10, 100, 11, ...
+        starts = np.concatenate([[0], np.cumsum(widths)])
+        layers = sorted(range(len(prefixes)), key=prefixes.__getitem__)
+        numbers = {layer: _as_text_sorts(widths[layer]) for layer in layers}
+        names = [f"{prefixes[layer]}{number}" for layer in layers for number in numbers[layer].tolist()]
+        order = np.concatenate([starts[layer] + numbers[layer] for layer in layers])
+    else:
+        unsorted = [
+            f"{prefix}{number}" for prefix, width in zip(prefixes, widths, strict=True) for number in range(width)
+        ]
+        order = np.asarray(sorted(range(len(unsorted)), key=unsorted.__getitem__), dtype=np.intp)
+        names = [unsorted[unit] for unit in order]
+    places = np.empty(len(order), dtype=np.intp)
+    places[order] = np.arange(len(order))
+    return np.array(names, dtype=object), places
+
+
+def _as_text_sorts(count: int) -> Array:
+    """Return the numbers from 0 to before `count` in the order of their texts."""
+    numbers = np.arange(count)
+    digits = len(str(max(count - 1, 0))) - np.floor(np.log10(np.maximum(numbers, 1))).astype(int) - 1
+    return np.lexsort((numbers, numbers * 10**digits))  # 1, 10 and 100 are the same but for their lengths
 
 
 def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayLike]) -> Assembly:
@@ -121,7 +183,8 @@ def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayL
     DataAssembly
         Of the same class, in the same order, without attributes.
     """
-    replaced = [name for name, coord in assembly.coords.items() if "presentation" in coord.dims]
+    # Of variables, because coordinates are made with their values: half a million names for the units.
+    replaced = [name for name, variable in assembly.coords.variables.items() if "presentation" in variable.dims]
     new = {name: ("presentation", np.asarray(values)) for name, values in columns.items()}
     labelled = assembly.drop_vars(replaced).assign_coords(new)
     labelled.attrs = {}

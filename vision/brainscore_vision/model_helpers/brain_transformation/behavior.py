@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from brainscore_core.errors import AssemblyError, StimulusError, UnknownIdentifierError, did_you_mean
+from brainscore_core.errors import (
+    AssemblyError,
+    LayerNotFoundError,
+    StimulusError,
+    UnknownIdentifierError,
+    did_you_mean,
+)
 from brainscore_core.supported_data_standards.brainio.assemblies import (
     BehavioralAssembly,
     NeuroidAssembly,
@@ -20,7 +26,7 @@ from brainscore_vision.model_helpers.brain_transformation.choices import (
     softmax,
 )
 from brainscore_vision.model_helpers.brain_transformation.classifier import ProbabilitiesClassifier
-from brainscore_vision.model_helpers.brain_transformation.imagenet import N_CLASSES, category_indices, synsets
+from brainscore_vision.model_helpers.brain_transformation.label_maps import GivenMap, label_map_of
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -30,6 +36,7 @@ __all__ = [
     "BehaviorArbiter",
     "LabelBehavior",
     "LogitsBehavior",
+    "NoReadoutError",
     "OddOneOut",
     "ProbabilitiesMapping",
     "category_probabilities",
@@ -105,25 +112,37 @@ class _TaskModel(BrainModel):
     def _features(
         self, stimuli: StimulusSet, layers: list[str], number_of_trials: int, *, require_variance: bool
     ) -> NeuroidAssembly:
+        """Return activations (presentation, neuroid); those of a model with time are averaged over it."""
         features = self.activations_model(
             stimuli, layers=layers, number_of_trials=number_of_trials, require_variance=require_variance
         )
+        if "time_bin" in features.dims:
+            features = features.astype(np.float32).mean("time_bin")
         return features.transpose("presentation", "neuroid")
 
 
+class NoReadoutError(LayerNotFoundError, ValueError):
+    """A model was asked for labels, and has no readout with the classes of its label map."""
+
+
 class LabelBehavior(_TaskModel):
-    """Name the category of each stimulus, from the 1000 ImageNet classes of the layer ``logits``.
+    """Name the category of each stimulus, from the classes of the layer ``logits``.
 
     Parameters
     ----------
     activations_model : callable
-        ``activations_model(stimuli, layers=['logits'], ...)`` returns a `NeuroidAssembly` with 1000 neuroids.
+        ``activations_model(stimuli, layers=['logits'], ...)`` returns a `NeuroidAssembly` with one neuroid for each
+        class. Which layer that is, a model declares: ``PytorchWrapper(..., readout_layer='<layer>')``.
+    label_map : str, sequence of str, mapping of str to sequence of int, or None
+        What the outputs of the classifier stand for; None: the 1000 classes of ImageNet. See
+        `brainscore_vision.model_helpers.brain_transformation.label_maps.label_map_of`.
     """
 
     _task = BrainModel.Task.label
 
-    def __init__(self, identifier: str, activations_model: ActivationsModel) -> None:
+    def __init__(self, identifier: str, activations_model: ActivationsModel, label_map: GivenMap | None = None) -> None:
         super().__init__(identifier, activations_model)
+        self.label_map = label_map_of(label_map)
         self.choice_labels: str | list[str] | None = None
         self._indices: list[tuple[int, ...]] = []
         self._aggregation = "mean"
@@ -135,8 +154,9 @@ class LabelBehavior(_TaskModel):
         Parameters
         ----------
         choice_labels : 'imagenet' or list of str
-            ``'imagenet'``: the answers are WordNet ids, such as ``'n07920052'``. List: the answers are among these
-            labels, such as the 16 categories of 16-class-ImageNet (Geirhos et al., 2018).
+            ``'imagenet'``: the answers are WordNet ids, such as ``'n07920052'``, of those classes of ImageNet that the
+            classifier has. List: the answers are among these labels, such as the 16 categories of 16-class-ImageNet
+            (Geirhos et al., 2018).
         aggregation : {'mean', 'max'}
             How the probabilities of the classes of one label are pooled.
 
@@ -145,18 +165,24 @@ class LabelBehavior(_TaskModel):
         UnknownIdentifierError
             Labels are unknown; the message names all of them.
         """
+        indices: list[tuple[int, ...]]
         if isinstance(choice_labels, str):
             if choice_labels != "imagenet":
                 raise UnknownIdentifierError(
                     f"choice_labels is {choice_labels!r}; expected 'imagenet' or a list of labels."
                 )
             labels: str | list[str] = choice_labels
-            indices: list[tuple[int, ...]] = []
+            indices = [(index,) for index, _ in self.label_map.imagenet]
+            if not indices:
+                raise UnknownIdentifierError(
+                    f"Model {self.identifier!r} cannot answer with the WordNet ids of ImageNet: its label map says "
+                    f"that its classes are {self.label_map.what}. Ask for a list of labels."
+                )
         else:
             labels = [str(label) for label in choice_labels]
             if not labels:
                 raise ValueError("choice_labels is empty; expected at least one label.")
-            indices = category_indices(labels)
+            indices = self.label_map.outputs_of(labels)
         if aggregation not in ("mean", "max"):
             raise ValueError(f"aggregation is {aggregation!r}; expected 'mean' or 'max'.")
         self._begin(task)
@@ -171,41 +197,50 @@ class LabelBehavior(_TaskModel):
         -------
         BehavioralAssembly (choice, presentation), size (1, n)
             The label of each stimulus, which is also coordinate ``label``. For ``'imagenet'`` there are further
-            coordinates: ``synset``, and ``logit``, the index of the class. For a list of labels,
+            coordinates: ``synset``, and ``logit``, the index of the output. For a list of labels,
             ``attrs['probabilities']`` is a BehavioralAssembly (presentation, choice) with the probability of each.
 
         Raises
         ------
-        ValueError
-            The layer ``logits`` does not have 1000 units; found with one stimulus, before all are shown.
+        NoReadoutError
+            There is no layer ``logits`` with the classes of the label map; found with one stimulus, before all are
+            shown.
         """
         self._need_task()
         if not self._has_classifier:
-            probe = self._features(stimuli[:1], ["logits"], 1, require_variance=False)
+            try:
+                probe = self._features(stimuli[:1], ["logits"], 1, require_variance=False)
+            except LayerNotFoundError as error:
+                raise NoReadoutError(f"{self._no_readout('no layer')} ({error})") from error
             self._check_classifier(probe)
             self._has_classifier = True
         logits = self._features(stimuli, ["logits"], number_of_trials, require_variance=require_variance)
-        self._check_classifier(logits)
         return self.logits_to_choice(logits)
 
     def _check_classifier(self, logits: NeuroidAssembly) -> None:
-        if logits.sizes["neuroid"] != N_CLASSES:
-            raise ValueError(
-                f"The layer 'logits' of model {self.identifier!r} has {logits.sizes['neuroid']} units; the task "
-                f"'label' needs the {N_CLASSES} classes of ImageNet. If the classifier is another layer, name it "
-                "(PytorchWrapper(..., readout_layer='<layer>')); a model without one can do 'probabilities'."
-            )
+        n_units = logits.sizes["neuroid"]
+        if not self.label_map.fits(n_units):
+            raise NoReadoutError(self._no_readout(f"{n_units} units in its layer"))
+
+    def _no_readout(self, what: str) -> str:
+        wanted = self.label_map.n_outputs or "all"
+        return (
+            f"Model {self.identifier!r} has {what} 'logits'; the task 'label' needs {wanted} classes of "
+            f"{self.label_map.what}. If the classifier is another layer, declare it: PytorchWrapper(..., "
+            "readout_layer='<layer>'). If it has other classes, name them: ModelCommitment(..., label_map=[...]). A "
+            "model without a classifier can do the task 'probabilities'."
+        )
 
     def logits_to_choice(self, logits: NeuroidAssembly) -> BehavioralAssembly:
-        """Turn outputs of the network, dims (presentation, neuroid) of 1000 neuroids, into labels; see `look_at`."""
+        """Turn outputs of the classifier, dims (presentation, neuroid), into labels; see `look_at`."""
         self._check_classifier(logits)
         coords = coords_along(logits, "presentation")
         values = logits.transpose("presentation", "neuroid").values
         if self.choice_labels == "imagenet":
-            best = values.argmax(axis=1)
-            choices = np.asarray(synsets())[best]
-            extra = {"synset": ("presentation", choices), "logit": ("presentation", best)}
-            return _one_choice(choices, {**coords, "label": ("presentation", choices), **extra})
+            outputs, names = (np.asarray(column) for column in zip(*self.label_map.imagenet, strict=True))
+            best = values[:, outputs].argmax(axis=1)
+            extra = {"synset": ("presentation", names[best]), "logit": ("presentation", outputs[best])}
+            return _one_choice(names[best], {**coords, "label": ("presentation", names[best]), **extra})
         probabilities = category_probabilities(values, self._indices, self._aggregation)
         labels = np.asarray(self.choice_labels)
         choices = labels[probabilities.argmax(axis=1)]
@@ -308,7 +343,7 @@ class OddOneOut(_TaskModel):
         Parameters
         ----------
         similarity_measure : {'dot', 'cosine'}
-            ``dot``: a . b (the default). ``cosine``: a . b / (|a| |b|).
+            ``dot``: ``a . b`` (the default). ``cosine``: ``a . b / (|a| |b|)``, 0 where a or b is 0.
         """
         if similarity_measure not in ("dot", "cosine"):
             raise ValueError(f"similarity_measure is {similarity_measure!r}; expected 'dot' or 'cosine'.")
@@ -327,7 +362,8 @@ class OddOneOut(_TaskModel):
         Returns
         -------
         BehavioralAssembly (choice, presentation), size (1, trials)
-            The `stimulus_id` of the odd stimulus of each trial. Coordinate ``stimulus_id`` on presentation holds the
+            The `stimulus_id` of the odd stimulus of each three; activations of several trials of a stimulus are
+            averaged. Coordinate ``stimulus_id`` on presentation holds the
             three of the trial as ``'a|b|c'``.
         """
         self._need_task()
@@ -339,17 +375,21 @@ class OddOneOut(_TaskModel):
             )
         unique = triplets.drop_duplicates(subset=["stimulus_id"]).sort_values(by="stimulus_id")
         features = self._features(unique, self.readout, number_of_trials, require_variance=require_variance)
-        place = {stimulus_id: index for index, stimulus_id in enumerate(features["stimulus_id"].values.tolist())}
+        shown = features["stimulus_id"].values
+        ids = unique["stimulus_id"].to_numpy()
+        means = np.stack([features.values[shown == stimulus_id].mean(axis=0, dtype=np.float64) for stimulus_id in ids])
+        place = {stimulus_id: index for index, stimulus_id in enumerate(ids.tolist())}
         trials = np.asarray([place[stimulus_id] for stimulus_id in stimulus_ids]).reshape(-1, 3)
-        odd = odd_one_out(self._similarities(features.values), trials)
-        ids = np.asarray(list(place))
+        odd = odd_one_out(self._similarities(means), trials)
+        ids = np.asarray(ids.tolist())
         names = ["|".join(map(str, ids[trial])) for trial in trials]
         return _one_choice(ids[odd], {"stimulus_id": ("presentation", names)})
 
     def _similarities(self, features: npt.ArrayLike) -> npt.NDArray[np.float64]:
         values = np.asarray(features, dtype=np.float64)
         if self.similarity_measure == "cosine":
-            values = values / np.linalg.norm(values, axis=1, keepdims=True)
+            lengths = np.linalg.norm(values, axis=1, keepdims=True)
+            values = values / np.where(lengths > 0, lengths, 1)
         return np.asarray(values @ values.T)
 
 

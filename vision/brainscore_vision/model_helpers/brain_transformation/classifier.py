@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ProbabilitiesClassifier"]
 
+_N_AT_ONCE = 8192  # features that are in double precision at a time
+
 
 class ProbabilitiesClassifier:
     """Multinomial logistic regression with an L2 penalty on standardised features.
 
-    Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label).
+    Minimises C * sum of the cross entropy + 1/2 * sum of the squared weights (one weight vector per label). The penalty
+    leaves the best weights in the span of the stimuli, so that those of more features than stimuli are found there: the
+    same minimum, in as many dimensions as there are stimuli (representer theorem, Kimeldorf & Wahba 1971, J. Math.
+    Anal. Appl. 33:82-95).
 
     Parameters
     ----------
@@ -31,7 +36,8 @@ class ProbabilitiesClassifier:
 
     def __init__(self, classifier_c: float = 1e-3) -> None:
         self._classifier_c = classifier_c
-        self._classifier: Any = None  # scikit-learn has no types
+        self._weights: npt.NDArray[np.floating[Any]] | None = None
+        self._intercepts: npt.NDArray[np.floating[Any]] | None = None
         self._scaler: Any = None  # scikit-learn has no types
         self._labels: list[Hashable] = []
 
@@ -39,6 +45,7 @@ class ProbabilitiesClassifier:
         """Fit to features (presentation, neuroid) and their labels (presentation,)."""
         from sklearn.linear_model import LogisticRegression  # slow to import, and few need it
         from sklearn.preprocessing import StandardScaler
+        from sklearn.utils import check_array
 
         labels = np.asarray(Y).tolist()
         self._labels = list(dict.fromkeys(labels))
@@ -48,9 +55,21 @@ class ProbabilitiesClassifier:
         # With two labels, scikit-learn fits one weight vector w instead of w/2 and -w/2, which costs twice the
         # penalty; doubling C makes both the same.
         penalty = self._classifier_c * (2 if len(self._labels) == 2 else 1)
-        self._scaler = StandardScaler().fit(np.asarray(X))
-        self._classifier = LogisticRegression(solver="newton-cg", C=penalty)
-        self._classifier.fit(self._scaler.transform(np.asarray(X)), [index_of[label] for label in labels])
+        self._scaler = StandardScaler().fit(check_array(X))
+        features = self._scaler.transform(np.asarray(X))
+        classes = [index_of[label] for label in labels]
+        if features.shape[0] >= features.shape[1] or not features.any():
+            classifier = LogisticRegression(solver="newton-cg", C=penalty).fit(features, classes)
+            weights = classifier.coef_
+        else:
+            coordinates, lengths, rotation = _in_their_span(features)
+            # A minimum that is found to the end: the steps cost next to nothing in so few dimensions.
+            classifier = LogisticRegression(solver="newton-cg", C=penalty, tol=1e-8).fit(coordinates, classes)
+            weights = (classifier.coef_ / lengths @ rotation.T).astype(features.dtype) @ features
+        # Of two labels the first has no weights; of more, each its own.
+        n_absent = len(self._labels) - len(weights)
+        self._weights = np.pad(weights, ((n_absent, 0), (0, 0)))
+        self._intercepts = np.pad(classifier.intercept_, (n_absent, 0))
         return self
 
     def predict_proba(self, X: DataAssembly) -> BehavioralAssembly:  # noqa: N803 - established
@@ -61,11 +80,30 @@ class ProbabilitiesClassifier:
         BehavioralAssembly (presentation, choice)
             Rows sum to 1.
         """
+        from scipy.special import softmax  # slow to import, and few need it
+
         if X.ndim != 2:
             raise AssemblyError(f"Features have dimensions {X.dims}; expected two, such as presentation, neuroid.")
-        if self._classifier is None:
+        if self._weights is None:
             raise RuntimeError("The classifier was not fitted; call fit first.")
-        probabilities = self._classifier.predict_proba(self._scaler.transform(X.values))
+        probabilities = softmax(self._scaler.transform(X.values) @ self._weights.T + self._intercepts, axis=1)
         rows = str(X.dims[0])
         coords = {**coords_along(X, rows), "choice": ("choice", self._labels)}
         return BehavioralAssembly(probabilities, coords=coords, dims=[rows, "choice"])
+
+
+def _in_their_span(
+    features: npt.NDArray[np.floating[Any]],
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return coordinates (row, rank) of rows in an orthonormal basis of their span, its lengths and the rotation.
+
+    ``coordinates = rotation * lengths``; the basis is ``(rotation / lengths).T @ features``, which is never made.
+    """
+    gram = np.zeros((len(features), len(features)))
+    for start in range(0, features.shape[1], _N_AT_ONCE):
+        some = features[:, start : start + _N_AT_ONCE].astype(np.float64, copy=False)
+        gram += some @ some.T
+    squares, rotation = np.linalg.eigh(gram)
+    kept = squares > squares[-1] * len(features) * np.finfo(np.float64).eps
+    lengths = np.sqrt(squares[kept])
+    return rotation[:, kept] * lengths, lengths, rotation[:, kept]

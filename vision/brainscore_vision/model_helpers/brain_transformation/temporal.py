@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +11,17 @@ import numpy.typing as npt
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, walk_coords
 from brainscore_vision.metric_helpers.labelled.alignment import squeeze_time_bin
+from brainscore_vision.model_interface import BrainModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 __all__ = [
+    "LayerModel",
+    "TemporalAligned",
     "align_bins",
     "assembly_time_align",
     "check_bins",
@@ -24,6 +33,98 @@ __all__ = [
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 Value = TypeVar("Value", bound=np.floating)
 _LEVELS = ("time_bin_start", "time_bin_end")
+
+
+class LayerModel(Protocol):
+    """What answers for a region in its own time, or in none, such as a `LayerMappedModel`."""
+
+    activations_model: Callable[..., NeuroidAssembly]
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model."""
+        ...
+
+    @property
+    def region_layer_map(self) -> Mapping[str, str | list[str]]:
+        """Layer or layers of each region."""
+        ...
+
+    @region_layer_map.setter
+    def region_layer_map(self, layers: Mapping[str, str | list[str]]) -> None: ...
+
+    def visual_degrees(self) -> float:
+        """Return the width of the field of view, degrees."""
+        ...
+
+    def start_task(self, task: str) -> None:
+        """Accept the passive task."""
+        ...
+
+    def start_recording(self, recording_target: str) -> None:
+        """Record from a region."""
+        ...
+
+    def look_at(
+        self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
+    ) -> NeuroidAssembly:
+        """Answer, dims (presentation, neuroid[, time_bin])."""
+        ...
+
+
+class TemporalAligned(BrainModel):
+    """Bring what a model of regions answers into the time bins of an experiment; see `in_time_bins`.
+
+    Parameters
+    ----------
+    layer_model : LayerModel
+        Such as a `LayerMappedModel`. Its map is that of this model, also when it is changed.
+    """
+
+    def __init__(self, layer_model: LayerModel) -> None:
+        self._layer_model = layer_model
+        self._time_bins: list[tuple[float, float]] = []
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model."""
+        return self._layer_model.identifier
+
+    @property
+    def activations_model(self) -> Callable[..., NeuroidAssembly]:
+        """What gives the activations of layers."""
+        return self._layer_model.activations_model
+
+    @property
+    def region_layer_map(self) -> Mapping[str, str | list[str]]:
+        """Layer or layers of each region."""
+        return self._layer_model.region_layer_map
+
+    @region_layer_map.setter
+    def region_layer_map(self, layers: Mapping[str, str | list[str]]) -> None:
+        self._layer_model.region_layer_map = layers
+
+    def visual_degrees(self) -> float:
+        """Return the width of the model's field of view, in degrees."""
+        return self._layer_model.visual_degrees()
+
+    def start_task(self, task: str, fitting_stimuli: object = None) -> None:  # noqa: ARG002 - the interface's
+        """See `LayerMappedModel.start_task`."""
+        self._layer_model.start_task(task)
+
+    def start_recording(self, recording_target: str, time_bins: Sequence[tuple[float, float]]) -> None:
+        """Record from a region in time bins, ms; see `LayerMappedModel.start_recording` and `check_bins`."""
+        bins = check_bins(time_bins)
+        self._layer_model.start_recording(recording_target)
+        self._time_bins = bins
+
+    def look_at(
+        self, stimuli: StimulusSet, number_of_trials: int = 1, require_variance: bool = False
+    ) -> NeuroidAssembly:
+        """Show stimuli; returns dims (presentation, neuroid), with ``time_bin`` behind if several bins are recorded."""
+        options = {"require_variance": True} if require_variance else {}
+        answer = self._layer_model.look_at(stimuli, number_of_trials=number_of_trials, **options)
+        return in_time_bins(answer, self._time_bins)
 
 
 def check_bins(time_bins: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -113,7 +214,10 @@ def align_bins(
             weights = np.zeros(len(source))
             weights[inside[:1]] = 1
         used = np.flatnonzero(weights)
-        aligned[..., index] = np.average(values[..., used], axis=-1, weights=weights[used])
+        if len(used) == 1:
+            aligned[..., index] = values[..., used[0]]
+        else:
+            aligned[..., index] = np.average(values[..., used], axis=-1, weights=weights[used])
     return aligned
 
 

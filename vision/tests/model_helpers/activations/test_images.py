@@ -1,5 +1,7 @@
 """From image files to arrays, against hand-computed values and values pinned from torchvision."""
 
+import threading
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -80,6 +82,39 @@ def test_all_modes_become_rgb(tmp_path, mode):
     loaded = load_images([path])[0]
     assert loaded.mode == "RGB"
     np.testing.assert_array_equal(np.asarray(loaded), np.asarray(original.convert("RGB")))
+
+
+@pytest.mark.parametrize("mode", ["L", "RGBA", "P", "1", "CMYK"])
+def test_pictures_in_memory_may_have_any_mode_too(mode):
+    original = Image.fromarray(picture()).convert(mode)
+    np.testing.assert_array_equal(
+        preprocess_images([original], image_size=8), preprocess_images([original.convert("RGB")], image_size=8)
+    )
+
+
+@pytest.mark.parametrize("processors", [1, 2, 7])
+def test_threads_change_nothing(tmp_path, monkeypatch, processors):
+    from brainscore_vision.model_helpers.activations import images
+
+    paths = [tmp_path / f"{index}.jpg" for index in range(9)]
+    for index, path in enumerate(paths):
+        Image.fromarray(picture() + np.uint8(index)).save(path)
+    expected = np.concatenate([load_preprocess_images([path], image_size=20) for path in paths])
+    monkeypatch.setattr(images, "_n_processors", lambda: processors)
+    np.testing.assert_array_equal(load_preprocess_images(paths, image_size=20), expected)
+    loaded = load_images(paths)
+    np.testing.assert_array_equal(preprocess_images([*loaded, loaded[0]], image_size=20), expected[[*range(9), 0]])
+    paths[5].write_bytes(b"broken")
+    with pytest.raises(StimulusError, match=r"5\.jpg"):
+        load_preprocess_images(paths, image_size=20)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("brainscore-decode")]
+
+
+def test_one_picture_listed_several_times_is_decoded_once(tmp_path):
+    Image.fromarray(picture()).save(tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as lazy:
+        result = preprocess_images([lazy] * 8, image_size=8)
+    np.testing.assert_array_equal(result, np.broadcast_to(result[:1], result.shape))
 
 
 def test_transparency_is_ignored(tmp_path):

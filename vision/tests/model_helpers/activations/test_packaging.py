@@ -4,9 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, get_levels
+from brainscore_vision.model_helpers.activations import packaging
 from brainscore_vision.model_helpers.activations.packaging import (
     add_presentation_coords,
     package_layers,
@@ -73,3 +76,62 @@ def test_coordinates_of_presentations_are_replaced():
     assert "stimulus_path" not in replaced.coords
     np.testing.assert_array_equal(replaced.values, assembly.values)
     assert replaced["neuroid_id"].values.tolist() == assembly["neuroid_id"].values.tolist()
+
+
+LAYERS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "a.1", "a.10", "a.2", "b", "features.0"]),
+        st.lists(st.integers(1, 5), min_size=0, max_size=5).map(tuple),
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda layer: layer[0],
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(LAYERS, st.sampled_from(["net", "", "a", "Netz-ü"]))
+def test_labels_are_those_of_an_assembly_that_is_made_unit_by_unit(layers, identifier):
+    rng = np.random.default_rng(0)
+    values = {layer: rng.normal(size=(2, *shape)) for layer, shape in layers}
+    assembly = package_layers(values, ["x.png", "y.png"], identifier)
+    names = dict.fromkeys(name for _, shape in layers for name in unit_coords(shape))
+    coords = {
+        "stimulus_path": ("presentation", ["x.png", "y.png"]),
+        "neuroid_num": ("neuroid", [n for _, shape in layers for n in range(int(np.prod(shape)))]),
+        "model": ("neuroid", [identifier for _, shape in layers for _ in range(int(np.prod(shape)))]),
+        "layer": ("neuroid", [layer for layer, shape in layers for _ in range(int(np.prod(shape)))]),
+    }
+    for name in names:
+        parts = [unit_coords(shape).get(name, np.full(int(np.prod(shape)), np.nan)) for _, shape in layers]
+        coords[name] = ("neuroid", np.concatenate(parts))
+    ids = [f"{identifier}.{layer}.{n}" for layer, shape in layers for n in range(int(np.prod(shape)))]
+    coords["neuroid_id"] = ("neuroid", ids)
+    flat = np.concatenate([part.reshape(2, -1) for part in values.values()], axis=1)
+    expected = NeuroidAssembly(flat, coords=coords, dims=["presentation", "neuroid"])
+    assert type(assembly) is NeuroidAssembly
+    np.testing.assert_array_equal(assembly.values, expected.values)
+    assert list(get_levels(assembly)) == list(get_levels(expected))
+    for name in get_levels(expected):
+        np.testing.assert_array_equal(assembly[name].values, expected[name].values)
+        assert assembly[name].dtype.kind == expected[name].dtype.kind
+    found, wanted = (each.indexes["neuroid"] for each in (assembly, expected))
+    for name in wanted.names:
+        level = wanted.names.index(name)
+        assert found.levels[level].tolist() == wanted.levels[level].tolist()
+        np.testing.assert_array_equal(found.codes[level], wanted.codes[level])
+    for layer, _ in layers:
+        if layer in expected["layer"].values:
+            np.testing.assert_array_equal(assembly.sel(layer=layer).values, expected.sel(layer=layer).values)
+
+
+def test_packaging_leaves_values_where_they_are():
+    values = np.zeros((3, 4))
+    assert np.shares_memory(package_layers({"fc": values}, ["a", "b", "c"], "net").values, values)
+    replaced = add_presentation_coords(package_layers({"fc": values}, ["a", "b", "c"], "net"), {"x": [1, 2, 3]})
+    assert np.shares_memory(replaced.values, values)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 9, 10, 11, 99, 100, 101, 1000, 1001, 1_000_001])
+def test_numbers_in_the_order_of_their_texts(count):
+    assert packaging._as_text_sorts(count).tolist() == sorted(range(count), key=str)

@@ -1,6 +1,8 @@
 """Reading out PyTorch modules, against networks that can be computed by hand."""
 
-from collections import OrderedDict
+import dataclasses
+import random
+from collections import OrderedDict, namedtuple
 from functools import partial
 
 import numpy as np
@@ -9,9 +11,10 @@ import torch
 from torch import nn
 
 from brainscore_core.config import settings
-from brainscore_core.errors import LayerNotFoundError
+from brainscore_core.errors import LayerNotFoundError, ModelChangedError
 from brainscore_vision.model_helpers import activations as activations_package
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.outputs import to_numpy
 from brainscore_vision.model_helpers.activations.pytorch import (
     PytorchWrapper,
     disable_activation_caching,
@@ -58,8 +61,11 @@ def by_hand():
     return conv, rectified, rectified @ np.array([[1, 0], [0, 1], [1, -1]]).T + [0, 10, 20]
 
 
-def wrap(model=None, **options):
-    return PytorchWrapper(identifier="tiny", model=model or Tiny(), preprocessing=PREPROCESSING, **options)
+def wrap(model=None, check_steady=False, **options):
+    """Wrap a model that is shown nothing twice, so that its calls can be counted."""
+    return PytorchWrapper(
+        identifier="tiny", model=model or Tiny(), preprocessing=PREPROCESSING, check_steady=check_steady, **options
+    )
 
 
 def test_activations_are_those_computed_by_hand(stimuli):
@@ -73,26 +79,320 @@ def test_activations_are_those_computed_by_hand(stimuli):
     assert result["neuroid_id"].values[-1] == "tiny.fc.2"
 
 
-def test_hooks_are_gone_after_the_forward_pass_and_after_an_error(stimuli):
-    wrapper = wrap()
-    wrapper(stimuli, layers=["fc"])
-    assert not wrapper._model.fc._forward_hooks
+class Fails(Tiny):
+    """Raise in the middle of the forward pass, after drawing random numbers."""
 
-    class Fails(Tiny):
-        def forward(self, x):
-            raise RuntimeError("out of order")
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
 
-    failing = wrap(Fails())
-    with pytest.raises(RuntimeError, match="out of order"):
-        failing(stimuli, layers=["fc"])
-    assert not failing._model.fc._forward_hooks
+    def forward(self, x):
+        torch.rand(3), np.random.rand(3), random.random()  # noqa: NPY002, S311 - as networks do
+        self.features(x)
+        raise self.error
+
+
+class TestWhatIsLeftBehind:
+    def test_no_hooks_after_the_forward_pass(self, stimuli):
+        wrapper = wrap()
+        wrapper(stimuli, layers=["fc"])
+        assert not wrapper._model.fc._forward_hooks
+
+    @pytest.mark.parametrize("error", [RuntimeError("out of order"), KeyboardInterrupt(), LayerNotFoundError("no")])
+    def test_nothing_after_an_error(self, stimuli, error):
+        model = Fails(error).train()
+        model.features.conv.eval()
+        failing = wrap(model)
+        modes = [part.training for part in model.modules()]
+        states = torch.get_rng_state(), np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
+        with pytest.raises(type(error)):
+            failing(stimuli, layers=["features.conv", "fc"])
+        assert not any(part._forward_hooks for part in model.modules())
+        assert [part.training for part in model.modules()] == modes
+        assert torch.equal(torch.get_rng_state(), states[0])
+        np.testing.assert_array_equal(np.random.get_state()[1], states[1])  # noqa: NPY002
+        assert random.getstate() == states[2]
+
+    def test_no_hooks_when_a_hook_cannot_be_registered(self):
+        class Refuses(PytorchWrapper):
+            def register_hook(self, layer, layer_name, target_dict):
+                if layer_name == "fc":
+                    raise ValueError("not this one")
+                return super().register_hook(layer, layer_name, target_dict)
+
+        wrapper = Refuses(identifier="tiny", model=Tiny(), preprocessing=PREPROCESSING)
+        with pytest.raises(ValueError, match="not this one"):
+            wrapper.get_activations(np.ones((1, 3, 2, 2)), ["features.conv", "fc"])
+        assert not wrapper._model.features.conv._forward_hooks
+
+    def test_the_mode_of_every_part(self, stimuli):
+        model = Tiny().train()
+        model.fc.eval()
+        wrap(model)(stimuli, layers=["fc"])
+        assert model.training
+        assert model.drop.training
+        assert not model.fc.training
+
+    def test_the_batch_that_was_given(self):
+        class Doubles(Tiny):
+            def forward(self, x):
+                return super().forward(x.mul_(2))
+
+        wrapper = wrap(Doubles())
+        for batch in (np.ones((1, 3, 2, 2), dtype=np.float32), torch.ones(1, 3, 2, 2)):
+            first = wrapper.get_activations(batch, ["fc"])["fc"]
+            np.testing.assert_array_equal(wrapper.get_activations(batch, ["fc"])["fc"], first)
+            assert float(batch.sum()) == 12
 
 
 def test_evaluation_mode_and_no_gradients(stimuli):
-    wrapper = wrap(Tiny().train())
+    class Watches(Tiny):
+        def forward(self, x):
+            assert not self.training
+            assert not torch.is_grad_enabled()
+            return super().forward(x)
+
+    wrapper = wrap(Watches().train())
     first = wrapper.get_activations(PREPROCESSING(list(map(str, stimuli.stimulus_paths.values()))), ["drop"])
-    assert not wrapper._model.training
     np.testing.assert_allclose(first["drop"][..., 0, 0], by_hand()[1], atol=1e-5)
+
+
+class TestWhatIsRecorded:
+    """The output of the layer, not what later operations make of its memory."""
+
+    def test_before_an_operation_in_place(self, stimuli):
+        class InPlace(Tiny):
+            def forward(self, x):
+                x = self.features.conv(x)
+                return self.fc(nn.functional.relu_(x).mean(dim=(2, 3)).add_(1))
+
+        result = wrap(InPlace())(stimuli, layers=["features.conv"])
+        np.testing.assert_allclose(result.values, np.repeat(by_hand()[0], 4, axis=1), atol=1e-5)
+
+    @pytest.mark.parametrize("place", ["_tensor_to_numpy", "register_hook"])
+    def test_also_where_a_plugin_keeps_views(self, place):
+        class Views(PytorchWrapper):
+            @staticmethod
+            def _tensor_to_numpy(output):
+                return output.cpu().data.numpy()
+
+        class Hooks(PytorchWrapper):
+            def register_hook(self, layer, layer_name, target_dict):
+                def keep(_layer, _inputs, output, name=layer_name):
+                    target_dict[name] = output.cpu().data.numpy()
+
+                return layer.register_forward_hook(keep)
+
+        net = nn.Sequential(nn.Identity(), nn.ReLU(inplace=True))
+        kind = Views if place == "_tensor_to_numpy" else Hooks
+        recorded = kind(identifier="n", model=net, preprocessing=PREPROCESSING).get_activations(
+            np.full((1, 3, 2, 2), -1.0), ["0", "1"]
+        )
+        assert recorded["0"].max() == -1
+        assert recorded["1"].max() == 0
+
+    def test_the_last_run_of_a_layer_that_runs_twice(self):
+        class Twice(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.relu = nn.ReLU(inplace=True)
+
+            def forward(self, x):
+                return self.relu(-self.relu(x))
+
+        recorded = PytorchWrapper(Twice(), PREPROCESSING).get_activations(np.full((1, 3, 2, 2), -1.0), ["relu"])
+        assert np.abs(recorded["relu"]).max() == 0
+
+    def test_layers_of_different_rank_in_one_call(self, stimuli):
+        result = wrap()(stimuli, layers=["features", "fc"])
+        assert result.shape == (2, 11)
+
+
+class Parts(nn.Module):
+    """Return whatever it was made with, of tensors of one, two and three entries."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.inner = nn.Identity()
+        self.many = _Makes(make)
+
+    def forward(self, x):
+        self.many(self.inner(x))
+        return x
+
+
+class _Makes(nn.Module):
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def forward(self, x):
+        flat = x.flatten(1)
+        return self.make(flat[:, :1], flat[:, :2], flat[:, :3])
+
+
+Pair = namedtuple("Pair", "output attention")
+
+
+@dataclasses.dataclass
+class Record:
+    name: str
+    hidden: torch.Tensor
+    other: torch.Tensor
+
+
+class TestParts:
+    """Layers that return several tensors."""
+
+    @pytest.mark.parametrize(
+        ("make", "layer", "size"),
+        [
+            (lambda a, b, c: (a, b), "many", 1),
+            (lambda a, b, c: (a, b), "many[1]", 2),
+            (lambda a, b, c: (a, (b, c)), "many[1][1]", 3),
+            (lambda a, b, c: [None, b], "many", 2),
+            (lambda a, b, c: {"x": b, "y": c}, "many", 2),
+            (lambda a, b, c: {"x": b, "y": c}, "many[y]", 3),
+            (lambda a, b, c: {"x": {"deep": [a, c]}}, "many[x][deep][1]", 3),
+            (lambda a, b, c: Pair(a, c), "many[attention]", 3),
+            (lambda a, b, c: Record("r", b, c), "many", 2),
+            (lambda a, b, c: Record("r", b, c), "many[other]", 3),
+            (lambda a, b, c: b.max(dim=1), "many[0]", None),
+            (lambda a, b, c: {"x": (a, b)}, "many[x]", 1),
+        ],
+    )
+    def test_the_first_or_the_one_in_brackets(self, make, layer, size):
+        recorded = PytorchWrapper(Parts(make), PREPROCESSING).get_activations(np.ones((2, 3, 2, 2)), [layer])
+        assert recorded[layer].shape == ((2,) if size is None else (2, size))
+
+    def test_several_parts_of_one_layer(self, stimuli):
+        wrapper = PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
+        assert wrapper(stimuli, layers=["many[0]", "many[1]", "inner"]).shape == (2, 1 + 2 + 12)
+
+    def test_a_missing_part_is_named_beside_those_that_there_are(self):
+        wrapper = PytorchWrapper(Parts(lambda a, b, c: {"x": a, "y": (b, c)}), PREPROCESSING)
+        with pytest.raises(LayerNotFoundError, match=r"'many\[z\]'.*\[x\] \(2, 1\), \[y\]\[0\] \(2, 2\)"):
+            wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many[z]"])
+        with pytest.raises(LayerNotFoundError, match=r"no part 'inner\[0\]'.*the whole"):
+            wrapper.get_activations(np.ones((2, 3, 2, 2)), ["inner[0]"])
+        with pytest.raises(LayerNotFoundError, match="no layer 'mayn'"):
+            wrapper.get_activations(np.ones((2, 3, 2, 2)), ["mayn[1]"])
+
+    def test_other_tensors_are_mentioned_once(self, caplog):
+        wrapper = PytorchWrapper(Parts(lambda a, b, c: (a, b)), PREPROCESSING)
+        with caplog.at_level("INFO"):
+            for _ in range(2):
+                wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many"])
+        assert [record.getMessage() for record in caplog.records] == [
+            "Layer 'many' gives its first tensor; it returns many[0], many[1]."
+        ]
+
+    def test_no_tensor_at_all(self):
+        wrapper = PytorchWrapper(Parts(lambda a, b, c: "nothing"), PREPROCESSING, identifier="r")
+        with pytest.raises(TypeError, match=r"'many' of model 'r' returns a str.*_tensor_to_numpy"):
+            wrapper.get_activations(np.ones((2, 3, 2, 2)), ["many"])
+
+
+@pytest.mark.filterwarnings("ignore:.*quantized tensor creation:UserWarning")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: a.to_sparse(),
+        lambda a: torch.quantize_per_tensor(a, 0.5, 0, torch.qint8),
+        lambda a: torch.complex(a, -a).conj().real,
+        lambda a: a.expand(4, 2, 3).transpose(0, 2)[:, :, :1].transpose(0, 2),
+    ],
+    ids=["sparse", "quantized", "conjugate", "strided"],
+)
+def test_tensors_of_any_layout_are_copied(make):
+    tensor = make(torch.arange(6.0).reshape(1, 2, 3))
+    array = to_numpy(tensor)
+    truth = tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
+    np.testing.assert_array_equal(array, truth.resolve_conj().numpy())
+    assert array.flags.c_contiguous
+    assert array.flags.owndata
+
+
+class TestPrecision:
+    @pytest.mark.parametrize("precision", ["autocast", "bfloat16", "float16"])
+    def test_the_deviation_from_float32_is_measured_and_said(self, stimuli, precision, caplog):
+        exact = wrap()(stimuli, layers=["features.conv", "fc"])
+        wrapper = wrap(precision=precision)
+        rough = wrapper(stimuli, layers=["features.conv", "fc"])
+        difference = {
+            layer: np.abs(rough.sel(layer=layer).values.astype(float) - exact.sel(layer=layer).values).max()
+            / np.abs(exact.sel(layer=layer).values).max()
+            for layer in ("features.conv", "fc")
+        }
+        assert wrapper.precision_deviation == pytest.approx(difference, rel=1e-4)
+        assert 1e-5 < max(difference.values()) < 1e-2
+        assert [r.levelname for r in caplog.records].count("WARNING") == 1
+        assert f"precision='{precision}'" in caplog.text
+
+    def test_only_the_first_batch_of_a_layer_is_computed_twice(self, stimuli):
+        wrapper = wrap(precision="autocast", batch_size=1)
+        wrapper(stimuli, layers=["fc"])
+        assert wrapper._model.calls == 3
+
+    def test_the_model_itself_keeps_its_weights(self, stimuli):
+        model = Tiny()
+        wrap(model, precision="float16")(stimuli, layers=["fc"])
+        assert model.fc.weight.dtype == torch.float32
+
+    def test_each_has_a_key_of_its_own(self, stimuli):
+        layers = ["features.conv"]
+        results = {precision: wrap(precision=precision)(stimuli, layers=layers) for precision in (None, "autocast")}
+        again = {precision: wrap(precision=precision)(stimuli, layers=layers) for precision in (None, "autocast")}
+        assert n_entries() == 2
+        for precision, result in results.items():
+            assert again[precision].equals(result)
+        assert not results[None].equals(results["autocast"])
+
+    def test_a_misspelt_one_is_refused(self):
+        with pytest.raises(ValueError, match=r"'half'.*autocast, float16, bfloat16"):
+            wrap(precision="half")
+
+
+class TestDevice:
+    def test_by_argument_before_the_environment(self, monkeypatch):
+        monkeypatch.setenv("BRAINSCORE_DEVICE", "cpu")
+        assert wrap()._device == torch.device("cpu")
+        monkeypatch.setenv("BRAINSCORE_DEVICE", "meta")
+        assert wrap(device="cpu")._device == torch.device("cpu")
+        assert wrap()._model.fc.weight.device.type == "meta"
+
+    def test_an_unknown_one_is_refused(self):
+        with pytest.raises(ValueError, match=r"'gpu'.*'cuda'"):
+            wrap(device="gpu")
+
+    @pytest.mark.gpu
+    def test_a_gpu_gives_what_the_cpu_gives(self, stimuli):
+        on_gpu, on_cpu = (wrap(device=device)(stimuli, layers=["features.conv", "fc"]) for device in ("cuda", "cpu"))
+        np.testing.assert_allclose(on_gpu.values, on_cpu.values, atol=1e-4)
+
+
+class TestWrongBatches:
+    def test_images_of_different_shapes(self):
+        with pytest.raises(ValueError, match=r"2 images of the shapes \(3, 2, 2\), \(3, 2, 3\)"):
+            wrap().get_activations([np.ones((3, 2, 2)), np.ones((3, 2, 3))], ["fc"])
+
+    @pytest.mark.parametrize(
+        ("batch", "kind"),
+        [
+            (np.array([["a"]]), "type <U1"),
+            (np.array([{}]), "type object"),
+            ([{}], "a list of dict"),
+            ("a.png", "a str"),
+            (3, "a int"),
+        ],
+    )
+    def test_no_numbers(self, batch, kind):
+        with pytest.raises(TypeError, match=kind):
+            wrap().get_activations(batch, ["fc"])
+
+    def test_the_shape_is_told_where_the_network_refuses_it(self):
+        with pytest.raises(RuntimeError, match=r"cannot take an array of shape \(1, 2, 2, 3\)"):
+            wrap().get_activations(np.ones((1, 2, 2, 3)), ["fc"])
 
 
 @pytest.mark.parametrize("images", ["array", "list of arrays", "list of tensors", "tensor"])
@@ -180,9 +480,6 @@ class TestOverrides:
 
         wrapper = Last(identifier="r", model=Tuples(), preprocessing=PREPROCESSING)
         assert wrapper(stimuli, layers=["rnn"]).shape == (2, 6)
-        plain = PytorchWrapper(identifier="r", model=Tuples(), preprocessing=PREPROCESSING)
-        with pytest.raises(TypeError, match=r"'rnn' of model 'r' returns a tuple.*_tensor_to_numpy"):
-            plain(stimuli, layers=["rnn"])
 
     def test_register_hook_and_get_layer_with_time_steps(self, stimuli):
         class Steps(PytorchWrapper):
@@ -229,7 +526,9 @@ class TestOverrides:
             def _build_extractor(self, *args, **kwargs):
                 return Mine(*args, **kwargs)
 
-        wrapper = Wrapper(identifier="tiny", model=Tiny(), preprocessing=PREPROCESSING, batch_size=1)
+        wrapper = Wrapper(
+            identifier="tiny", model=Tiny(), preprocessing=PREPROCESSING, batch_size=1, check_steady=False
+        )
         assert type(wrapper._extractor) is Mine
         wrapper(stimuli, layers=["fc"])
         assert wrapper._model.calls == 2
@@ -255,11 +554,36 @@ def test_the_wrapper_is_exported_by_the_package():
     assert activations_package.PytorchWrapper is PytorchWrapper
 
 
+class TestSteadiness:
+    def test_dropout_that_stays_on_is_found(self, stimuli, caplog):
+        class AlwaysDrops(Tiny):
+            def forward(self, x):
+                return self.features(nn.functional.dropout(torch.ones(len(x), 3, 9, 9), training=True))
+
+        wrapper = wrap(AlwaysDrops(), check_steady=True)
+        torch.manual_seed(0)
+        for _ in range(2):
+            assert wrapper(stimuli, layers=["features"]).attrs["deviation_between_passes"] > 0
+        assert "not deterministic" in caplog.text
+        assert n_entries() == 0
+
+    def test_weights_that_the_forward_pass_writes_to_are_found(self, stimuli):
+        class Learns(Tiny):
+            def forward(self, x):
+                if len(x) == 1:
+                    self.features.conv.weight.data.mul_(1.01)
+                return super().forward(x)
+
+        wrapper = wrap(Learns(), batch_size=1)
+        with pytest.raises(ModelChangedError, match=r"features\.conv\.weight"):
+            wrapper(stimuli, layers=["fc"])
+
+
 # --- the cache -------------------------------------------------------------------------------------------------------
 
 
 def n_entries():
-    return len(list((settings().cache_home / "activations").rglob("*.npz")))
+    return len(list((settings().cache_home / "activations").rglob("entry.json")))
 
 
 def test_a_second_model_with_equal_weights_takes_them_from_the_cache(stimuli):

@@ -2,18 +2,20 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.optimize import minimize
 
-from brainscore_core.errors import AssemblyError, StimulusError, UnknownIdentifierError
+from brainscore_core.errors import AssemblyError, LayerNotFoundError, StimulusError, UnknownIdentifierError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.brain_transformation.behavior import (
     BehaviorArbiter,
     LabelBehavior,
     LogitsBehavior,
+    NoReadoutError,
     OddOneOut,
     ProbabilitiesMapping,
     category_probabilities,
@@ -158,9 +160,65 @@ class TestLabel:
     def test_a_model_without_the_1000_classes_fails_after_one_stimulus(self):
         behavior = self.behavior({name: np.zeros(512) for name in "abc"})
         behavior.start_task("label", "imagenet")
-        with pytest.raises(ValueError, match=r"has 512 units.*readout_layer"):
+        with pytest.raises(NoReadoutError, match=r"has 512 units.*1000 classes of ImageNet.*readout_layer.*label_map"):
             behavior.look_at(stimulus_set("abc"))
         assert behavior.activations_model.shown == [1]
+
+    def test_a_model_without_a_readout_gets_the_same_error(self):
+        def activations_model(stimuli, layers, **_):
+            raise LayerNotFoundError("Model 'net' has no layer 'logits'; it has layer1.")
+
+        for labels in ("imagenet", ["bear", "dog"]):
+            behavior = LabelBehavior("net", activations_model)
+            behavior.start_task("label", labels)
+            with pytest.raises(NoReadoutError, match=r"has no layer 'logits'.*'probabilities'.*it has layer1"):
+                behavior.look_at(stimulus_set("abc"))
+        assert issubclass(NoReadoutError, ValueError)
+
+    @pytest.mark.parametrize("label_map", [["cat", "dog", "cat"], {"cat": [0, 2], "dog": [1]}])
+    def test_another_head_answers_by_its_own_classes(self, label_map):
+        features = {"a": np.log([1.0, 5, 4]), "b": np.log([6.0, 5, 5]), "c": np.log([1.0, 2, 1])}
+        behavior = LabelBehavior("net", Lookup(features), label_map)
+        behavior.start_task("label", ["Dog", "cat"])
+        answer = behavior.look_at(stimulus_set("abc"))
+        # a: 5/10 against (1 + 4)/2/10; b: 5/16 against 11/2/16
+        assert answer.values.tolist() == [["Dog", "cat", "Dog"]]
+        np.testing.assert_allclose(answer.attrs["probabilities"].values[0], [0.5, 0.25])
+        with pytest.raises(UnknownIdentifierError, match="WordNet ids of ImageNet"):
+            behavior.start_task("label", "imagenet")
+
+    def test_wordnet_ids_of_a_head_that_has_other_classes_too(self):
+        # Two classes of ImageNet and one that is none, which is never the answer.
+        label_map = ["n02084071", "n07920052", "n02133161"]
+        features = {"a": np.array([9.0, 2, 1]), "b": np.array([0.0, -2, -1])}
+        behavior = LabelBehavior("net", Lookup(features), label_map)
+        behavior.start_task("label", "imagenet")
+        answer = behavior.look_at(stimulus_set("ab"))
+        assert answer.values.tolist() == [["n07920052", "n02133161"]]
+        assert answer["logit"].values.tolist() == [1, 2]
+
+    def test_a_head_that_does_not_fit_its_label_map(self):
+        for label_map, classes in (
+            (["a", "b"], "2 classes of the 2 that the model"),
+            ({"a": [3]}, "all classes of the 1"),
+        ):
+            behavior = LabelBehavior("net", Lookup({"x": np.zeros(3)}), label_map)
+            behavior.start_task("label", ["a"])
+            with pytest.raises(NoReadoutError, match=f"has 3 units.*needs {classes}"):
+                behavior.look_at(stimulus_set("x"))
+
+    def test_answers_over_time_are_averaged(self):
+        def over_time(stimuli, layers, **_):
+            once = Lookup(LOGITS)(stimuli, layers)
+            early, late = once * 0 + np.arange(1000) % 2, once * 2  # odd classes are ahead at first
+            late[0] = np.nan  # the first stimulus ends before
+            return xr.concat([early, late], dim="time_bin").transpose("presentation", "neuroid", "time_bin")
+
+        behavior = LabelBehavior("net", over_time)
+        behavior.start_task("label", "imagenet")
+        answer = behavior.look_at(stimulus_set(["dog", "cup"]))
+        assert answer["logit"].values.tolist() == [1, 967]
+        assert answer.dims == ("choice", "presentation")
 
     def test_looking_needs_a_task(self):
         with pytest.raises(RuntimeError, match="start_task"):
@@ -256,6 +314,24 @@ class TestOddOneOut:
         assert model.look_at(stimulus_set("abc")).values.tolist() == [["c"]]
         with pytest.raises(ValueError, match="euclid"):
             model.set_similarity_measure("euclid")
+
+    def test_trials_of_one_stimulus_are_averaged(self):
+        def noisy(stimuli, layers, number_of_trials, require_variance):
+            answers = Lookup(DIRECTIONS)(stimuli, layers)
+            rows = np.repeat(np.arange(len(stimuli)), number_of_trials)
+            noise = np.tile([[5.0], [-5.0]], (len(stimuli), 1))
+            return answers[rows] + noise
+
+        behavior = OddOneOut("net", noisy, "layer")
+        once = OddOneOut("net", Lookup(DIRECTIONS), "layer")
+        for triplet in ("abc", "bca"):
+            expected = once.look_at(stimulus_set(triplet)).values
+            np.testing.assert_array_equal(behavior.look_at(stimulus_set(triplet), number_of_trials=2).values, expected)
+
+    def test_what_has_no_direction_is_like_nothing(self):
+        behavior = OddOneOut("net", Lookup({"a": np.zeros(2), "b": np.ones(2), "c": np.array([1.0, 0])}), "layer")
+        behavior.set_similarity_measure("cosine")
+        assert behavior.look_at(stimulus_set("abc")).values.tolist() == [["a"]]
 
     def test_trials_are_triplets(self):
         with pytest.raises(StimulusError, match="4 stimuli"):

@@ -3,12 +3,14 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
 
-from brainscore_core.errors import LayerNotFoundError, UnknownIdentifierError
+from brainscore_core.errors import LayerNotFoundError, StimulusError, UnknownIdentifierError
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment, ProbabilitiesMapping, behavior
 from brainscore_vision.model_interface import BrainModel
@@ -31,7 +33,8 @@ def commit(**options):
         identifier="net", model=network(), preprocessing=partial(load_preprocess_images, image_size=8)
     )
     options = {"region_layer_map": {"V1": "0", "IT": ["1", "2"]}, **options}
-    return ModelCommitment(identifier="net", activations_model=wrapper, layers=["0", "1", "2", "3"], **options)
+    options = {"layers": ["0", "1", "2", "3"], **options}
+    return ModelCommitment(identifier="net", activations_model=wrapper, **options)
 
 
 def test_attributes_that_others_read():
@@ -113,18 +116,21 @@ def test_probabilities_come_from_the_readout_layer(stimuli):
         np.testing.assert_allclose(model.look_at(stimuli).values, classifier.predict_proba(features).values)
 
 
-def test_variance_is_refused_for_recordings_and_tasks(stimuli):
+def test_variance_shows_each_stimulus_in_trials_that_differ(stimuli):
     model = commit()
-    model.start_recording("V1", [(70, 170)])
-    with pytest.raises(NotImplementedError, match="require_variance"):
-        model.look_at(stimuli, number_of_trials=3, require_variance=True)
-    model.start_task("odd_one_out")
-    with pytest.raises(NotImplementedError, match="require_variance"):
-        model.look_at(stimuli, require_variance=True)
+    once = commit()
+    for each in (model, once):
+        each.start_recording("V1", [(70, 170)])
+    trials = model.look_at(stimuli, number_of_trials=3, require_variance=True)
+    assert trials["stimulus_id"].values.tolist() == stimuli["stimulus_id"].repeat(3).tolist()
+    np.testing.assert_array_equal(trials.values[::3], once.look_at(stimuli).values)
+    model.start_task("probabilities", fitting_stimuli=stimuli)
+    assert model.look_at(stimuli, number_of_trials=3, require_variance=True).sizes["presentation"] == 3 * len(stimuli)
 
 
 def test_a_map_to_a_layer_that_does_not_exist_is_an_error(stimuli):
-    model = commit(region_layer_map={"IT": "layer4"})
+    model = commit()
+    model.region_layer_map["IT"] = "layer4"  # entries may be changed
     model.start_recording("IT", [(70, 170)])
     with pytest.raises(LayerNotFoundError, match="'layer4'"):
         model.look_at(stimuli)
@@ -153,3 +159,131 @@ def test_arguments_without_meaning_are_refused(options, message):
     arguments = {"identifier": "m", "activations_model": print, "layers": ["0"], **options}
     with pytest.raises(ValueError, match=message):
         ModelCommitment(**arguments)
+
+
+def small_head():
+    """Make a network with two classes, after which comes a module that changes nothing."""
+    classes = nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 8, 2))
+    with torch.no_grad():
+        classes[1].weight.zero_()
+        classes[1].weight[1, :64] = 1  # the second class is the one of red pictures
+        classes[1].bias.copy_(torch.tensor([0.0, 0]))
+    classes.add_module("unused", nn.Identity())
+    return classes
+
+
+def commit_small(readout_layer=None, **options):
+    wrapper = PytorchWrapper(
+        small_head(), partial(load_preprocess_images, image_size=8), "small", readout_layer=readout_layer
+    )
+    return ModelCommitment("small", wrapper, ["1"], region_layer_map={}, **options)
+
+
+def test_a_head_of_another_size_names_its_classes(write_stimuli, caplog):
+    colours = {"r": [255, 0, 0], "g": [0, 255, 0]}
+    stimuli = write_stimuli({name: np.broadcast_to(colour, (2, 2, 3)) for name, colour in colours.items()})
+    model = commit_small("1", label_map=["green", "red"])
+    model.start_task("label", ["red", "green"])
+    assert model.look_at(stimuli).values.tolist() == [["red", "green"]]
+    assert commit_small(label_map=["green", "red"]).activations_model(stimuli, layers=None).shape == (2, 2)
+    assert "readout" not in caplog.text
+
+
+def test_the_last_module_is_taken_with_a_warning(write_stimuli, caplog):
+    stimuli = write_stimuli({"a": np.zeros((2, 2, 3))})
+    model = commit_small()
+    for _ in range(2):
+        model.activations_model(stimuli, layers=None)
+    assert caplog.text.count("does not declare its readout") == 1
+    assert "'unused'; it has 2 units, not one for each of 1000 classes" in caplog.text
+    model.start_task("label", "imagenet")
+    with pytest.raises(behavior.NoReadoutError, match="has 2 units"):
+        model.look_at(stimuli)
+    caplog.clear()
+    commit_small("1").activations_model(stimuli, layers=["logits"], stimuli_identifier=False)
+    assert "readout" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        ({"layers": ["0", "33"]}, ["33"]),
+        ({"layers": ["O", "1", "fc"]}, ["O", "fc"]),
+        ({"behavioral_readout_layer": "head"}, ["head"]),
+        ({"behavioral_readout_layer": ["3", "head"]}, ["head"]),
+        ({"region_layer_map": {"V1": "0", "IT": ["1", "22"]}}, ["22"]),
+    ],
+)
+def test_layers_that_the_network_lacks_are_all_named_at_once(options, missing):
+    with pytest.raises(LayerNotFoundError) as caught:
+        commit(**options)
+    for name in missing:
+        assert f"Model 'net' has no layer {name!r}" in str(caught.value)
+    assert str(caught.value).count("has no layer") == len(missing)
+
+
+def test_layers_that_there_are_pass_also_as_steps_and_the_readout():
+    commit(layers=["0", "1-t0", "1-t12", "logits"], behavioral_readout_layer="logits")
+    with pytest.raises(LayerNotFoundError, match="no layer '7'"):
+        commit(layers=["7-t0"])
+
+
+def test_nothing_is_said_of_layers_that_a_wrapper_looks_up_in_its_own_way():
+    class Computing(PytorchWrapper):
+        def get_activations(self, images, layer_names):
+            raise AssertionError("is not asked")
+
+    class Knowing(PytorchWrapper):
+        def get_layer(self, layer_name):
+            raise KeyError(layer_name)
+
+    for kind in (Computing, Knowing):
+        wrapper = kind(network(), partial(load_preprocess_images, image_size=8), "net")
+        ModelCommitment("net", wrapper, ["made up"], region_layer_map={"IT": "made up"})
+    ModelCommitment("net", lambda stimuli, layers, **_: None, ["made up"])
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda paths: np.zeros((len(paths), 8, 8, 3), np.float32),
+        lambda paths: np.zeros((len(paths), 1, 8, 8), np.float32),
+        lambda paths: np.zeros((len(paths), 192), np.float32),
+        lambda paths: np.zeros((len(paths), 3, 2, 2), np.float32),
+        lambda paths: np.zeros((len(paths), 3, 16, 16), np.float32),
+    ],
+    ids=["channels last", "one channel", "flat", "too small", "too large"],
+)
+def test_pictures_of_a_shape_that_the_network_cannot_take(stimuli, shown):
+    model = ModelCommitment("net", PytorchWrapper(network(), shown, "net"), ["3"], region_layer_map={"IT": "3"})
+    model.start_recording("IT", [(70, 170)])
+    with pytest.raises(StimulusError) as caught:
+        model.look_at(stimuli)
+    message = str(caught.value)
+    assert message.startswith("The model 'net' cannot take an array of shape (")
+    assert "as its preprocessing made it" in message
+    assert "(stimulus, channel, height, width)" in message
+    assert isinstance(caught.value, RuntimeError)
+
+
+def test_errors_of_a_network_that_are_not_about_shapes_stay_what_they_are(stimuli):
+    class Broken(nn.Module):
+        def forward(self, x):
+            raise RuntimeError("no such memory")
+
+    model = ModelCommitment("net", PytorchWrapper(Broken(), partial(load_preprocess_images, image_size=8)), ["logits"])
+    model.start_task(BrainModel.Task.label, "imagenet")
+    with pytest.raises(RuntimeError, match="no such memory") as caught:
+        model.look_at(stimuli)
+    assert "was shown an array of shape" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("table", [StimulusSet, pd.DataFrame])
+def test_stimuli_that_cannot_be_looked_up(table):
+    model = commit()
+    model.start_recording("IT", [(70, 170)])
+    wrong = "no column 'stimulus_id'.*it has stimulus_di"
+    with pytest.raises(
+        StimulusError, match=wrong if table is StimulusSet else "type DataFrame.*expected a StimulusSet"
+    ):
+        model.look_at(table({"stimulus_di": ["a", "b"]}))

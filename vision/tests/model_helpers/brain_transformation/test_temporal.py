@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMappedModel
 from brainscore_vision.model_helpers.brain_transformation.temporal import (
+    TemporalAligned,
     align_bins,
     assembly_time_align,
     check_bins,
@@ -137,3 +139,64 @@ def test_old_names_of_levels_are_replaced():
     assert new["time_bin_start"].values.tolist() == [0, 10]
     assert new["time_bin_end"].values.tolist() == [10, 20]
     assert "time_bin_level_0" not in new.coords
+
+
+class Recorded:
+    """A model of regions as the published system wrote them, in its own time."""
+
+    activations_model = staticmethod(lambda stimuli, layers: None)
+
+    def __init__(self, answer):
+        self.answer, self.identifier, self.region_layer_map, self.recorded = answer, "own", {"IT": "late"}, None
+
+    def visual_degrees(self):
+        return 8
+
+    def start_task(self, task):
+        if task != "passive":
+            raise NotImplementedError(task)
+
+    def start_recording(self, recording_target):
+        self.recorded = recording_target
+
+    def look_at(self, stimuli, number_of_trials=1):
+        return self.answer
+
+
+def test_a_model_of_regions_is_brought_into_time_bins():
+    own = Recorded(static([[1.0, 2.0], [3.0, 4.0]]))
+    model = TemporalAligned(own)
+    assert (model.identifier, model.visual_degrees()) == ("own", 8)
+    assert model.activations_model is own.activations_model
+    model.start_recording("IT", time_bins=[(70, 90), (90, 110)])
+    assert own.recorded == "IT"
+    answer = model.look_at(None)
+    assert answer.sizes == {"presentation": 2, "neuroid": 2, "time_bin": 2}
+    assert "region" in answer.indexes["neuroid"].names
+    model.start_recording("IT", time_bins=[(70, 170)])
+    assert model.look_at(None).dims == ("presentation", "neuroid")
+
+
+def test_a_model_with_time_of_its_own_is_averaged():
+    model = TemporalAligned(Recorded(in_time(np.array([[[1.0, 3.0]]]), [(0, 50), (50, 100)])))
+    model.start_recording("IT", time_bins=[(25, 75)])
+    assert model.look_at(None).values.tolist() == [[2.0]]
+
+
+def test_bins_without_meaning_change_nothing():
+    own = Recorded(static([[1.0]]))
+    with pytest.raises(ValueError, match="time_bins"):
+        TemporalAligned(own).start_recording("IT", [(170, 70)])
+    assert own.recorded is None
+
+
+def test_changes_of_the_map_reach_the_layers():
+    own = LayerMappedModel("net", print, {"IT": "late"})
+    model = TemporalAligned(own)
+    model.region_layer_map["IT"] = "early"
+    assert own.region_layer_map == {"IT": "early"}
+    model.region_layer_map = {"V1": "late"}
+    assert own.region_layer_map == model.region_layer_map == {"V1": "late"}
+    with pytest.raises(NotImplementedError):
+        model.start_task("label")
+    model.start_task("passive")

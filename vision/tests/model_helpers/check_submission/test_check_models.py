@@ -1,5 +1,7 @@
 """Checks of models: real work on small pictures, and clear words for what is wrong."""
 
+import re
+import subprocess
 import sys
 from collections import OrderedDict
 from types import ModuleType
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from brainscore_core.errors import LayerNotFoundError
+from brainscore_core.errors import AssemblyError, LayerNotFoundError
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
 from brainscore_vision.model_helpers.check_submission.check_models import (
@@ -17,6 +19,7 @@ from brainscore_vision.model_helpers.check_submission.check_models import (
     check_brain_models,
     check_models,
 )
+from brainscore_vision.model_helpers.check_submission.embedded import embedded_benchmark, gratings
 
 
 def good(paths, layer_names):
@@ -44,12 +47,94 @@ def plugin(model, layers=("early", "late"), names=("mine",)):
     return module
 
 
-def test_a_base_model_that_works(monkeypatch):
+def test_a_base_model_that_works_gets_its_verdict(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "my_plugin", plugin(base_model()))
+    for check in (check_base_models, check_models):
+        check("my_plugin")
+        first, last = capsys.readouterr().out.splitlines()
+        assert re.fullmatch(
+            r"mine: passed \(2 layers, late: embedded benchmark \(SIMULATED\) -?\d\.\d\d, learned \d+% of the labels, "
+            r"\d+\.\d s\)",
+            first,
+        )
+        assert last == "1 of 1 models pass the check: ready to submit."
+
+
+def test_all_models_are_checked_before_one_fails(capsys):
+    module = plugin(None, names=("absent", "mine", "broken"))
+    module.get_model = {"absent": None, "mine": base_model(), "broken": base_model(constant)}.get
+    with pytest.raises(ModelCheckError, match=r"2 of 3 models of my_plugin fail.*\n  absent: .*\n  broken: .*same act"):
+        check_base_models(module)
+    said = capsys.readouterr().out.splitlines()
+    assert [line.partition(" (")[0].partition(": g")[0].partition(": M")[0] for line in said] == [
+        "absent: FAILED", "mine: passed", "broken: FAILED",
+    ]  # fmt: skip
+
+
+def test_what_a_plugin_raises_is_not_hidden():
     module = plugin(base_model())
-    check_base_models(module)
-    monkeypatch.setitem(sys.modules, "my_plugin", module)
-    check_base_models("my_plugin")
-    check_models("my_plugin")
+    module.get_model = lambda name: open("/no/such/weights")  # noqa: PTH123, SIM115 - what plugins do
+    with pytest.raises(FileNotFoundError, match="/no/such/weights"):
+        check_base_models(module)
+
+
+def test_nothing_is_cached(own_homes, monkeypatch):
+    runs = []
+
+    def counted(paths, layer_names):
+        runs.append(len(paths))
+        return good(paths, layer_names)
+
+    model = ActivationsExtractorHelper(counted, preprocessing=None, identifier="mine", model_digest=lambda: "known")
+    check_base_models(plugin(model))
+    once = list(runs)
+    check_base_models(plugin(model))
+    assert runs == [*once, *once]
+    assert not [path for path in own_homes.rglob("*") if path.is_file()]
+
+
+def test_a_model_that_sees_orientation_scores_higher_than_one_that_does_not():
+    def score(function):
+        with gratings() as stimuli:
+            model = ModelCommitment("mine", base_model(function), ["late"], region_layer_map={"IT": "late"})
+            return float(embedded_benchmark(stimuli, visual_degrees=8)(model))
+
+    def spectrum(paths, layer_names):
+        pixels = np.stack([np.asarray(Image.open(path), dtype=float)[:64, :64, 0] for path in paths])
+        power = np.abs(np.fft.fft2(pixels - pixels.mean((1, 2), keepdims=True)))[:, :16, :16]
+        return OrderedDict((name, power.reshape(len(paths), -1)) for name in layer_names)
+
+    assert score(spectrum) > score(good) + 0.2
+
+
+def test_it_runs_as_the_program_that_plugins_are(tmp_path):
+    program = tmp_path / "model.py"
+    program.write_text(
+        "from brainscore_vision.model_helpers.check_submission import check_models\n"
+        "from brainscore_vision.model_helpers.adapters import as_brain_model\n"
+        "import numpy as np\n\n"
+        "def get_model_list():\n    return ['mine']\n\n"
+        "def get_model(name):\n"
+        "    function = lambda images: np.stack([np.asarray(each.resize((9, 9)), dtype=float) for each in images])\n"
+        "    return as_brain_model(function, identifier=name)\n\n"
+        "if __name__ == '__main__':\n    check_models.check_brain_models(__name__)\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("1 of 1 models pass the check: ready to submit.\n")
+    program.write_text(program.read_text().replace("return as_brain_model", "as_brain_model"))
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "mine: FAILED: get_model('mine') returned None" in done.stdout
+
+
+def test_importing_it_costs_next_to_nothing():
+    code = (
+        "import sys; from brainscore_vision.model_helpers.check_submission import check_models\n"
+        "print(sorted({'numpy', 'torch', 'pandas', 'xarray', 'PIL', 'pydantic'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 def with_nan(paths, layer_names):
@@ -60,10 +145,16 @@ def constant(paths, layer_names):
     return OrderedDict((name, np.ones((len(paths), 5))) for name in layer_names)
 
 
+@pytest.mark.parametrize("check", [check_base_models, check_brain_models])
+def test_activations_that_are_no_numbers(check):
+    model = base_model(with_nan) if check is check_base_models else commitment(with_nan)
+    with pytest.raises(AssemblyError, match=r"Layer 'early' gave values that are not finite \(NaN\) for stimulus"):
+        check(plugin(model))
+
+
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        (plugin(base_model(with_nan)), "not finite"),
         (plugin(base_model(constant)), "same activations"),
         (plugin(base_model(), layers=()), "get_layers"),
         (plugin(base_model(), names=()), "no names"),
@@ -88,8 +179,6 @@ def test_brain_models():
     check_brain_models(plugin(commitment(regions=())))  # it can still do a task
     with pytest.raises(ModelCheckError, match="expected a BrainModel"):
         check_brain_models(plugin(base_model()))
-    with pytest.raises(ModelCheckError, match="not finite"):
-        check_brain_models(plugin(commitment(with_nan)))
 
 
 def test_a_brain_model_that_can_do_nothing():

@@ -8,7 +8,12 @@ import pytest
 
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.brain_transformation.neural import LayerMappedModel, find_region_layer_map
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment, neural
+from brainscore_vision.model_helpers.brain_transformation.mapping import (
+    LayerMap,
+    LayerMappedModel,
+    find_region_layer_map,
+)
 
 
 def get_activations(paths, layer_names):
@@ -35,9 +40,7 @@ def test_a_region_is_its_layers(activations_model, stimuli):
     assert activity["region"].values.tolist() == ["V1"] * 3
     assert activity["layer"].values.tolist() == ["early"] * 3
     assert activity["stimulus_id"].values.tolist() == ["a", "b"]
-    model.start_recording("IT", time_bins=[(70, 120), (120, 170)])
-    assert model.look_at(stimuli)["time_bin_start"].values.tolist() == [70, 120]
-    model.start_recording("IT", time_bins=[(70, 170)])
+    model.start_recording("IT")
     activity = model.look_at(stimuli)
     assert activity["layer"].values.tolist() == ["middle", "middle", "late"]
     assert set(activity.sel(region="IT")["neuroid_id"].values) == {"net.middle.0", "net.middle.1", "net.late.0"}
@@ -51,20 +54,51 @@ def test_a_region_without_a_layer_is_an_error_that_teaches(activations_model, st
     assert "region_layer_map/net.json" in str(caught.value)
     with pytest.raises(RuntimeError, match="start_recording"):
         model.look_at(stimuli)
-    with pytest.raises(ValueError, match="time_bins"):
-        model.start_recording("V1", [(170, 70)])
+    with pytest.raises(TypeError, match="TemporalAligned"):
+        model.start_recording("V1", [(70, 170)])
     with pytest.raises(RuntimeError, match="start_recording"):
         model.look_at(stimuli)
+    with pytest.raises(NotImplementedError, match="ModelCommitment"):
+        model.start_task("label")
+    model.start_task("passive")
     with pytest.raises(ConfigurationError, match="visual_degrees"):
         model.visual_degrees()
 
 
-def test_a_model_without_a_map_says_how_to_give_one(activations_model):
-    model = LayerMappedModel("a-model-that-no-plugin-registers", activations_model, None)
-    with pytest.raises(
-        UnknownIdentifierError, match=r"does not say which layer stands for region 'IT'.*region_layer_map"
-    ):
-        model.start_recording("IT")
+def test_the_nearest_region_is_named(activations_model):
+    model = LayerMappedModel("net", activations_model, {"early_visual": "early"})
+    with pytest.raises(UnknownIdentifierError, match="Did you mean 'early_visual'"):
+        model.start_recording("early_visuel")
+
+
+def test_two_recorded_regions_cannot_claim_one_layer(activations_model, stimuli):
+    model = LayerMappedModel("net", activations_model, {"V4": ["early", "middle"], "IT": ["middle", "late"]})
+    model.recorded_regions = ["V4", "IT"]
+    with pytest.raises(AssertionError, match=r"'middle' of model 'net' is claimed by two regions.*'V4' and 'IT'"):
+        model.look_at(stimuli)
+    model.region_layer_map["IT"] = "late"
+    assert model.look_at(stimuli)["region"].values.tolist() == ["V4"] * 5 + ["IT"]
+
+
+def test_the_map_of_a_model_is_its_own_and_may_be_changed(activations_model):
+    given = {"IT": "late"}
+    model = LayerMappedModel("net", activations_model, given)
+    model.region_layer_map["IT"] = "middle"
+    assert given == {"IT": "late"}
+    model.region_layer_map = {"V1": "early"}
+    assert model.region_layer_map == {"V1": "early"}
+
+
+def test_origins_belong_to_layers():
+    layers = LayerMap({"V1": "early"}, {"V1": {"from": "file", "file": "net.json"}})
+    layers.commit("IT", "late", {"from": "selection"})
+    assert [layers.origin(region)["from"] for region in ("V1", "IT", "V4")] == ["file", "selection", "explicit"]
+    layers["IT"] = "middle"
+    assert layers.origin("IT") == {"from": "explicit"}
+
+
+def test_published_names():
+    assert neural.LayerMappedModel is LayerMappedModel
 
 
 @pytest.fixture
@@ -82,17 +116,20 @@ def plugin(tmp_path, monkeypatch):
 
 
 def test_the_map_is_found_beside_the_plugin_when_it_is_needed(plugin, activations_model, stimuli):
-    model = LayerMappedModel("net", activations_model, None)
+    model = ModelCommitment("net", activations_model, layers=["early"])
     plugin(json.dumps({"V1": "early", "IT": ["middle", "late"]}))
-    model.start_recording("IT")
+    model.start_recording("IT", [(70, 170)])
     assert model.look_at(stimuli).shape == (2, 3)
     assert model.region_layer_map == {"V1": "early", "IT": ["middle", "late"]}
-    assert find_region_layer_map("another-model") == {}
+    assert model.region_layer_map.origin("IT") == {"from": "file", "file": "region_layer_map/net.json"}
+    assert find_region_layer_map("another-model") is None
 
 
 def test_an_explicit_map_comes_first(plugin, activations_model):
     plugin(json.dumps({"V1": "early"}))
-    assert LayerMappedModel("net", activations_model, {"V1": "late"}).region_layer_map == {"V1": "late"}
+    model = ModelCommitment("net", activations_model, layers=["early"], region_layer_map={"V1": "late"})
+    assert model.region_layer_map == {"V1": "late"}
+    assert model.region_layer_map.origin("V1") == {"from": "explicit"}
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"V1": 3}', '{"V1": []}', '{"V1": [1]}'])

@@ -1,0 +1,66 @@
+"""Functions that people register with an extractor, to be removed or switched off again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.model_helpers.activations.packaging import Array
+
+__all__ = ["Activations", "BatchHook", "CacheableHook", "Hook", "HookHandle", "StimulusSetHook", "parts_of", "register"]
+
+Activations = Mapping[str, Array]  # by layer
+BatchHook = Callable[[Activations], Activations]
+StimulusSetHook = Callable[[StimulusSet], StimulusSet]
+Hook = TypeVar("Hook", bound=Callable[..., object])
+
+
+@runtime_checkable
+class CacheableHook(Protocol):
+    """A batch hook whose results can be cached, because it says what they depend on."""
+
+    def __call__(self, activations: Activations, /) -> Activations:
+        """Return the changed activations of a batch, arrays by layer."""
+
+    def cache_parts(self) -> Mapping[str, Any]:
+        """Return plain values by name that change with everything that changes the results of this hook."""
+
+    def notes(self, layer: str) -> Mapping[str, Any]:
+        """Return plain values by name that are kept beside the cached activations of a layer."""
+
+
+class HookHandle(Generic[Hook]):
+    """Remove a registered hook again, or switch it off for a while."""
+
+    def __init__(self, hooks: dict[int, Hook], hook_id: int) -> None:
+        self.id = hook_id
+        self._hooks = hooks
+        self._saved: Hook | None = None
+
+    def remove(self) -> Hook:
+        """Remove the hook and return it."""
+        return self._hooks.pop(self.id)
+
+    def disable(self) -> None:
+        """Switch the hook off until `enable`."""
+        self._saved = self.remove()
+
+    def enable(self) -> None:
+        """Switch a disabled hook on again."""
+        if self._saved is not None:
+            self._hooks[self.id] = self._saved
+            self._saved = None
+
+
+def register(hooks: dict[int, Hook], hook_id: int, hook: Hook) -> HookHandle[Hook]:
+    """Add a hook to those of an extractor."""
+    hooks[hook_id] = hook
+    return HookHandle(hooks, hook_id)
+
+
+def parts_of(hook: BatchHook) -> Mapping[str, Any]:  # plain values
+    """Return what the results of a hook depend on; raise TypeError if it does not say."""
+    if not isinstance(hook, CacheableHook):
+        raise TypeError(f"the batch hook {hook!r} does not say what its results depend on (cache_parts)")
+    return hook.cache_parts()

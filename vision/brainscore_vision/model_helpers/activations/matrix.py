@@ -1,0 +1,148 @@
+"""Put the activations of layers side by side in one matrix: in memory, or in a file where they exceed the budget."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.config import memory_budget, settings
+from brainscore_vision.metric_helpers.arrays.column_blocks import release_pages
+from brainscore_vision.model_helpers.activations.layout import Layout, pieces, units_of
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.packaging import Array
+
+__all__ = ["Recorded", "SideBySide", "exceeds_budget", "in_blocks"]
+
+_BLOCK_BYTES = 32 * 2**20
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The activations of layers for stimuli.
+
+    Attributes
+    ----------
+    matrix : array (stimulus, unit)
+        Units in C order, layers one after the other. A memory map that cannot be written to, if it exceeds the budget.
+    shapes : mapping of str to tuple of int
+        Of each layer for one stimulus, in the order of the layers.
+    """
+
+    matrix: Array
+    shapes: Mapping[str, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, layers: Mapping[str, Array], rows: Sequence[int] | None = None) -> Recorded:
+        """Put arrays (stimulus, ...) side by side, block by block.
+
+        Parameters
+        ----------
+        rows : sequence of int or None
+            Which stimuli, in which order; None: all, as they are, where a single layer is not copied.
+        """
+        first = next(iter(layers.values()))
+        if rows is None and len(layers) == 1:
+            shapes = Layout.of(layers).shapes
+            return cls(first.reshape(len(first), units_of(shapes)), shapes)
+        order = np.arange(len(first)) if rows is None else np.asarray(rows, dtype=np.intp)
+        result = SideBySide(len(order), Layout.of(layers))
+        for start, stop in in_blocks(len(order), sum(values[:1].nbytes for values in layers.values())):
+            result.put(start, {layer: values[_taken(order, start, stop)] for layer, values in layers.items()})
+            for values in layers.values():
+                release_pages(values)
+        return result.finish()
+
+
+def _taken(order: Array, start: int, stop: int) -> Array | slice:
+    """Return a slice where rows follow each other, which needs no copy."""
+    rows = order[start:stop]
+    if len(rows) and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def in_blocks(n_stimuli: int, row_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield start and stop of blocks of stimuli that take about 32 MiB."""
+    step = max(1, _BLOCK_BYTES // max(1, row_bytes))
+    for start in range(0, n_stimuli, step):
+        yield start, min(start + step, n_stimuli)
+
+
+def exceeds_budget(size_bytes: int) -> bool:
+    """Tell whether an array is too large for the memory, see `brainscore_core.config.memory_budget`."""
+    return size_bytes > memory_budget()
+
+
+class SideBySide:
+    """A matrix of stimuli x units that is filled with batches.
+
+    Where it exceeds the budget it lies in a file without a name, in the cache folder, that is gone with the process or
+    the last array that shows it.
+
+    Parameters
+    ----------
+    layout : Layout
+        The matrix has the type that holds those of all layers.
+    """
+
+    def __init__(self, n_stimuli: int, layout: Layout) -> None:
+        self._layout = layout
+        self._dtype = np.result_type(*layout.dtypes.values())
+        self._shape = (n_stimuli, units_of(layout.shapes))
+        size_bytes = n_stimuli * self._shape[1] * self._dtype.itemsize
+        self._place: Array | IO[bytes]
+        if exceeds_budget(size_bytes):
+            self._place = _nameless_file(size_bytes)
+        else:
+            self._place = np.empty(self._shape, self._dtype)
+
+    def put(self, start: int, batch: Mapping[str, Array]) -> None:
+        """Add the activations, arrays (stimulus, ...) by layer, of stimuli from `start` on.
+
+        Raises
+        ------
+        AssemblyError
+            A layer has another shape or type than before.
+        """
+        self._layout.check(batch)
+        parts = [batch[layer].reshape(len(batch[layer]), -1) for layer in self._layout.shapes]
+        if isinstance(self._place, np.ndarray):
+            first = 0
+            for part in parts:
+                self._place[start : start + len(part), first : first + part.shape[1]] = part
+                first += part.shape[1]
+            return
+        # Written, not mapped: pages of a map would count as memory of this process.
+        self._place.seek(start * self._shape[1] * self._dtype.itemsize)
+        for piece in pieces([part.astype(self._dtype, copy=False) for part in parts]):
+            self._place.write(piece)
+
+    def finish(self) -> Recorded:
+        """Return the matrix."""
+        if isinstance(self._place, np.ndarray):
+            return Recorded(self._place, self._layout.shapes)
+        with self._place as stream:
+            stream.flush()
+            return Recorded(np.memmap(stream, self._dtype, "r", 0, self._shape), self._layout.shapes)
+
+
+def _nameless_file(size_bytes: int) -> IO[bytes]:
+    folder: Path = settings().cache_home / "activations"
+    folder.mkdir(parents=True, exist_ok=True)
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < size_bytes:
+        raise OSError(
+            errno.ENOSPC,
+            f"The activations take {size_bytes / 1e9:.1f} GB, more than BRAINSCORE_MEMORY_GB allows in memory "
+            f"({memory_budget() / 1e9:.1f}), and {folder} has {free_bytes / 1e9:.1f} GB free. Ask for fewer layers, "
+            "make room, or set BRAINSCORE_HOME to a larger disk",
+        )
+    return tempfile.TemporaryFile(dir=folder)

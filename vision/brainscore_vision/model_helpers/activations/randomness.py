@@ -1,0 +1,58 @@
+"""Save and restore the random numbers of Python, NumPy and PyTorch."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+__all__ = ["random_state_as_before", "save_random_state"]
+
+
+def save_random_state() -> Callable[[], None]:
+    """Save the state of the global generators; return the function that restores it.
+
+    These are the generators of `random`, `numpy.random` and, if PyTorch has been imported, those of its CPU and of
+    all GPUs that are in use.
+    """
+    python = random.getstate()
+    legacy = np.random.get_state()  # noqa: NPY002 - what networks draw from when they draw with NumPy
+    torch = sys.modules.get("torch")
+    if torch is None:
+
+        def restore_torch() -> None:
+            pass
+    else:
+        cpu = torch.get_rng_state()
+        gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
+        mps = torch.mps.get_rng_state() if torch.backends.mps.is_available() else None
+
+        def restore_torch() -> None:
+            torch.set_rng_state(cpu)
+            if gpus:
+                torch.cuda.set_rng_state_all(gpus)
+            if mps is not None:
+                torch.mps.set_rng_state(mps)
+
+    def restore() -> None:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002 - as above
+        restore_torch()
+
+    return restore
+
+
+@contextmanager
+def random_state_as_before(*, only_after_an_error: bool = False) -> Iterator[None]:
+    """Restore the global generators when this block is left, see `save_random_state`."""
+    restore = save_random_state()
+    try:
+        yield
+    except BaseException:
+        restore()
+        raise
+    if not only_after_an_error:
+        restore()

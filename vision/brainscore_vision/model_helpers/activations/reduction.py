@@ -1,0 +1,370 @@
+"""Reduce the activations of layers to fewer dimensions while they are recorded: principal components or projections.
+
+Both are batch hooks, so that the activations of all units never exist together, and both are part of the key of the
+activation cache. Reduced units are called by their number; where they lie in the layer is not known any more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from brainscore_core.caching import cached_file, content_digest
+from brainscore_core.errors import StimulusError
+from brainscore_vision.model_helpers.activations.cache import without_cache
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper, HookHandle
+    from brainscore_vision.model_helpers.activations.packaging import Array
+
+__all__ = ["LayerPCA", "SparseProjection", "noise_images"]
+
+Activations = Mapping[str, "Array"]
+Floats = npt.NDArray[np.float64]
+Components = tuple[Floats, Floats]  # mean (unit,) and components (component, unit)
+
+N_NOISE_IMAGES = 1_000
+"""How many images components are fitted on, if none are given."""
+
+
+def _extractor_of(activations_model: Any) -> ActivationsExtractorHelper:  # a wrapper or the extractor itself
+    extractor: ActivationsExtractorHelper = getattr(activations_model, "_extractor", activations_model)
+    return extractor
+
+
+def _flat(values: Array) -> Array:
+    return values.reshape(len(values), int(np.prod(values.shape[1:], dtype=np.int64)))
+
+
+# --- principal components ----------------------------------------------------------------------------------------
+
+
+class LayerPCA:
+    """Replace the activations of each layer by their projections on principal components.
+
+    y = (x - m) W^T, with the mean m and the components W, orthonormal and the largest variance first, of the layer's
+    activations for other images. They are fitted incrementally (Ross et al. 2008), at least `n_components` images at a
+    time, when a layer is recorded for the first time, and cached. They are fitted anew where the digest of the model
+    has changed; hook a model anew after it has changed if it has none.
+
+    The published class fits on 1,000 images of the validation set of ImageNet, which may not be passed on. Here whoever
+    calls gives the images; without any, `noise_images` are taken, and components then are those of natural image
+    statistics to second order only. Which images they were is in the key of the cache and in `cache_parts`.
+
+    Parameters
+    ----------
+    n_components : int
+        At most so many; fewer where a layer has fewer units or there are fewer images.
+    fitting_stimuli : sequence of path-like, optional
+        Image files. None: the first `N_NOISE_IMAGES` of `noise_images`.
+    seed : int
+        Of the noise images.
+
+    References
+    ----------
+    Ross, Lim, Lin & Yang (2008). Incremental learning for robust visual tracking. International Journal of Computer
+    Vision 77. https://doi.org/10.1007/s11263-007-0075-7
+    """
+
+    def __init__(
+        self,
+        activations_extractor: ActivationsExtractorHelper,
+        n_components: int,
+        fitting_stimuli: Sequence[str | Path] | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        if n_components < 1:
+            raise ValueError(f"n_components is {n_components!r}; expected at least 1.")
+        if fitting_stimuli is not None and len(fitting_stimuli) < 2:
+            raise StimulusError(f"{len(fitting_stimuli)} fitting_stimuli have no variance; expected at least 2.")
+        self.n_components = n_components
+        self.seed = seed
+        self._extractor = activations_extractor
+        self._stimuli = None if fitting_stimuli is None else [Path(path) for path in fitting_stimuli]
+        self._fitted: dict[str, Components] = {}
+        self._fitted_for: object = None
+        self.handle: HookHandle[Any] | None = None
+
+    @classmethod
+    def hook(
+        cls,
+        activations_extractor: Any,
+        n_components: int,
+        fitting_stimuli: Sequence[str | Path] | None = None,
+        *,
+        seed: int = 0,
+    ) -> HookHandle[Any]:
+        """Reduce what a model gives from now on, until the handle is removed; see the class for the parameters.
+
+        Parameters
+        ----------
+        activations_extractor : PytorchWrapper or ActivationsExtractorHelper
+        """
+        extractor = _extractor_of(activations_extractor)
+        reduction = cls(extractor, n_components, fitting_stimuli, seed=seed)
+        reduction.handle = extractor.register_batch_activations_hook(reduction)
+        return reduction.handle
+
+    @classmethod
+    def is_hooked(cls, activations_extractor: Any) -> bool:
+        """Tell whether the activations of a model are reduced so."""
+        return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
+
+    def __call__(self, activations: Activations) -> Activations:
+        """Return the projections of a batch, arrays (stimulus, component) of float32 by layer."""
+        missing = [layer for layer in activations if layer not in self._fitted]
+        if missing:
+            self._fit(missing)
+        reduced = OrderedDict()
+        for layer, values in activations.items():
+            mean, components = self._fitted[layer]
+            reduced[layer] = ((_flat(values) - mean) @ components.T).astype(np.float32)
+        return reduced
+
+    def cache_parts(self) -> dict[str, Any]:
+        """Return what the components depend on, besides the model: their number, and which images."""
+        self._forget_other_models()
+        fitted_on = ["noise", N_NOISE_IMAGES, self.seed] if self._stimuli is None else content_digest(self._stimuli)
+        return {"pca": self.n_components, "fitted on": fitted_on, "version": 1}
+
+    def notes(self, layer: str) -> dict[str, Any]:
+        """Return how many components a layer has."""
+        if layer not in self._fitted:
+            return {}
+        return {"components": len(self._fitted[layer][1])}
+
+    def _forget_other_models(self) -> None:
+        """Drop the components if weights or preprocessing are no longer those that they were fitted with."""
+        digest = self._extractor.model_digest
+        known = content_digest(digest()) if digest is not None else None
+        if known != self._fitted_for:
+            self._fitted, self._fitted_for = {}, known
+
+    def _fit(self, layers: list[str]) -> None:
+        """Fit the components of layers from one pass over the images, unless they are cached."""
+        computed: dict[str, Components] = {}
+
+        def compute(layer: str) -> Components:
+            if not computed:
+                computed.update(self._components([each for each in layers if each not in self._fitted]))
+            return computed[layer]
+
+        if self.handle is not None:
+            self.handle.disable()  # for the fit, all units are wanted
+        try:
+            for layer in layers:
+                key = self._fit_key(layer)
+                self._fitted[layer] = (
+                    compute(layer) if key is None else _cached_components(key, partial(compute, layer))
+                )
+        finally:
+            if self.handle is not None:
+                self.handle.enable()
+
+    def _fit_key(self, layer: str) -> str | None:
+        try:
+            return content_digest(self._extractor.model_parts(), self.cache_parts(), layer)
+        except TypeError:  # it is not known which model this is
+            return None
+
+    def _components(self, layers: list[str]) -> dict[str, Components]:
+        with TemporaryDirectory(prefix="brainscore-noise-") as folder, without_cache():
+            paths = self._stimuli or noise_images(folder, N_NOISE_IMAGES, self.seed)
+            recorded = self._extractor.from_paths(paths, layers)
+        names = recorded["layer"].values
+        columns = {layer: np.flatnonzero(names == layer) for layer in layers}
+        spans = {layer: slice(here[0], here[-1] + 1) for layer, here in columns.items()}
+        return {layer: fit_components(recorded.values[:, span], self.n_components) for layer, span in spans.items()}
+
+
+def _cached_components(key: str, compute: Callable[[], Components]) -> Components:
+    return cached_file("components", key, ".npz", write=_write_components, read=_read_components, compute=compute)
+
+
+def _write_components(components: Components, path: Path) -> None:
+    np.savez(path, mean=components[0], components=components[1])
+
+
+def _read_components(path: Path) -> Components:
+    try:
+        with np.load(path, allow_pickle=False) as archive:  # its container carries a checksum
+            return archive["mean"], archive["components"]
+    except (BadZipFile, EOFError, KeyError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def fit_components(values: Array, n_components: int) -> Components:
+    """Return mean, shape (unit,), and principal components, shape (component, unit), of activations (stimulus, unit).
+
+    They are read and fitted `n_components` stimuli at a time.
+    """
+    from sklearn.decomposition import IncrementalPCA  # slow to import, and needed for a fit only
+
+    n = min(n_components, *values.shape)
+    estimator = IncrementalPCA(n_components=n)
+    edges = [*range(0, len(values) - n + 1, n), len(values)]  # the last piece holds the rest, as it needs n at least
+    for start, stop in itertools.pairwise(edges):
+        estimator.partial_fit(np.asarray(values[start:stop], dtype=np.float64))
+    return estimator.mean_, estimator.components_
+
+
+def noise_images(folder: str | Path, number: int, seed: int = 0, size_px: int = 224) -> list[Path]:
+    """Write colour images of noise with the amplitude spectrum of natural images, 1 / frequency.
+
+    Each is normal noise in the Fourier domain, divided by spatial frequency (Field 1987), the same with two thirds of
+    its amplitude in all three channels; mean grey, standard deviation 50 of 255 before what is darker than black or
+    brighter than white is cut off.
+
+    Parameters
+    ----------
+    folder : path-like
+        Exists. Gets ``noise_<number>.png``.
+
+    References
+    ----------
+    Field (1987). Relations between the statistics of natural images and the response properties of cortical cells.
+    Journal of the Optical Society of America A 4. https://doi.org/10.1364/JOSAA.4.002379
+    """
+    rng = np.random.default_rng(seed)
+    y, x = np.fft.fftfreq(size_px), np.fft.rfftfreq(size_px)
+    frequency = np.hypot(y[:, np.newaxis], x)
+    frequency[0, 0] = np.inf  # no mean
+    paths = []
+    for index in range(number):
+        spectra = np.fft.rfft2(rng.standard_normal((4, size_px, size_px))) / frequency
+        planes = np.fft.irfft2(spectra, s=(size_px, size_px))
+        planes /= planes.std(axis=(1, 2), keepdims=True)
+        colours = (2 * planes[:1] + planes[1:]) / np.sqrt(5)
+        pixels = np.clip(np.rint(127.5 + 50 * colours), 0, 255).astype(np.uint8)
+        path = Path(folder) / f"noise_{index:04d}.png"
+        Image.fromarray(pixels.transpose(1, 2, 0)).save(path, compress_level=1)
+        paths.append(path)
+    return paths
+
+
+# --- random projections ------------------------------------------------------------------------------------------
+
+
+class SparseProjection:
+    """Replace the activations of each layer by very sparse random projections of them.
+
+    y = x R^T, where each entry of R is 0 with probability 1 - 1 / sqrt(p) and else +- sqrt(sqrt(p) / k), for p units
+    and k dimensions (Li, Hastie & Church 2006). Squared distances between stimuli stay the same up to a factor that is
+    measured: see `distortion`.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Dimensions k. None: so many that, of `n_stimuli` stimuli, all squared distances are within ``1 - eps`` and
+        ``1 + eps`` of what they were, by the lemma of Johnson and Lindenstrauss.
+    eps : float
+        Between 0 and 1.
+    n_stimuli : int
+        For `n_components` None.
+    seed : int
+        Of R.
+
+    References
+    ----------
+    Li, Hastie & Church (2006). Very sparse random projections. KDD '06. https://doi.org/10.1145/1150402.1150436
+    """
+
+    def __init__(
+        self, n_components: int | None = None, *, eps: float = 0.1, n_stimuli: int = 5_000, seed: int = 0
+    ) -> None:
+        from sklearn.random_projection import johnson_lindenstrauss_min_dim  # slow to import
+
+        if n_components is not None and n_components < 1:
+            raise ValueError(f"n_components is {n_components!r}; expected at least 1, or None for a number from eps.")
+        self.n_components = n_components or int(johnson_lindenstrauss_min_dim(n_stimuli, eps=eps))
+        self.seed = seed
+        self._projections: dict[int, Any] = {}  # by number of units
+        self._ratios: dict[str, list[Floats]] = {}
+
+    @classmethod
+    def hook(
+        cls,
+        activations_extractor: Any,
+        n_components: int | None = None,
+        *,
+        eps: float = 0.1,
+        n_stimuli: int = 5_000,
+        seed: int = 0,
+    ) -> HookHandle[Any]:
+        """Project what a model gives from now on, until the handle is removed; see the class for the parameters.
+
+        Parameters
+        ----------
+        activations_extractor : PytorchWrapper or ActivationsExtractorHelper
+        """
+        reduction = cls(n_components, eps=eps, n_stimuli=n_stimuli, seed=seed)
+        return _extractor_of(activations_extractor).register_batch_activations_hook(reduction)
+
+    @classmethod
+    def is_hooked(cls, activations_extractor: Any) -> bool:
+        """Tell whether the activations of a model are projected so."""
+        return any(isinstance(hook, cls) for hook in _extractor_of(activations_extractor).batch_hooks)
+
+    def __call__(self, activations: Activations) -> Activations:
+        """Return the projections of a batch, arrays (stimulus, dimension) of float32 by layer.
+
+        A layer that has no more units than there are dimensions stays as it is, but flat.
+        """
+        reduced: OrderedDict[str, Array] = OrderedDict()
+        for layer, values in activations.items():
+            before = _flat(values)
+            if before.shape[1] <= self.n_components:
+                reduced[layer] = before
+                continue
+            reduced[layer] = np.asarray(self._projection(before.shape[1]).transform(before), dtype=np.float32)
+            self._measure(layer, before, reduced[layer])
+        return reduced
+
+    def _projection(self, n_units: int) -> Any:  # of scikit-learn, which has no types
+        from sklearn.random_projection import SparseRandomProjection
+
+        if n_units not in self._projections:
+            projection = SparseRandomProjection(self.n_components, density="auto", random_state=self.seed)
+            self._projections[n_units] = projection.fit(np.broadcast_to(np.float32(0), (1, n_units)))
+        return self._projections[n_units]
+
+    def _measure(self, layer: str, before: Array, after: Array) -> None:
+        # Pairs of neighbours, so that each stimulus counts alike and a batch costs little.
+        old, new = (np.square(np.diff(part.astype(np.float64), axis=0)).sum(axis=1) for part in (before, after))
+        self._ratios.setdefault(layer, []).append(new[old > 0] / old[old > 0])
+
+    def distortion(self, layer: str) -> dict[str, float]:
+        """Return by which factor squared distances between stimuli have changed.
+
+        Returns
+        -------
+        dict
+            ``pairs``, ``mean``, ``sd``, ``smallest`` and ``largest``, over pairs of stimuli that followed each other
+            in what was computed (not what came from the cache, whose entries have it noted). Empty if there were none.
+        """
+        ratios = np.concatenate(self._ratios.get(layer, [np.empty(0)]))
+        if not len(ratios):
+            return {}
+        summary = {"mean": ratios.mean(), "sd": ratios.std(), "smallest": ratios.min(), "largest": ratios.max()}
+        return {"pairs": len(ratios), **{name: float(value) for name, value in summary.items()}}
+
+    def cache_parts(self) -> dict[str, Any]:
+        """Return what the projection depends on."""
+        import sklearn
+
+        return {"sparse projection": self.n_components, "seed": self.seed, "scikit-learn": sklearn.__version__}
+
+    def notes(self, layer: str) -> dict[str, Any]:
+        """Return the distortion of a layer."""
+        return {"distortion": self.distortion(layer)}

@@ -1,0 +1,287 @@
+"""Follow the source code of users: the modules that it imports, and the files and variables that it names.
+
+What is installed (``site-packages``), Python's own library and this library are not followed.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from brainscore_core.caching import file_digest
+
+__all__ = [
+    "BY_VERSION",
+    "STANDARD",
+    "counted_files",
+    "describe_sources",
+    "is_installed",
+    "is_own_module",
+    "note_counted",
+    "own_module",
+    "source_digest",
+]
+
+STANDARD = frozenset({"builtins", *sys.stdlib_module_names})
+BY_VERSION = frozenset({"PIL", "numpy", "scipy", "torch", *STANDARD})
+"""Packages whose code is identified by their version instead of their files."""
+
+_LIBRARY, _PLUGINS = ("brainscore_core", "brainscore_vision"), "brainscore_vision.models."
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+_ENVIRONMENT = frozenset({"environ", "environb", "getenv"})
+_READ_BY_NAME = frozenset({"get", "pop", "setdefault"})
+_LONGEST_NAME = 256
+_MOST_FOLDERS = 20
+
+_counted: ContextVar[set[str] | None] = ContextVar("brainscore_counted_files", default=None)
+
+
+@contextmanager
+def counted_files() -> Iterator[set[str]]:
+    """Collect the absolute paths of the files whose content counts in what is described inside this block."""
+    counted: set[str] = set()
+    token = _counted.set(counted)
+    try:
+        yield counted
+    finally:
+        _counted.reset(token)
+
+
+def note_counted(path: str | Path) -> None:
+    """Say that the content of a file counts; see `counted_files`."""
+    counted = _counted.get()
+    if counted is not None:
+        counted.add(os.path.abspath(path))  # noqa: PTH100 - links stay: it is compared with what code opens
+
+
+def is_installed(file: str | Path) -> bool:
+    """Tell whether a file belongs to an installed package."""
+    return not _INSTALLED.isdisjoint(Path(file).parts)
+
+
+def is_own_module(name: str, file: str | Path | None) -> bool:
+    """Tell whether a module, given its name and file, belongs to a user."""
+    if name.partition(".")[0] in BY_VERSION or (file is not None and is_installed(file)):
+        return False
+    return name.startswith(_PLUGINS) or name.partition(".")[0] not in _LIBRARY
+
+
+def own_module(name: str) -> ModuleType | None:
+    """Return an imported module if it belongs to a user and has a file."""
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    return module if isinstance(file, str) and is_own_module(name, file) else None
+
+
+def source_digest(file: str | Path) -> str:
+    """Return the digest of a source file; it is computed anew only when the file was written to."""
+    return _digest(str(file), *_stamp(file))
+
+
+def describe_sources(names: Iterable[str]) -> list[list[Any]]:  # plain values
+    """Describe modules of users and all that these import, whether they are imported yet or not.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of modules that are imported.
+
+    Returns
+    -------
+    list of list
+        Of each module its name, the digest of its file, and names and digests of the files beside it that it names;
+        then the variables of the environment that are named in any of them, if one of them reads the environment, or
+        all variables if it reads some whose names it computes.
+    """
+    files = _follow(names)
+    sources = {name: _read(str(file), _package(name, file), *_stamp(file)) for name, file in files.items()}
+    described: list[list[Any]] = []
+    for name, file in sorted(files.items()):
+        note_counted(file)
+        named = [[path.name, source_digest(path)] for path in _files_beside(file, sources[name].texts)]
+        described.append([name, sources[name].digest, named])
+    texts = set().union(*(source.texts for source in sources.values()))
+    if any(source.computes_variables for source in sources.values()):
+        described.append(["environment", sorted(os.environ.items())])
+    elif any(source.reads_environment for source in sources.values()):
+        described.append(["environment", [[name, os.environ[name]] for name in sorted(texts) if name in os.environ]])
+    return described
+
+
+# --- one file --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Source:
+    digest: str
+    imports: frozenset[str]  # modules, and what may be a module or something in one
+    texts: frozenset[str]
+    reads_environment: bool
+    computes_variables: bool
+
+
+@lru_cache(maxsize=4096)
+def _digest(file: str, *stamp: int) -> str:  # noqa: ARG001 - part of the key of lru_cache
+    return file_digest(file, "sha256")
+
+
+def _stamp(file: str | Path) -> tuple[int, int, int]:
+    status = Path(file).stat()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+
+@lru_cache(maxsize=4096)
+def _read(file: str, package: str, *stamp: int) -> _Source:
+    digest = _digest(file, *stamp)
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (SyntaxError, ValueError):  # compiled code, or what was edited since it was imported
+        return _Source(digest, frozenset(), frozenset(), reads_environment=False, computes_variables=False)
+    nodes = list(ast.walk(tree))
+    mentions = sum(_mentions_environment(node) for node in nodes)
+    return _Source(
+        digest,
+        frozenset(name for node in nodes for name in _imported(node, package)),
+        frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)),
+        reads_environment=mentions > 0,
+        computes_variables=mentions > sum(_reads_one_variable(node) for node in nodes),
+    )
+
+
+def _imported(node: ast.AST, package: str) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+    base = ".".join([*above, *([node.module] if node.module else [])])
+    return [base, *(f"{base}.{alias.name}" for alias in node.names if alias.name != "*")]
+
+
+def _mentions_environment(node: ast.AST) -> bool:
+    if isinstance(node, ast.alias):  # under another name it cannot be followed
+        return node.name in _ENVIRONMENT and node.asname not in (None, node.name)
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
+    return name in _ENVIRONMENT or (isinstance(node, ast.Constant) and node.value in tuple(_ENVIRONMENT))
+
+
+def _reads_one_variable(node: ast.AST) -> bool:
+    """Whether a node reads or writes a variable of the environment whose name stands there."""
+    if isinstance(node, ast.Subscript):
+        return _mentions_environment(node.value) and _is_text(node.slice)
+    if isinstance(node, ast.Compare):
+        return len(node.ops) == 1 and _mentions_environment(node.comparators[0]) and _is_text(node.left)
+    if not isinstance(node, ast.Call) or not node.args or not _is_text(node.args[0]):
+        return False
+    called = node.func
+    of_environment = isinstance(called, ast.Attribute) and called.attr in _READ_BY_NAME
+    return _mentions_environment(called.value if of_environment and isinstance(called, ast.Attribute) else called)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
+
+
+def _files_beside(file: Path, texts: frozenset[str]) -> list[Path]:
+    """Return the files that code may mean: in its own folder, in one that it names, or in the package above."""
+    folders = [file.parent]
+    while (folders[-1] / "__init__.py").is_file() and len(folders) < _MOST_FOLDERS:
+        folders.append(folders[-1].parent)
+    found: dict[Path, None] = {}
+    for folder in folders[: max(1, len(folders) - 1)]:
+        found.update(_named_in(folder, texts))
+    return sorted(path for path in found if path.suffix != ".pyc")
+
+
+def _named_in(folder: Path, texts: frozenset[str]) -> Iterator[tuple[Path, None]]:
+    waiting, seen = [folder], 0
+    while waiting and seen < _MOST_FOLDERS:
+        seen += 1
+        here = waiting.pop()
+        try:
+            entries = {entry.name: entry for entry in os.scandir(here)}
+        except OSError:
+            continue
+        for name in sorted(texts & entries.keys()):
+            if entries[name].is_file():
+                yield _noted(here / name), None
+            elif entries[name].is_dir():
+                waiting.append(here / name)
+    for text in texts:
+        if "/" in text and len(text) < _LONGEST_NAME and not text.startswith("/") and text.isprintable():
+            path = folder / text
+            if path.is_file():
+                yield _noted(path), None
+
+
+def _noted(path: Path) -> Path:
+    note_counted(path)
+    return path
+
+
+# --- from file to file -----------------------------------------------------------------------------------------------
+
+
+def _follow(names: Iterable[str]) -> dict[str, Path]:
+    """Return the files of modules of users by name, with those of all that they import."""
+    found: dict[str, Path] = {}
+    waiting, asked = sorted(names, reverse=True), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in asked or not name:
+            continue
+        asked.add(name)
+        waiting.append(name.rpartition(".")[0])  # importing a module runs the packages that it is in
+        file = _file_of(name)
+        if file is None or not is_own_module(name, file):
+            continue
+        found[name] = file
+        waiting += sorted(_read(str(file), _package(name, file), *_stamp(file)).imports - asked, reverse=True)
+    return found
+
+
+def _package(name: str, file: Path) -> str:
+    return name if file.name == "__init__.py" else name.rpartition(".")[0]
+
+
+def _file_of(name: str) -> Path | None:
+    """Return the source file of a module of a user, imported or not; importing nothing."""
+    top, _, below = name.partition(".")
+    if not is_own_module(name, _origin(top) if below else None):
+        return None
+    file = _origin(name)
+    path = Path(file) if file is not None else None
+    return path if path is not None and path.suffix == ".py" and path.is_file() else None
+
+
+def _origin(name: str) -> str | None:
+    above = name.rpartition(".")[0]
+    if name in sys.modules:
+        origin = getattr(sys.modules[name], "__file__", None)
+    elif above:
+        paths = getattr(sys.modules[above], "__path__", None) if above in sys.modules else _search_path(above)
+        spec = PathFinder.find_spec(name, list(paths)) if paths else None
+        origin = spec.origin if spec else None
+    else:
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            return None
+        origin = spec.origin if spec else None
+    return origin if isinstance(origin, str) else None
+
+
+def _search_path(package: str) -> list[str]:
+    origin = _origin(package)
+    return [str(Path(origin).parent)] if origin is not None and Path(origin).name == "__init__.py" else []

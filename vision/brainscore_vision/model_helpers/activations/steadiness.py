@@ -1,0 +1,106 @@
+"""Find out whether a model answers the same every time, and whether it changes while it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import ModelChangedError
+from brainscore_vision.model_helpers.activations.randomness import random_state_as_before
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from brainscore_vision.model_helpers.activations.packaging import Array
+
+__all__ = ["STEADY", "WeightSums", "deviation_between_passes", "unchanged_weights", "weight_sums"]
+
+STEADY = 1e-5
+"""Two passes may differ by this part of a layer's largest value: some kernels of GPUs add in any order."""
+
+PROBE = 2
+"""How many stimuli are shown twice."""
+
+WeightSums = Mapping[str, float]
+
+
+def deviation_between_passes(
+    prepare: Callable[[int, int], Any], run: Callable[[Any], Mapping[str, Array]], first: int, stop: int
+) -> dict[str, float]:
+    """Show the first stimuli of those from `first` to before `stop` twice, and compare what the layers give.
+
+    The random numbers of the process are afterwards as before.
+
+    Parameters
+    ----------
+    prepare, run : callable
+        See `batches.run_batches`.
+
+    Returns
+    -------
+    dict of str to float
+        By layer, for those that differ: largest absolute difference in units of the largest absolute value. Infinite
+        if a layer gives another shape.
+    """
+    stop = min(stop, first + PROBE)
+    with random_state_as_before():
+        one, two = (dict(run(prepare(first, stop))) for _ in range(2))
+    deviations = {layer: _deviation(np.asarray(one[layer]), np.asarray(two[layer])) for layer in one}
+    return {layer: deviation for layer, deviation in deviations.items() if deviation}
+
+
+def _deviation(one: Array, two: Array) -> float:
+    if one.shape != two.shape:
+        return float("inf")
+    if not np.issubdtype(one.dtype, np.number):
+        return 0.0 if np.array_equal(one, two) else float("inf")
+    if np.array_equal(one, two, equal_nan=True):
+        return 0.0
+    wide = np.result_type(one.dtype, np.float64)
+    with np.errstate(all="ignore"):
+        difference = np.abs(one.astype(wide) - two.astype(wide)).max()
+        largest = np.abs(one.astype(wide)).max()
+        return float(difference / largest) if largest else float("inf")
+
+
+@contextmanager
+def unchanged_weights(sums: Callable[[], WeightSums] | None, model: object) -> Iterator[None]:
+    """Raise `ModelChangedError` if weights of a model are others at the end of this block than at its beginning.
+
+    Parameters
+    ----------
+    sums : callable or None
+        Such as ``partial(weight_sums, module)``. None: nothing is known of the weights.
+    model : object
+        Its name for the message.
+    """
+    before = sums() if sums else {}
+    yield
+    after = sums() if sums else {}
+    changed = [name for name in before if name in after and before[name] != after[name]]
+    if changed:
+        raise ModelChangedError(
+            f"The model {model!r} changed while it was recorded: {', '.join(changed[:5])}"
+            f"{f' and {len(changed) - 5} more' if len(changed) > 5 else ''} are not what they were, so that early "
+            "stimuli were shown to another model than late ones. Do not train it meanwhile, and let nothing in its "
+            "forward pass write to its weights."
+        )
+
+
+def weight_sums(module: nn.Module) -> dict[str, float]:
+    """Return the sums of all parameters and floating-point buffers of a PyTorch module; they cost little."""
+    import torch  # reached with a module of PyTorch at hand
+
+    tensors = [*module.named_parameters(), *module.named_buffers()]
+    named = [(name, tensor.detach()) for name, tensor in tensors if tensor.is_floating_point() and tensor.numel()]
+    named = [(name, tensor) for name, tensor in named if tensor.device.type != "meta"]
+    if not named:
+        return {}
+    # One transfer from the device for all. NaN would differ from itself.
+    device = named[0][1].device
+    wide = torch.float32 if device.type == "mps" else torch.float64  # the one that MPS has
+    sums = torch.stack([tensor.sum(dtype=wide).to(device) for _, tensor in named]).nan_to_num()
+    return dict(zip([name for name, _ in named], sums.tolist(), strict=True))

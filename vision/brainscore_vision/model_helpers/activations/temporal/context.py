@@ -1,0 +1,145 @@
+"""Cut videos into clips as long as a model takes: pieces one after the other, or what was seen up to each frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_vision.model_helpers.activations.temporal.inferencers import TemporalInferencer
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.temporal.inputs import Video
+
+__all__ = ["BlockInferencer", "CausalInferencer"]
+
+
+class _ContextInferencer(TemporalInferencer):
+    """Show clips of a video, each of them as long as the model takes.
+
+    Parameters
+    ----------
+    temporal_context_strategy : {'greedy', 'conservative', 'fix'}
+        Whether clips are as long as `num_frames` and `duration` allow, as short, or `fixed_temporal_context` ms.
+    fixed_temporal_context : float or None
+        Length of the clips for ``'fix'``, ms.
+    out_of_bound_strategy : {'repeat'}
+        What is shown before the start and after the end of the video: its first and last frame.
+    *args, **kwargs
+        See `TemporalInferencer`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # those of TemporalInferencer
+        temporal_context_strategy: str = "greedy",
+        fixed_temporal_context: float | None = None,
+        out_of_bound_strategy: str = "repeat",
+        **kwargs: Any,  # those of TemporalInferencer
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.temporal_context_strategy = temporal_context_strategy
+        self.fixed_temporal_context = fixed_temporal_context
+        self.out_of_bound_strategy = out_of_bound_strategy
+        self._shortest, self._context = self._find_context()
+
+    def load_stimulus(self, path: str | Path) -> Video:
+        """Return the video of a file, or of a picture, of any length, at the frame rate of the model."""
+        return self.load_video(path)
+
+    def _joined_axes(self, layer: str) -> str:
+        return "T" + self.axes_of(layer).replace("T", "")
+
+    def _find_context(self) -> tuple[float, float]:
+        interval = 1000 / self.fps
+        shortest = max(self.num_frames[0] * interval, self.duration[0])
+        longest = min(self.num_frames[1] * interval, self.duration[1])
+        if shortest > longest:
+            raise ConfigurationError(
+                f"num_frames {self.num_frames} at {self.fps:g} frames per second and duration {self.duration} ms "
+                "exclude each other."
+            )
+        if self.temporal_context_strategy == "greedy":
+            return shortest, longest
+        if self.temporal_context_strategy == "conservative":
+            return shortest, shortest
+        if self.temporal_context_strategy != "fix":
+            raise ConfigurationError(
+                f"temporal_context_strategy is {self.temporal_context_strategy!r}; expected 'greedy', 'conservative' "
+                "or 'fix'."
+            )
+        if self.fixed_temporal_context is None or not shortest <= self.fixed_temporal_context <= longest:
+            raise ConfigurationError(
+                f"fixed_temporal_context is {self.fixed_temporal_context!r}; expected {shortest:g} to {longest:g} ms."
+            )
+        return shortest, self.fixed_temporal_context
+
+    def _window(self, video: Video, start: float, end: float) -> Video:
+        return video.set_window(start, end, padding=self.out_of_bound_strategy)
+
+
+class CausalInferencer(_ContextInferencer):
+    """Show what was seen up to each frame, and take the last step of each layer: nothing knows the future.
+
+    At 10 frames per second, a video of 1000 ms is shown as its first 100 ms, its first 200 ms, and so on; no further
+    back than the model takes. The parameters are those of `BlockInferencer`.
+    """
+
+    def __init__(self, *args: Any, time_alignment: str = "per_frame_aligned", **kwargs: Any) -> None:  # those above
+        if time_alignment != "per_frame_aligned":
+            raise ConfigurationError(
+                f"time_alignment is {time_alignment!r}; CausalInferencer has a step for each frame: "
+                "'per_frame_aligned'."
+            )
+        super().__init__(*args, time_alignment=time_alignment, **kwargs)
+
+    def clips(self, stimulus: Video) -> tuple[Sequence[Video], float]:
+        """Return one clip for each frame, which ends with it."""
+        interval = 1000 / self.fps
+        ends = [(index + 1) * interval for index in range(math.ceil(stimulus.duration / interval - 1e-6))]
+        return [self._window(stimulus, self._start(end), end) for end in ends], ends[-1]
+
+    def _start(self, end: float) -> float:
+        start = end - self._context
+        if start >= 0 or self.temporal_context_strategy != "greedy":
+            return start
+        return min(0.0, end - self._shortest)
+
+    def _join(self, axes: str, clips: list[Array]) -> Array:
+        return np.stack([clip.take(-1, axis=axes.index("T")) if "T" in axes else clip for clip in clips])
+
+
+class BlockInferencer(_ContextInferencer):
+    """Show pieces of a video that follow each other, each as long as the model takes.
+
+    With pieces of 400 ms, a video of 1000 ms is shown as 0 to 400, 400 to 800 and 800 to 1200 ms. Activations end
+    with the video.
+
+    Parameters
+    ----------
+    temporal_context_strategy : {'greedy', 'conservative', 'fix'}
+        Whether clips are as long as `num_frames` and `duration` allow, as short, or `fixed_temporal_context` ms.
+    fixed_temporal_context : float or None
+        Length of the clips for ``'fix'``, ms.
+    out_of_bound_strategy : {'repeat'}
+        What is shown before the start and after the end of the video: its first and last frame.
+    *args, **kwargs
+        See `TemporalInferencer`.
+    """
+
+    def clips(self, stimulus: Video) -> tuple[Sequence[Video], float]:
+        """Return the pieces; the video itself if there is no limit."""
+        if math.isinf(self._context):
+            return [stimulus], stimulus.duration
+        starts = [index * self._context for index in range(math.ceil(stimulus.duration / self._context - 1e-6))]
+        return [self._window(stimulus, start, start + self._context) for start in starts], starts[-1] + self._context
+
+    def _join(self, axes: str, clips: list[Array]) -> Array:
+        if "T" not in axes:
+            return np.stack(clips)
+        return np.concatenate([np.moveaxis(clip, axes.index("T"), 0) for clip in clips])

@@ -1,0 +1,157 @@
+"""Get the activations of a model of video, labelled and cached as those of other models are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.caching import content_digest
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.digests import describe
+from brainscore_vision.model_helpers.activations.temporal.inferencers import AXES, Inferencer, PreparedStimulus
+from brainscore_vision.model_helpers.activations.temporal.inputs import Image, Video
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.extraction import Extraction
+    from brainscore_vision.model_helpers.activations.matrix import Recorded
+    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.trials import Trials
+
+__all__ = ["ActivationsExtractor"]
+
+
+class ActivationsExtractor(ActivationsExtractorHelper):
+    """Show the files of stimuli to a model of video, and return what its layers do over time.
+
+    Parameters
+    ----------
+    inferencer : Inferencer
+        How stimuli are cut into clips, and what the axes of layers mean.
+    identifier : str or False
+        Of the model. False: nothing is cached.
+    visual_degrees : float
+        Width of the field of view, degrees.
+    model_digest : callable or None
+        Of the model without the inferencer; see `ActivationsExtractorHelper`.
+
+    Notes
+    -----
+    A call returns a NeuroidAssembly (presentation, neuroid, time_bin), with an `Inferencer` that knows no time
+    (presentation, neuroid), in the ``dtype`` of the inferencer. Bins last 1000 / fps ms, from 0 to the end of the
+    longest stimulus; after the end of a shorter one values are NaN. Levels of neuroid: ``neuroid_num`` (from 0 in each
+    layer), ``model``, ``layer``, ``neuroid_id``, and the place of the unit in the axes of its layer,
+    ``channel``, ``channel_x``, ``channel_y``, ``channel_token``, ``channel_temporal``, NaN where a layer has no such
+    axis.
+    """
+
+    def __init__(
+        self,
+        inferencer: Inferencer,
+        identifier: str | bool = False,
+        visual_degrees: float = 8,
+        *,
+        model_digest: Callable[[], str] | None = None,
+        **kwargs: Any,  # checked by ActivationsExtractorHelper
+    ) -> None:
+        self.inferencer = inferencer
+        self._durations: dict[str, float] = {}  # of the stimuli that are being shown, ms
+        super().__init__(
+            self._run,
+            partial(_prepare_still, inferencer.preprocessing, inferencer.stimulus_type, getattr(inferencer, "fps", 1)),
+            identifier,
+            inferencer.batch_size,
+            model_digest=model_digest,
+            **kwargs,
+        )
+        self.set_visual_degrees(visual_degrees)
+
+    def set_visual_degrees(self, visual_degrees: float) -> None:
+        """Tell the extractor how wide the model's field of view is, in degrees."""
+        super().set_visual_degrees(visual_degrees)
+        self.inferencer.set_visual_degrees(visual_degrees)
+
+    def _trials(self, number_of_trials: int, *, require_variance: bool) -> Trials:
+        if require_variance:
+            raise ConfigurationError(
+                f"require_variance=True moves still images; model {self.identifier!r} takes videos. Ask without it."
+            )
+        return super()._trials(number_of_trials, require_variance=False)
+
+    def _extraction(self, paths: list[str], layers: list[str], trials: Trials) -> Extraction:
+        for layer in layers:
+            self.inferencer.axes_of(layer)
+        stimuli = {path: self.inferencer.load_stimulus(path) for path in dict.fromkeys(paths)}
+        self._durations = {path: getattr(stimulus, "duration", 0.0) for path, stimulus in stimuli.items()}
+        self.inferencer.check_lengths(self._durations)
+        # As many stimuli at once as have clips for one batch of the model.
+        most_clips = max(len(self.inferencer.clips(stimulus)[0]) for stimulus in stimuli.values())
+        self._batch_size = max(1, self.inferencer.batch_size // most_clips)
+        return super()._extraction(paths, layers, trials)
+
+    def model_parts(self) -> dict[str, Any]:  # plain values
+        """See `ActivationsExtractorHelper.model_parts`; the settings of the inferencer count too."""
+        return {**super().model_parts(), "inferencer": content_digest(describe(self.inferencer.settings()))}
+
+    def _preprocess_batch(self, paths: list[str]) -> list[PreparedStimulus]:
+        return self.inferencer.prepare(paths)
+
+    def _run(self, prepared: Sequence[PreparedStimulus], layers: Sequence[str]) -> Mapping[str, Array]:
+        return self.inferencer.run(prepared, layers, len(self._time_bins()))
+
+    def _time_bins(self) -> list[tuple[float, float]]:
+        return self.inferencer.time_bins(max(self._durations.values()))
+
+    def _package(self, recorded: Recorded, paths: list[str]) -> NeuroidAssembly:
+        bins = self._time_bins()
+        sizes = {layer: int(np.prod(shape[1:])) for layer, shape in recorded.shapes.items()}
+        result = np.empty((len(paths), sum(sizes.values()), len(bins)), dtype=recorded.matrix.dtype)
+        start = 0
+        for size in sizes.values():
+            part = recorded.matrix[:, start * len(bins) : (start + size) * len(bins)]
+            result[:, start : start + size] = part.reshape(len(paths), len(bins), size).swapaxes(1, 2)
+            start += size
+        for path, row in zip(paths, result, strict=True):
+            row[:, len(self.inferencer.time_bins(self._durations[path])) :] = np.nan
+        coords = {
+            "stimulus_path": ("presentation", np.asarray(paths)),
+            **{name: ("neuroid", values) for name, values in self._unit_coords(recorded).items()},
+        }
+        if not self.inferencer.has_time:
+            return NeuroidAssembly(result[..., 0], coords=coords, dims=["presentation", "neuroid"])
+        starts, ends = zip(*bins, strict=True)
+        coords |= {"time_bin_start": ("time_bin", np.asarray(starts)), "time_bin_end": ("time_bin", np.asarray(ends))}
+        return NeuroidAssembly(result, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+
+    def _unit_coords(self, recorded: Recorded) -> dict[str, Array]:
+        """Return the coordinates of all units, layer by layer."""
+        identifier = str(self.identifier) if self.identifier else ""
+        used = sorted({AXES[axis] for layer in recorded.shapes for axis in self.inferencer.unit_axes(layer)})
+        parts: dict[str, list[Array]] = {}
+        for layer, (_, *shape) in recorded.shapes.items():
+            numbers = np.arange(int(np.prod(shape)))
+            names = [AXES[axis] for axis in self.inferencer.unit_axes(layer)]
+            places = dict(zip(names, np.unravel_index(numbers, tuple(shape)), strict=True)) if shape else {}
+            coords = {
+                "neuroid_num": numbers,
+                "model": np.full(len(numbers), identifier),
+                "layer": np.full(len(numbers), layer),
+                **{name: places.get(name, np.full(len(numbers), np.nan)) for name in used},
+                "neuroid_id": np.char.add(f"{identifier}.{layer}.", numbers.astype(str)),
+            }
+            for name, column in coords.items():
+                parts.setdefault(name, []).append(column)
+        return {name: np.concatenate(columns) for name, columns in parts.items()}
+
+
+def _prepare_still(
+    preprocessing: Callable[[Any], object], stimulus_type: type, fps: float, paths: Sequence[str]
+) -> list[object]:
+    """Preprocess pictures for one second, which tells the cache what a preprocessing does."""
+    if issubclass(stimulus_type, Video):
+        return [preprocessing(Video.from_img_path(path, max(1000.0, 1000 / fps), fps)) for path in paths]
+    return [preprocessing(Image.from_path(path)) for path in paths]

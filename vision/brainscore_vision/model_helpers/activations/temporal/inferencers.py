@@ -1,0 +1,383 @@
+"""Cut videos into the clips that a model takes, and put what its layers give into time bins of the video."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from brainscore_core.errors import AssemblyError, ConfigurationError, LayerNotFoundError, StimulusError, did_you_mean
+from brainscore_vision.model_helpers.activations.temporal.alignment import METHODS, Bins, frame_bins
+from brainscore_vision.model_helpers.activations.temporal.executor import BatchExecutor, ModelInput
+from brainscore_vision.model_helpers.activations.temporal.inputs import Stimulus, Video
+from brainscore_vision.model_helpers.activations.temporal.resizing import area_weights, resize
+from brainscore_vision.model_helpers.brain_transformation.temporal import align_bins
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.packaging import Array
+
+__all__ = ["AXES", "Inferencer", "PreparedStimulus", "TemporalInferencer"]
+
+AXES = {
+    "T": "channel_temporal",
+    "C": "channel",
+    "H": "channel_y",
+    "W": "channel_x",
+    "K": "channel_token",
+}
+"""What the letters of a ``layer_activation_format`` mean: step, channel, row, column and token."""
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class PreparedStimulus:
+    """The preprocessed clips of one stimulus.
+
+    Attributes
+    ----------
+    clips : list
+        What `BatchExecutor.prepare` returns.
+    duration, covered : float
+        How long the stimulus lasts, and how long all its clips last that follow each other, ms.
+    """
+
+    clips: list[Any]  # of the executor
+    duration: float
+    covered: float
+
+
+class Inferencer:
+    """Show stimuli that have no time, one input each.
+
+    Parameters
+    ----------
+    get_activations : callable
+        ``get_activations(inputs, layers)`` takes a list of preprocessed stimuli and returns arrays (input, ...) by
+        layer.
+    preprocessing : callable
+        Takes one `Stimulus` and returns one input of the model.
+    layer_activation_format : mapping of str to str
+        What the axes of each layer mean (the first one, of the inputs, left out), in letters of `AXES`, such as
+        ``{'conv': 'CTHW', 'fc': 'C'}``. Only these layers can be read out.
+    stimulus_type : class
+        `Image` or `Video`.
+    visual_degrees : float
+        Width of the field of view, degrees.
+    max_spatial_size : int, float or None
+        Layers with rows and columns (H, W) are averaged down to this size: an int is the most places on the longer
+        side, a float below 1 the part of both sides that stays.
+    dtype : type
+        Of the activations; ``np.float16`` ends at 65,504.
+    batch_size, batch_grouper, batch_padding, max_workers
+        See `BatchExecutor`.
+    """
+
+    has_time = False
+    """Whether activations are in time bins."""
+
+    def __init__(
+        self,
+        get_activations: Callable[[list[ModelInput], list[str]], Mapping[str, npt.ArrayLike]],
+        preprocessing: Callable[[Any], ModelInput],
+        layer_activation_format: Mapping[str, str],
+        stimulus_type: type[Stimulus],
+        visual_degrees: float = 8.0,
+        max_spatial_size: float | None = None,
+        dtype: npt.DTypeLike = np.float16,
+        batch_size: int = 64,
+        batch_grouper: Callable[[Any], Hashable] | None = None,
+        batch_padding: bool = False,
+        max_workers: int | None = None,
+    ) -> None:
+        for layer, axes in layer_activation_format.items():
+            if not axes or len(set(axes)) < len(axes) or not set(axes) <= set(AXES):
+                raise ConfigurationError(
+                    f"layer_activation_format of {layer!r} is {axes!r}; expected different letters of "
+                    f"{', '.join(f'{letter} ({name})' for letter, name in AXES.items())}, such as 'CTHW'."
+                )
+        if max_spatial_size is not None and not (
+            0 < max_spatial_size < 1 or (max_spatial_size >= 1 and float(max_spatial_size).is_integer())
+        ):
+            raise ConfigurationError(f"max_spatial_size is {max_spatial_size!r}; expected an int, or a part below 1.")
+        self.layer_activation_format = dict(layer_activation_format)
+        self.stimulus_type = stimulus_type
+        self.visual_degrees = visual_degrees
+        self.max_spatial_size = max_spatial_size
+        self.dtype = np.dtype(dtype)
+        self._executor = BatchExecutor(
+            get_activations, preprocessing, batch_size, batch_padding, batch_grouper, max_workers
+        )
+
+    @property
+    def preprocessing(self) -> Callable[[Any], ModelInput]:
+        """What turns one stimulus into one input of the model."""
+        return self._executor.preprocess
+
+    @property
+    def batch_size(self) -> int:
+        """Most clips in one call of the model."""
+        return self._executor.batch_size
+
+    def set_visual_degrees(self, visual_degrees: float) -> None:
+        """Say how wide the model's field of view is, in degrees."""
+        self.visual_degrees = visual_degrees
+
+    def settings(self) -> dict[str, object]:
+        """Return all that changes activations, but the model and its preprocessing."""
+        names = set(vars(self)) - {"_executor", "visual_degrees"}
+        executor = self._executor
+        return {
+            **{name: vars(self)[name] for name in sorted(names)},
+            "class": type(self),
+            "batches": [executor.batch_size, executor.batch_padding, executor.batch_grouper],
+        }
+
+    def load_stimulus(self, path: str | Path) -> Stimulus:
+        """Return the stimulus of a file, as it is shown."""
+        return self.stimulus_type.from_path(path)
+
+    def clips(self, stimulus: Any) -> tuple[Sequence[Stimulus], float]:  # of the type that load_stimulus returns
+        """Return the clips that the model gets one by one, and how long they last together, ms."""
+        return [stimulus], 0
+
+    def time_bins(self, duration: float) -> Bins:
+        """Return the time bins of a stimulus that lasts so long, ms."""
+        return [(0, duration)]
+
+    def prepare(self, paths: Sequence[str]) -> list[PreparedStimulus]:
+        """Load, cut and preprocess stimuli, in order."""
+        prepared = []
+        for path in paths:
+            stimulus = self.load_stimulus(path)
+            clips, covered = self.clips(stimulus)
+            duration = getattr(stimulus, "duration", 0.0)
+            prepared.append(PreparedStimulus(self._executor.prepare(clips), duration, covered))
+        return prepared
+
+    def run(self, prepared: Sequence[PreparedStimulus], layers: Sequence[str], n_bins: int) -> dict[str, Array]:
+        """Return the activations of prepared stimuli.
+
+        Returns
+        -------
+        dict of str to array (stimulus, time bin, ...)
+            By layer; the axes after the first two are those of the layer without T, see `unit_axes`. Bins after the
+            end of a stimulus are 0.
+        """
+        for layer in layers:
+            self.axes_of(layer)  # before the model runs
+        results = self._executor.run([clip for stimulus in prepared for clip in stimulus.clips], layers)
+        edges = np.cumsum([0, *(len(stimulus.clips) for stimulus in prepared)])
+        return {
+            layer: self._stack(
+                layer,
+                [
+                    self._in_bins(layer, clips[edges[index] : edges[index + 1]], stimulus, n_bins)
+                    for index, stimulus in enumerate(prepared)
+                ],
+            )
+            for layer, clips in results.items()
+        }
+
+    def _stack(self, layer: str, values: list[Array]) -> Array:
+        shapes = sorted({each.shape[1:] for each in values})
+        if len(shapes) > 1:
+            raise AssemblyError(
+                f"Layer {layer!r} has units of the shapes {', '.join(map(str, shapes))} for different stimuli; "
+                "expected one. Resize frames in the preprocessing"
+                + (", and show stimuli of one length with time_alignment='ignore_time'." if self.has_time else ".")
+            )
+        return np.stack(values)
+
+    def check_lengths(self, durations: Mapping[str, float]) -> None:
+        """Raise `StimulusError` if stimuli of such lengths, ms by path, cannot be in one assembly."""
+
+    def axes_of(self, layer: str) -> str:
+        """Return the letters of a layer's axes."""
+        if layer not in self.layer_activation_format:
+            known = ", ".join(self.layer_activation_format)
+            raise LayerNotFoundError(
+                f"layer_activation_format says nothing about layer {layer!r}; it lists {known}."
+                f"{did_you_mean(layer, self.layer_activation_format)}"
+            )
+        return self.layer_activation_format[layer]
+
+    def unit_axes(self, layer: str) -> str:
+        """Return the letters of the axes of a layer's units."""
+        return self.axes_of(layer)
+
+    def _in_bins(
+        self,
+        layer: str,
+        clips: list[Array],
+        stimulus: PreparedStimulus,  # noqa: ARG002 - time matters to subclasses
+        n_bins: int,  # noqa: ARG002 - the same
+    ) -> Array:
+        """Return what a layer gave for one stimulus, (time bin, ...)."""
+        return self._as_units(layer, clips[0])[np.newaxis]
+
+    def _as_units(self, layer: str, values: Array) -> Array:
+        """Check the axes of what a layer gave for one clip, average it down and convert it."""
+        axes = self.axes_of(layer)
+        if values.ndim != len(axes):
+            raise AssemblyError(
+                f"Layer {layer!r} gave shape {values.shape} for one clip, but its layer_activation_format is "
+                f"{axes!r}; expected {len(axes)} axes. What a layer gives can be changed with process_output."
+            )
+        if self.max_spatial_size is not None and {"H", "W"} <= set(axes):
+            places = (axes.index("H"), axes.index("W"))
+            height, width = (values.shape[place] for place in places)
+            rows, columns = _smaller(height, width, self.max_spatial_size)
+            if (rows, columns) != (height, width):
+                weights = area_weights(height, rows), area_weights(width, columns)
+                values = resize(values, *weights, axes=places).astype(values.dtype)
+        with np.errstate(over="ignore"):  # what exceeds the type is infinite then, and refused with layer and stimulus
+            return values.astype(self.dtype, copy=False)
+
+
+class TemporalInferencer(Inferencer):
+    """Show videos in one piece, and pictures as videos in which nothing moves.
+
+    Parameters
+    ----------
+    fps : float
+        Frames per second that the model gets; it is also the rate of the time bins.
+    num_frames : int, (int, int) or None
+        Number of frames, or the fewest and the most (``np.inf``), that the model takes.
+    duration : float, (float, float) or None
+        How long a video that the model takes lasts, ms, or the shortest and the longest.
+    time_alignment : {'evenly_spaced', 'ignore_time', 'estimate_layer_fps', 'per_frame_aligned'}
+        Which time the steps of a layer stand for; see `alignment`. A layer without T has one step.
+    convert_img_to_video : bool
+        Whether pictures are shown.
+    img_duration : float
+        How long a picture is shown, ms.
+    *args, **kwargs
+        See `Inferencer`.
+    """
+
+    has_time = True
+
+    def __init__(
+        self,
+        *args: Any,  # those of Inferencer
+        fps: float,
+        num_frames: int | tuple[int, float] | None = None,
+        duration: float | tuple[float, float] | None = None,
+        time_alignment: str = "evenly_spaced",
+        convert_img_to_video: bool = True,
+        img_duration: float = 1000.0,
+        batch_size: int = 32,
+        batch_grouper: Callable[[Any], Hashable] | None = None,
+        **kwargs: Any,  # those of Inferencer
+    ) -> None:
+        kwargs |= {"stimulus_type": Video, "batch_size": batch_size, "batch_grouper": batch_grouper or _length}
+        super().__init__(*args, **kwargs)
+        if not fps > 0:
+            raise ConfigurationError(f"fps is {fps!r}; expected more than 0.")
+        if time_alignment not in METHODS:
+            raise ConfigurationError(
+                f"There is no time_alignment {time_alignment!r}; expected one of {', '.join(METHODS)}."
+                f"{did_you_mean(time_alignment, METHODS)}"
+            )
+        self.fps = fps
+        self.num_frames = _as_range(num_frames, lowest=1)
+        self.duration = _as_range(duration, lowest=0)
+        self.time_alignment = time_alignment
+        self.convert_to_video = convert_img_to_video
+        self.img_duration = img_duration
+
+    def load_stimulus(self, path: str | Path) -> Video:
+        """Return the video of a file, or of a picture, at the frame rate of the model.
+
+        Raises
+        ------
+        StimulusError
+            The model does not take videos of this length.
+        """
+        video = self.load_video(path)
+        n_frames = int(self.fps * video.duration / 1000 + 1e-9)
+        for value, limits, what in (
+            (n_frames, self.num_frames, f"frames at {self.fps:g} per second"),
+            (video.duration, self.duration, "ms"),
+        ):
+            if not limits[0] <= value <= limits[1]:
+                raise StimulusError(
+                    f"The stimulus {str(path)!r} has {value:g} {what}; the model takes {limits[0]:g} to {limits[1]:g}. "
+                    "BlockInferencer and CausalInferencer cut videos into clips; for pictures there is img_duration."
+                )
+        return video
+
+    def load_video(self, path: str | Path) -> Video:
+        """Return the video of a file, or of a picture, of any length, at the frame rate of the model."""
+        if not Stimulus.is_image_path(path):
+            return Video.from_path(path).set_fps(self.fps)
+        if not self.convert_to_video:
+            raise StimulusError(f"The stimulus {str(path)!r} is a picture, and convert_img_to_video is False.")
+        return Video.from_img_path(path, self.img_duration, self.fps).set_fps(self.fps)
+
+    def clips(self, stimulus: Video) -> tuple[Sequence[Video], float]:
+        """Return the video as its only clip."""
+        return [stimulus], stimulus.duration
+
+    def time_bins(self, duration: float) -> Bins:
+        """Return bins of 1000 / fps ms; a single one with ``time_alignment='ignore_time'``."""
+        return [(0.0, duration)] if self.time_alignment == "ignore_time" else frame_bins(duration, self.fps)
+
+    def check_lengths(self, durations: Mapping[str, float]) -> None:
+        """Raise `StimulusError` if time is ignored, and stimuli differ in length: ms by path."""
+        if self.time_alignment == "ignore_time" and len(set(durations.values())) > 1:
+            shortest, longest = (choose(durations, key=lambda path: durations[path]) for choose in (min, max))
+            raise StimulusError(
+                f"With time_alignment='ignore_time' the steps of a layer are units, so that stimuli must last equally "
+                f"long; {shortest!r} lasts {durations[shortest]:g} ms and {longest!r} {durations[longest]:g} ms."
+            )
+
+    def unit_axes(self, layer: str) -> str:
+        """Return the letters of the axes of a layer's units: without T, which is time, unless time is ignored."""
+        axes = self._joined_axes(layer)
+        return axes if self.time_alignment == "ignore_time" else axes.replace("T", "")
+
+    def _joined_axes(self, layer: str) -> str:
+        return self.axes_of(layer)
+
+    def _join(self, axes: str, clips: list[Array]) -> Array:
+        """Return the steps of all clips one after the other, on the first axis."""
+        return np.moveaxis(clips[0], axes.index("T"), 0) if "T" in axes else clips[0][np.newaxis]
+
+    def _in_bins(self, layer: str, clips: list[Array], stimulus: PreparedStimulus, n_bins: int) -> Array:
+        axes = self.axes_of(layer)
+        steps = self._join(axes, [self._as_units(layer, clip) for clip in clips])
+        if self.time_alignment == "ignore_time":
+            joined = self._joined_axes(layer)
+            return np.moveaxis(steps, 0, joined.index("T"))[np.newaxis] if "T" in joined else steps
+        source = METHODS[self.time_alignment](len(steps), stimulus.covered, self.fps)
+        target = self.time_bins(stimulus.duration)
+        binned = np.zeros((n_bins, *steps.shape[1:]), dtype=self.dtype)
+        binned[: len(target)] = np.moveaxis(align_bins(np.moveaxis(steps, 0, -1), source, target), -1, 0)
+        return binned
+
+
+def _length(clip: Video) -> Hashable:
+    return round(clip.duration, 6), clip.fps
+
+
+def _as_range(limits: float | tuple[float, float] | None, lowest: float) -> Range:
+    if limits is None:
+        return lowest, math.inf
+    if isinstance(limits, (tuple, list)):
+        return limits[0], limits[1]
+    return limits, limits
+
+
+def _smaller(height: int, width: int, most: float) -> tuple[int, int]:
+    """Return the size of a layer that is averaged down; it never gets larger."""
+    part = most if most < 1 else most / max(height, width)
+    if part >= 1:
+        return height, width
+    return max(1, int(height * part + 1e-9)), max(1, int(width * part + 1e-9))

@@ -1,0 +1,335 @@
+"""Show files to models of video: `Video` is a window in time on the frames of a file, `Image` a still picture."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image as PILImage
+
+from brainscore_core.errors import MissingStimulusError, RequirementsError, StimulusError
+from brainscore_vision.model_helpers.activations.images import load_image
+from brainscore_vision.model_helpers.activations.temporal.resizing import linear_weights, resize
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["Image", "Stimulus", "Video"]
+
+Frames = npt.NDArray[np.uint8]  # (frame, height, width, 3)
+Size = tuple[int, int]
+
+_VIDEOS = frozenset({"mp4", "avi", "mov", "flv", "wmv", "webm", "mkv", "gif"})
+_IMAGES = frozenset({"jpg", "jpeg", "png", "bmp", "tiff", "tif"})
+_EPS = 1e-9  # of a frame: times are sums of fractions
+
+
+class Stimulus:
+    """What is shown to a model once."""
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> Stimulus:
+        """Return the stimulus of a file."""
+        raise NotImplementedError("Choose Image or Video.")
+
+    @staticmethod
+    def is_video_path(path: str | Path) -> bool:
+        """Tell by its ending whether a file is a video."""
+        return Path(path).suffix.lower().lstrip(".") in _VIDEOS
+
+    @staticmethod
+    def is_image_path(path: str | Path) -> bool:
+        """Tell by its ending whether a file is a still picture."""
+        return Path(path).suffix.lower().lstrip(".") in _IMAGES
+
+
+class Image(Stimulus):
+    """A still picture.
+
+    Parameters
+    ----------
+    size : (int, int)
+        Width and height, px, that `to_numpy` gives.
+    """
+
+    def __init__(self, path: str | Path, size: Size) -> None:
+        self._path = str(path)
+        self._size = size
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> Image:
+        """Return the picture of a file, in its own size."""
+        return cls(path, _image_size(str(path)))
+
+    @property
+    def size(self) -> Size:
+        """Width and height, px."""
+        return self._size
+
+    def set_size(self, size: Size) -> Image:
+        """Return the picture in another size; see `Video.set_size`."""
+        return Image(self._path, size)
+
+    def get_frame(self) -> Frames:
+        """Return the picture in its own size, (height, width, 3), red, green and blue."""
+        return np.asarray(load_image(self._path))
+
+    def to_numpy(self) -> Frames:
+        """Return the picture, (height, width, 3), red, green and blue."""
+        frame: Frames = _in_size(self.get_frame()[np.newaxis], self._size)[0]
+        return frame
+
+    def to_pil_img(self) -> PILImage.Image:
+        """Return the picture as one of Pillow."""
+        return PILImage.fromarray(self.to_numpy())
+
+
+class _Source(Protocol):
+    """A file of frames."""
+
+    fps: float
+    number_of_frames: int
+    size: Size
+
+    def frames(self, indices: Sequence[int]) -> Frames: ...
+
+
+class Video(Stimulus):
+    """A window in time on a video file, or on a still picture; times are ms.
+
+    Parameters
+    ----------
+    fps : float
+        Frames per second that `to_numpy` samples, whatever the file has.
+    start, end : float
+        The window. Before the start and after the end of the file its first and last frame stand still.
+    size : (int, int)
+        Width and height, px, that `to_numpy` gives.
+    """
+
+    def __init__(
+        self, path: str | Path, fps: float, start: float, end: float, size: Size, source: _Source | None = None
+    ) -> None:
+        self._path = str(path)
+        self._fps = fps
+        self._start = start
+        self._end = end
+        self._size = size
+        self._source = source or _VideoFile(self._path)
+
+    @classmethod
+    def from_path(cls, path: str | Path) -> Video:
+        """Return all of a video file, with its own frame rate and size.
+
+        Raises
+        ------
+        RequirementsError
+            PyAV, which decodes it, is not installed.
+        StimulusError
+            The file cannot be decoded.
+        """
+        source = _VideoFile(str(path))
+        return cls(path, source.fps, 0, source.number_of_frames / source.fps * 1000, source.size, source)
+
+    @classmethod
+    def from_img_path(cls, img_path: str | Path, duration: float, fps: float) -> Video:
+        """Return a still picture that is shown for some ms, sampled `fps` times a second."""
+        source = _StillPicture(str(img_path), duration, fps)
+        return cls(img_path, fps, 0, duration, source.size, source)
+
+    def copy(self) -> Self:
+        """Return the same window on the same file."""
+        return copy.copy(self)
+
+    @property
+    def duration(self) -> float:
+        """Length of the window, ms."""
+        return self._end - self._start
+
+    @property
+    def fps(self) -> float:
+        """Frames per second that are sampled."""
+        return self._fps
+
+    @property
+    def num_frames(self) -> int:
+        """Number of whole frame periods in the window."""
+        return int(self.duration * self._fps / 1000 + _EPS)
+
+    @property
+    def original_num_frames(self) -> int:
+        """Number of frames of the file."""
+        return self._source.number_of_frames
+
+    @property
+    def frame_size(self) -> Size:
+        """Width and height, px."""
+        return self._size
+
+    def set_fps(self, fps: float) -> Self:
+        """Return the same window, sampled at another rate; at least one frame period must fit in."""
+        if not 0 < 1000 / fps <= self.duration + _EPS:
+            raise StimulusError(
+                f"The stimulus {self._path!r} lasts {self.duration:g} ms, less than one frame at {fps:g} frames per "
+                f"second ({1000 / fps:g} ms)."
+            )
+        return self._with(_fps=fps)
+
+    def set_size(self, size: Size) -> Self:
+        """Return the video in another size (width, height), px; linear between pixels, rounded."""
+        return self._with(_size=size)
+
+    def set_window(self, start: float, end: float, padding: str = "repeat") -> Self:
+        """Return another window, from `start` to `end` ms after the start of this one.
+
+        Parameters
+        ----------
+        padding : {'repeat'}
+            What is shown outside of the file: its first and last frame.
+        """
+        if end < start:
+            raise ValueError(f"The window starts at {start:g} ms and ends before, at {end:g} ms.")
+        if padding != "repeat":
+            raise NotImplementedError(f"padding is {padding!r}; only 'repeat' is there.")
+        return self._with(_start=self._start + start, _end=self._start + end)
+
+    def _with(self, **changes: Any) -> Self:  # attributes of any kind
+        other = self.copy()
+        vars(other).update(changes)
+        return other
+
+    def to_numpy(self) -> Frames:
+        """Return the sampled frames, (frame, height, width, 3), red, green and blue.
+
+        The frame of time t is the one of the file that is shown at t; there is one at the start of the window and one
+        every 1000 / fps ms from there, before its end.
+        """
+        per_ms = self._source.fps / 1000
+        places = np.arange(self._start * per_ms, self._end * per_ms - _EPS, self._source.fps / self._fps)
+        # A fraction of a frame before the first sample of a frame is rounding.
+        indices = np.floor(places + _EPS).astype(int).clip(0, self._source.number_of_frames - 1)
+        return _in_size(self._source.frames(indices.tolist()), self._size)
+
+    def to_frames(self) -> list[Frames]:
+        """Return the sampled frames one by one; see `to_numpy`."""
+        return list(self.to_numpy())
+
+    def to_pil_imgs(self) -> list[PILImage.Image]:
+        """Return the sampled frames as pictures of Pillow; see `to_numpy`."""
+        return [PILImage.fromarray(frame) for frame in self.to_numpy()]
+
+
+class _StillPicture:
+    """A still picture as a file of equal frames."""
+
+    def __init__(self, path: str, duration: float, fps: float) -> None:
+        self._path = path
+        self.fps = fps
+        self.number_of_frames = max(1, int(duration * fps / 1000 + _EPS))
+        self.size = _image_size(path)
+
+    def frames(self, indices: Sequence[int]) -> Frames:
+        frame = np.asarray(load_image(self._path))
+        return np.repeat(frame[np.newaxis], len(indices), axis=0)
+
+
+class _VideoFile:
+    """A video file; frames that were decoded are kept for other windows on the same file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.fps, self.number_of_frames, self.size = _video_facts(path, *_status(path))
+        self._decoded: dict[int, Frames] = {}
+
+    def frames(self, indices: Sequence[int]) -> Frames:
+        missing = sorted(set(indices) - self._decoded.keys())
+        if missing:
+            self._decode(missing)
+        return np.stack([self._decoded[index] for index in indices])
+
+    def _decode(self, wanted: list[int]) -> None:
+        remaining = set(wanted)
+        av = _import_av()
+        frame = None
+        try:
+            with av.open(self._path) as container:
+                stream = container.streams.video[0]
+                stream.thread_type = "AUTO"
+                for number, frame in enumerate(container.decode(stream)):
+                    if number in remaining:
+                        self._decoded[number] = frame.to_ndarray(format="rgb24")
+                    if number == wanted[-1]:
+                        return
+        except (OSError, IndexError, ValueError) as error:  # errors of PyAV are such
+            raise StimulusError(_cannot_decode(self._path, str(error))) from error
+        if frame is None:
+            raise StimulusError(_cannot_decode(self._path, "it holds no frame"))
+        last = frame.to_ndarray(format="rgb24")  # the file says that it has more than it has
+        self._decoded.update({index: last for index in wanted if index not in self._decoded})
+
+
+@lru_cache(maxsize=4096)
+def _video_facts(path: str, modified_ns: int, size_bytes: int) -> tuple[float, int, Size]:  # noqa: ARG001 - the key
+    """Return frames per second, number of frames, and width and height of a video file."""
+    av = _import_av()
+    try:
+        with av.open(path) as container:
+            stream = container.streams.video[0]
+            rate = stream.average_rate or stream.guessed_rate
+            # Some containers do not say how many frames they hold.
+            number = stream.frames or sum(1 for packet in container.demux(stream) if packet.size)
+            size = (stream.codec_context.width, stream.codec_context.height)
+    except (OSError, IndexError, ValueError) as error:  # errors of PyAV are such
+        raise StimulusError(_cannot_decode(path, str(error))) from error
+    if not rate or number < 1:
+        raise StimulusError(_cannot_decode(path, "it holds no frame"))
+    return float(rate), number, size
+
+
+def _status(path: str) -> tuple[int, int]:
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError as error:
+        raise MissingStimulusError(f"The video file {path!r} does not exist.") from error
+    return status.st_mtime_ns, status.st_size
+
+
+def _cannot_decode(path: str, why: str) -> str:
+    return (
+        f"The file {path!r} cannot be decoded as a video ({why}). Expected a whole file of a format that FFmpeg reads, "
+        "such as MP4. Replace the file or leave the stimulus out."
+    )
+
+
+def _import_av() -> ModuleType:
+    try:
+        import av  # only videos need it; images are shown as videos without
+    except ImportError as error:
+        raise RequirementsError(
+            "Decoding videos needs PyAV, which is not installed: pip install 'brainscore-vision[video]'."
+        ) from error
+    module: ModuleType = av
+    return module
+
+
+def _image_size(path: str) -> Size:
+    try:
+        with PILImage.open(path) as image:
+            return image.size
+    except FileNotFoundError as error:
+        raise MissingStimulusError(f"The image file {path!r} does not exist.") from error
+    except (OSError, SyntaxError, ValueError):
+        return load_image(path).size  # raises what is wrong with it
+
+
+def _in_size(frames: Frames, size: Size) -> Frames:
+    height, width = frames.shape[1:3]
+    if size == (width, height):
+        return frames
+    resized = resize(frames, linear_weights(height, size[1]), linear_weights(width, size[0]), axes=(1, 2))
+    return np.rint(resized).astype(np.uint8)

@@ -1,0 +1,102 @@
+"""Read out PyTorch modules that take videos."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper as ImagePytorchWrapper
+from brainscore_vision.model_helpers.activations.temporal.extractor import ActivationsExtractor
+from brainscore_vision.model_helpers.activations.temporal.inferencers import Inferencer, TemporalInferencer
+
+if TYPE_CHECKING:
+    from torch import nn
+    from torch.utils.hooks import RemovableHandle
+
+    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.temporal.inputs import Video
+
+__all__ = ["PytorchWrapper"]
+
+ProcessOutput = Callable[["nn.Module", str, Any, Any], Any]  # (layer, its name, its inputs, its output) -> output
+
+
+class PytorchWrapper(ImagePytorchWrapper):
+    """Make a PyTorch module that takes videos callable with stimuli and layer names.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the model.
+    model : torch.nn.Module
+        Run in evaluation mode and without gradients.
+    preprocessing : callable
+        Takes one `Video` (see its `to_numpy`) and returns one input of the module, a tensor. Override `forward` for
+        inputs that cannot be stacked.
+    process_output : callable or None
+        ``process_output(layer, layer_name, inputs, output)`` returns the tensor (input, ...) to record of a layer,
+        whose other axes are those that ``layer_activation_format`` says. None: the output itself.
+    inferencer_cls : class
+        A kind of `Inferencer`: `TemporalInferencer` shows videos as a whole, `BlockInferencer` and
+        `CausalInferencer` in clips.
+    **kwargs
+        ``device``, ``precision``, ``readout_layer`` and ``forward_kwargs`` are those of the wrapper of models of
+        images, ``stochastic`` and ``seed`` those of its extractor. All others are of the inferencer, such as ``fps``,
+        ``layer_activation_format``, ``num_frames``, ``duration``, ``batch_size``.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        model: nn.Module,
+        preprocessing: Callable[[Video], Any],
+        process_output: ProcessOutput | None = None,
+        inferencer_cls: type[Inferencer] = TemporalInferencer,
+        **kwargs: Any,  # checked by the inferencer
+    ) -> None:
+        self._process_activation = process_output or _as_it_is
+        super().__init__(
+            model,
+            preprocessing,  # type: ignore[arg-type]  # of one video, not of a list of paths
+            identifier,
+            inferencer_cls=inferencer_cls,
+            **kwargs,
+        )
+
+    def _build_extractor(
+        self,
+        identifier: str,
+        preprocessing: Callable[..., Any],
+        get_activations: Callable[..., Mapping[str, Array]],
+        **kwargs: Any,  # checked by the inferencer
+    ) -> ActivationsExtractor:
+        shared = {name: kwargs.pop(name) for name in ("stochastic", "seed") if name in kwargs}
+        inferencer = kwargs.pop("inferencer_cls")(get_activations, preprocessing, **kwargs)
+        return ActivationsExtractor(inferencer, identifier, **shared)
+
+    def forward(self, inputs: list[Any]) -> Any:  # whatever the module returns
+        """Run the module on a list of preprocessed stimuli; override it for another way of calling the module."""
+        return self._model(super()._to_input(inputs), **self._forward_kwargs)
+
+    def _to_input(self, images: Any) -> Any:  # `forward` gets what the preprocessing returned
+        return images
+
+    def _forward(self, inputs: Any) -> Any:  # whatever the module returns
+        return self.forward(inputs)
+
+    def register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
+        """Have a layer put what `process_output` makes of its output into a dict by its name."""
+        return self._register_hook(layer, layer_name, target_dict)
+
+    def _register_hook(self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]) -> RemovableHandle:
+        """Do what `register_hook` says; the name that published plugins override."""
+
+        def keep_output(module: nn.Module, inputs: Any, output: Any) -> None:  # whatever the layer takes and returns
+            processed = self._process_activation(module, layer_name, inputs, output)
+            target_dict[layer_name] = self._tensor_to_numpy(processed)
+
+        return layer.register_forward_hook(keep_output)
+
+
+def _as_it_is(_layer: nn.Module, _layer_name: str, _inputs: object, output: Any) -> Any:
+    return output

@@ -1,0 +1,59 @@
+"""Help plugins with models of video: list the layers that can be read out, fetch weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+
+from brainscore_core.config import settings
+from brainscore_core.transfer.http import fetch_url
+from brainscore_vision.model_helpers.activations.temporal.inferencers import Inferencer
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.temporal.extractor import ActivationsExtractor
+    from brainscore_vision.model_helpers.activations.temporal.model import ActivationWrapper, PytorchWrapper
+    from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+
+__all__ = ["download_weight_file", "get_specified_layers"]
+
+
+def get_specified_layers(
+    any_model: Inferencer | ActivationsExtractor | ActivationWrapper | PytorchWrapper | ModelCommitment,
+) -> list[str]:
+    """Return the layers of a model of video that ``layer_activation_format`` lists, in its order.
+
+    Raises
+    ------
+    ValueError
+        The model has none.
+    """
+    model: object = any_model
+    for attribute in ("activations_model", "_extractor", "inferencer"):
+        model = getattr(model, attribute, model)
+    if not isinstance(model, Inferencer):
+        raise ValueError(  # noqa: TRY004 - what the published function raises
+            f"{type(any_model).__name__} is no model of video: it has no layer_activation_format. Expected a "
+            "temporal.model.PytorchWrapper, or a ModelCommitment of one."
+        )
+    return list(model.layer_activation_format)
+
+
+def download_weight_file(url: str, folder: str | None = None, *, sha256: str | None = None) -> str:
+    """Return the path of a file of weights, which is downloaded if it is not there.
+
+    Parameters
+    ----------
+    folder : str or None
+        Folder below ``models`` in the home of Brain-Score (``BRAINSCORE_HOME``). None: ``models`` itself.
+    sha256 : str or None
+        Digest of the file, or the first digits of it. None: that of the first copy is written beside it, and every
+        later one has to have it.
+
+    See Also
+    --------
+    brainscore_core.transfer.http.fetch_url
+    """
+    name = Path(unquote(urlparse(url).path)).name
+    target = Path(settings().home, "models", folder or "", name)
+    return str(fetch_url(url, target, sha256=sha256))

@@ -1,0 +1,224 @@
+"""Show each stimulus several times: with small movements of the eye, and to models that are random by intent.
+
+Nothing is kept between calls; what makes trials differ follows from their number, and is part of the key of the cache.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from brainscore_core.errors import ConfigurationError, StimulusError
+from brainscore_vision.model_helpers.activations.randomness import random_state_as_before
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.packaging import Array
+
+__all__ = ["EXTENT_DEGREES", "TRIAL_COORDS", "Trials", "microsaccades", "seeded", "shift_images"]
+
+EXTENT_DEGREES = 0.05
+"""The largest movement of the eye. Microsaccades of people are smaller than 0.1 degrees, mostly (Rolfs 2009)."""
+
+TRIAL_COORDS = (
+    "repetition",
+    *(f"microsaccade_shift_{axis}_{unit}" for unit in ("pixels", "degrees") for axis in "xy"),
+)
+"""Coordinates of presentations that tell trials apart; see `Trials.coords`."""
+
+Images = Any  # what preprocessing returns: an array or tensor, or a list of such
+Shifts = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trials:
+    """How often each stimulus is shown, and in what the trials differ.
+
+    Attributes
+    ----------
+    number : int
+        Trials of each stimulus; one after the other, then those of the next stimulus.
+    visual_degrees : float or None
+        The eye moves between trials, see `microsaccades`, and its field of view is that wide. None: it stands still.
+    seed : int or None
+        The model is random, and this is where its random numbers start. None: it answers the same every time.
+    """
+
+    number: int = 1
+    visual_degrees: float | None = None
+    seed: int | None = None
+
+    @property
+    def key(self) -> list[object]:
+        """What of the trials changes activations; empty if a stimulus is shown once, as it is."""
+        if self.visual_degrees is None and self.seed is None:
+            return []
+        return ["trials", self.number, self.visual_degrees, EXTENT_DEGREES, self.seed]
+
+    def repeat(self, values: Sequence[Any]) -> list[Any]:
+        """Return the values of stimuli for each trial, those of one stimulus side by side."""
+        return [value for value in values for _ in range(self.number)]
+
+    def show(self, preprocess: Callable[[list[str]], Images], paths: Sequence[str], start: int) -> Images:
+        """Return preprocessed images as they are seen in their trials, the first of which is number `start` of all.
+
+        Parameters
+        ----------
+        preprocess : callable
+            Takes a list of paths. Images of several trials are preprocessed once.
+        paths : sequence of str
+            One for each trial; see `repeat`.
+        """
+        if self.visual_degrees is None:
+            return preprocess(list(paths))
+        unique = {path: index for index, path in enumerate(dict.fromkeys(paths))}
+        images = _as_array(preprocess(list(unique)))
+        shifts = self._shifts_px(images.shape[-2])
+        trials = np.arange(start, start + len(paths)) % self.number
+        return shift_images(images[[unique[path] for path in paths]], shifts[trials])
+
+    @contextmanager
+    def randomness(self, start: int) -> Iterator[None]:
+        """Seed what a random model draws from for a batch whose first trial is number `start` of all."""
+        if self.seed is None:
+            yield
+            return
+        with seeded((self.seed, start)):
+            yield
+
+    def coords(self, n_presentations: int, some_image: Callable[[], Images]) -> dict[str, Array]:
+        """Return what tells the trials apart.
+
+        Parameters
+        ----------
+        some_image : callable
+            Returns some preprocessed images, (image, channel, rows, columns); called if their size matters.
+
+        Returns
+        -------
+        dict of str to array (presentation,)
+            ``repetition``, from 0, for each stimulus; where the eye moves, how far the image is moved to the right
+            and down, ``microsaccade_shift_x_pixels``, ``microsaccade_shift_y_pixels`` and the same in ``_degrees``.
+            Empty if a stimulus is shown once, as it is.
+        """
+        if not self.key:
+            return {}
+        trial = np.arange(n_presentations) % self.number
+        coords: dict[str, Array] = {"repetition": trial}
+        if self.visual_degrees is not None:
+            for unit, shifts in (
+                ("pixels", self._shifts_px(_as_array(some_image()).shape[-2])),
+                ("degrees", microsaccades(self.number)),
+            ):
+                for axis, values in zip("xy", shifts.T, strict=True):
+                    coords[f"microsaccade_shift_{axis}_{unit}"] = values[trial]
+        return coords
+
+    def _shifts_px(self, rows: int) -> Shifts:
+        if self.visual_degrees is None:
+            raise ConfigurationError("The eye does not move in these trials.")
+        return microsaccades(self.number) * (rows / self.visual_degrees)
+
+
+def microsaccades(number: int) -> Shifts:
+    """Return where the image is moved in each trial: along a spiral, evenly over a disc.
+
+    x_i = r_i cos t_i, y_i = r_i sin t_i with r_i = e sqrt(i / n), t_i = 2 pi sqrt(i / n), i = 0 ... n - 1, where e is
+    `EXTENT_DEGREES`. The first trial is where the eye looks.
+
+    Returns
+    -------
+    array (trial, 2)
+        To the right and down, degrees.
+
+    References
+    ----------
+    Rolfs (2009). Microsaccades: Small steps on a long way. Vision Research 49 (20).
+    https://doi.org/10.1016/j.visres.2009.08.010
+    """
+    part = np.sqrt(np.arange(number) / number)
+    angle = 2 * np.pi * part
+    shifts: Shifts = EXTENT_DEGREES * part[:, np.newaxis] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return shifts
+
+
+def shift_images(images: Array, shifts: npt.NDArray[np.floating]) -> Array:
+    """Move images by parts of pixels.
+
+    A pixel gets the value that was at its place minus the shift, linear between the four pixels around it; beyond the
+    border, the border is repeated. OpenCV's ``warpAffine`` does the same, with shifts rounded to 1/32 of a pixel.
+
+    Parameters
+    ----------
+    images : array (image, ..., rows, columns)
+        Floating-point values.
+    shifts : array (image, 2)
+        To the right and down, px.
+
+    Returns
+    -------
+    array (image, ..., rows, columns)
+        Of the dtype of `images`.
+    """
+    moved = np.empty_like(images)
+    for index, (right, down) in enumerate(np.asarray(shifts, dtype=float)):
+        moved[index] = _shift_axis(_shift_axis(images[index], right, -1), down, -2)
+    return moved
+
+
+def _shift_axis(image: Array, shift: float, axis: int) -> Array:
+    if shift == 0:
+        return image
+    whole = int(np.floor(-shift))
+    part = image.dtype.type(-shift - whole)
+    places = np.arange(image.shape[axis]) + whole
+    last = image.shape[axis] - 1
+    before, after = (image.take(np.clip(places + step, 0, last), axis=axis) for step in (0, 1))
+    result: Array = before * (1 - part) + after * part
+    return result
+
+
+def _as_array(images: Images) -> Array:
+    """Return images as one array (image, channel, rows, columns) of floating-point values; of bytes, float32."""
+    parts = images if hasattr(images, "shape") else list(images)
+    if not hasattr(parts, "shape"):
+        if not parts or not hasattr(parts[0], "shape"):
+            raise StimulusError(
+                "Microsaccades move preprocessed images, but the preprocessing of this model returns "
+                f"{type(images).__name__} of {type(parts[0]).__name__ if parts else 'nothing'}; expected an array "
+                "(image, channel, rows, columns)."
+            )
+        parts = np.stack([np.asarray(part) for part in parts])
+    array: Array = np.asarray(parts)
+    array = array.astype(np.float32) if array.dtype == np.uint8 else array  # moved pixels lie between whole numbers
+    if array.ndim != 4 or not np.issubdtype(array.dtype, np.floating):
+        raise StimulusError(
+            f"Microsaccades move preprocessed images, but the preprocessing of this model returns shape {array.shape} "
+            f"of {array.dtype}; expected floating-point values or bytes (image, channel, rows, columns)."
+        )
+    return array
+
+
+@contextmanager
+def seeded(seed: int | Sequence[int]) -> Iterator[None]:
+    """Let the random numbers of Python, NumPy and PyTorch start from a seed in this block, and go on after it.
+
+    Parameters
+    ----------
+    seed : int or sequence of int
+        From 0.
+    """
+    number = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    with random_state_as_before():
+        random.seed(number)
+        np.random.seed(number)  # noqa: NPY002 - what models draw from
+        torch: Any = sys.modules.get("torch")  # a model that is not of PyTorch does not pay for it
+        if torch is not None:
+            torch.manual_seed(number)
+        yield

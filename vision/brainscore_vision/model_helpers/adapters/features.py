@@ -1,0 +1,194 @@
+"""Give features that were computed elsewhere, by the stimuli that they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.caching import content_digest
+from brainscore_core.errors import AssemblyError, LayerNotFoundError, did_you_mean
+from brainscore_vision.model_helpers.activations.packaging import Array, add_presentation_coords, package_layers
+from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, classes_of, identifier_for
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["FEATURES", "FeatureTables", "adapt", "is_features"]
+
+FEATURES = "features"
+"""Name of the layer of features that came without a name."""
+
+_EXPECTED = (
+    "expected a pandas DataFrame with the index (or a column) stimulus_id, an xarray DataArray with the coordinate "
+    "stimulus_id, a dict of stimulus_id to array, a pair (array, stimulus_ids), or a dict of names of layers to these"
+)
+
+
+class FeatureTables:
+    """Act as a model of which the activations are known already.
+
+    Parameters
+    ----------
+    layers : mapping of str to (array (stimulus, ...), list of str)
+        Features and the `stimulus_id` of each row, by layer.
+    identifier : str
+        Name of the model.
+    """
+
+    def __init__(self, layers: Mapping[str, tuple[Array, list[str]]], identifier: str) -> None:
+        self.identifier = identifier
+        self._layers = dict(layers)
+        self._rows = {name: {each: row for row, each in enumerate(ids)} for name, (_, ids) in layers.items()}
+
+    def __call__(
+        self,
+        stimuli: StimulusSet,
+        layers: Sequence[str],
+        stimuli_identifier: str | bool | None = None,  # noqa: ARG002 - nothing is cached
+        number_of_trials: int = 1,  # noqa: ARG002 - features do not vary
+        require_variance: bool = False,
+    ) -> NeuroidAssembly:
+        """Return the features of stimuli.
+
+        Returns
+        -------
+        NeuroidAssembly (presentation, neuroid)
+            In the order of the stimuli, with all their columns.
+
+        Raises
+        ------
+        AssemblyError
+            There are no features for some of the stimuli.
+        LayerNotFoundError
+            There is no such layer; ``'logits'`` is none.
+        NotImplementedError
+            `require_variance` is True.
+        """
+        if require_variance:
+            raise NotImplementedError("Features that were computed elsewhere do not vary from trial to trial.")
+        unknown = [layer for layer in layers if layer not in self._layers]
+        if unknown:
+            raise LayerNotFoundError(
+                f"Model {self.identifier!r} is made of features and has no layer {unknown[0]!r}; it has "
+                f"{', '.join(self._layers)}.{did_you_mean(unknown[0], self._layers)}"
+            )
+        wanted = [str(each) for each in stimuli["stimulus_id"]]
+        chosen = {layer: self._layers[layer][0][self._find(layer, wanted)] for layer in layers}
+        assembly = package_layers(chosen, wanted, self.identifier)
+        return add_presentation_coords(assembly, {str(name): stimuli[name].to_numpy() for name in stimuli.columns})
+
+    def _find(self, layer: str, wanted: Sequence[str]) -> Array:
+        rows = self._rows[layer]
+        absent = [each for each in wanted if each not in rows]
+        if absent:
+            known = list(rows)
+            raise AssemblyError(
+                f"Model {self.identifier!r} has no features in {layer!r} for {len(absent)} of {len(wanted)} stimuli "
+                f"(first: {', '.join(map(repr, absent[:3]))}); it has them for {len(known)}, such as "
+                f"{', '.join(map(repr, known[:3]))}.{did_you_mean(absent[0], known[:1000])} Features are found by "
+                "stimulus_id."
+            )
+        return np.asarray([rows[each] for each in wanted])
+
+
+def is_features(model: object) -> bool:
+    """Tell whether something is a table, an array, or a mapping or pair that may hold some."""
+    return (
+        isinstance(model, (np.ndarray, Mapping, tuple, list))
+        or classes_of(model, "pandas")
+        or classes_of(model, "xarray")
+    )
+
+
+def adapt(features: object, request: Request) -> Adapted:
+    """Wrap features.
+
+    Parameters
+    ----------
+    features : DataFrame, DataArray, mapping or pair
+        A pandas DataFrame (stimulus, feature) with the index or a column ``stimulus_id``; an xarray DataArray with the
+        coordinate ``stimulus_id`` on one dimension, which may have further ones; a mapping of `stimulus_id` to array;
+        a pair of an array (stimulus, ...) and the list of `stimulus_id`; or a mapping of names of layers to such.
+
+    Raises
+    ------
+    AssemblyError
+        It is something else, names a stimulus twice, or has values that are no finite numbers.
+    """
+    layers = _layers(features)
+    identifier = request.identifier or identifier_for(
+        FEATURES, lambda: content_digest([[name, *parts] for name, parts in layers.items()])
+    )
+    if request.preprocessing is not None:
+        raise AssemblyError(f"Model {identifier!r} is made of features, which need no preprocessing; leave it out.")
+    known = list(layers)
+    return Adapted(
+        identifier=identifier,
+        activations_model=FeatureTables(layers, identifier),
+        layers=known if request.layers is None else check_layers(request.layers, known, identifier),
+    )
+
+
+def _layers(features: object) -> dict[str, tuple[Array, list[str]]]:
+    if isinstance(features, Mapping) and features and all(map(_is_table, features.values())):
+        return {str(name): _table(table, str(name)) for name, table in features.items()}
+    return {FEATURES: _table(features, FEATURES)}
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, (tuple, Mapping)) or classes_of(value, "pandas") or classes_of(value, "xarray")
+
+
+def _table(table: Any, name: str) -> tuple[Array, list[str]]:
+    values, stimulus_ids = _parts(table, name)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of unequal lengths
+        array = np.empty(0, dtype=object)
+    ids = [str(each) for each in stimulus_ids]
+    if array.dtype.kind not in "fiub":
+        raise AssemblyError(
+            f"The features {name!r} have dtype {array.dtype}; expected numbers, as many for each stimulus."
+        )
+    if array.ndim < 2 or len(array) != len(ids):
+        raise AssemblyError(
+            f"The features {name!r} have shape {array.shape} for {len(ids)} stimuli; expected one row for each "
+            "stimulus (stimulus, feature, ...)."
+        )
+    twice = sorted({each for each in ids if ids.count(each) > 1}) if len(set(ids)) < len(ids) else []
+    if twice:
+        raise AssemblyError(
+            f"The features {name!r} name {len(twice)} stimuli more than once (first: "
+            f"{', '.join(map(repr, twice[:3]))}); expected each once. Average or choose first."
+        )
+    bad = np.flatnonzero(~np.isfinite(array.reshape(len(array), -1)).all(axis=1))
+    if len(bad):
+        raise AssemblyError(
+            f"The features {name!r} of {len(bad)} stimuli are NaN or infinite (first: {ids[bad[0]]!r}); "
+            "expected numbers."
+        )
+    return array, ids
+
+
+def _parts(table: Any, name: str) -> tuple[Any, Sequence[object]]:
+    """Return the values of a table and the stimulus of each row."""
+    if classes_of(table, "pandas") and hasattr(table, "columns"):
+        if "stimulus_id" in table.columns:
+            table = table.set_index("stimulus_id")
+        return table.to_numpy(), list(table.index)
+    if classes_of(table, "xarray") and "stimulus_id" in getattr(table, "coords", {}) and hasattr(table, "dims"):
+        (dim,) = table["stimulus_id"].dims
+        return table.transpose(dim, ...).to_numpy(), list(table["stimulus_id"].to_numpy())
+    if isinstance(table, Mapping) and table:
+        return list(table.values()), list(table)
+    if isinstance(table, (tuple, list)) and len(table) == 2 and np.ndim(table[1]) == 1:
+        return table[0], list(table[1])
+    given = (
+        f"an array of shape {table.shape} without them"
+        if isinstance(table, np.ndarray)
+        else f"a {type(table).__qualname__}"
+    )
+    raise AssemblyError(f"The features {name!r} have to say which stimulus each row is of; got {given}, {_EXPECTED}.")

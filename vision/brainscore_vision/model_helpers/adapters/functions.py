@@ -1,0 +1,111 @@
+"""Read out functions of pictures."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.digests import probe_image
+from brainscore_vision.model_helpers.activations.images import load_images
+from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, identifier_for
+from brainscore_vision.model_helpers.adapters.preprocessing import preprocessing_from
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.packaging import Array
+
+__all__ = ["OUTPUT", "adapt"]
+
+OUTPUT = "output"
+"""Name of the layer of a function that returns one array."""
+
+
+def adapt(function: Callable[[Any], object], request: Request) -> Adapted:
+    """Wrap a function.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a list of PIL images of mode RGB, as large as they are, or with a preprocessing in the request what that
+        makes of them. Returns an array or tensor (picture, ...), which becomes the layer ``'output'``, or a mapping
+        of names of layers to such. It is tried with one picture here.
+
+    Returns
+    -------
+    Adapted
+        Its activations are never cached, because what a function computes from is not known. Without a name it gets
+        another one each time.
+
+    Raises
+    ------
+    ConfigurationError
+        The function returns something else.
+    LayerNotFoundError
+        Layers are not among those that it returns.
+    """
+    named = function if hasattr(function, "__name__") else type(function)
+    identifier = request.identifier or identifier_for(str(named.__name__).strip("<>"), _unknown)
+    preprocessing = load_images if request.preprocessing is None else preprocessing_from(request.preprocessing)
+
+    def get_activations(inputs: Any, layer_names: Sequence[str]) -> OrderedDict[str, Array]:
+        outputs = _outputs(function(inputs), len(inputs), identifier)
+        check_layers(layer_names, list(outputs), identifier)
+        return OrderedDict((layer, outputs[layer]) for layer in layer_names)
+
+    extractor = ActivationsExtractorHelper(
+        get_activations=get_activations,
+        preprocessing=preprocessing,
+        identifier=identifier,
+        batch_size=request.batch_size,
+    )
+    known = list(_outputs(function(_probe(preprocessing)), 1, identifier))
+    layers = known if request.layers is None else check_layers(request.layers, known, identifier)
+    return Adapted(identifier=identifier, activations_model=extractor, layers=layers)
+
+
+def _unknown() -> str:
+    raise TypeError("what a function computes from is not known")
+
+
+def _probe(preprocessing: Callable[[list[str]], object]) -> object:
+    """Return the inputs for one picture."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="brainscore-probe-") as folder:
+        path = Path(folder) / "probe.png"
+        probe_image().save(path)
+        return preprocessing([str(path)])
+
+
+def _outputs(returned: object, n_inputs: int, identifier: str) -> dict[str, Array]:
+    """Return the arrays of each layer that a function returned for so many pictures."""
+    layers = returned if isinstance(returned, Mapping) else {OUTPUT: returned}
+    arrays = {str(layer): _array(values) for layer, values in layers.items()}
+    wrong = {
+        layer: type(layers[layer]).__qualname__ if array is None else f"shape {array.shape}"
+        for layer, array in arrays.items()
+        if array is None or array.ndim < 1 or array.shape[0] != n_inputs
+    }
+    if wrong or not arrays:
+        described = ", ".join(f"{layer!r}: {what}" for layer, what in wrong.items()) or "nothing"
+        raise ConfigurationError(
+            f"Model {identifier!r} returned {described} for {n_inputs} pictures; expected an array of numbers with one "
+            "entry for each picture on the first axis, or a dict of names of layers to such arrays."
+        )
+    return {layer: array for layer, array in arrays.items() if array is not None}
+
+
+def _array(values: Any) -> Array | None:
+    """Return numbers as an array, wherever a tensor lies; None for anything else."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):  # lists of unequal lengths
+        return None
+    return array if array.dtype.kind in "fiub" else None

@@ -1,0 +1,35 @@
+"""Say what open_clip knows about its models: preprocessing, name, and the tower for images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brainscore_vision.model_helpers.adapters.adapted import classes_of, import_framework
+from brainscore_vision.model_helpers.adapters.preprocessing import EachPicture
+
+__all__ = ["image_tower", "is_open_clip", "name", "preprocessing"]
+
+
+def is_open_clip(model: object) -> bool:
+    """Tell whether open_clip defines the class of a module and the module has, or is, a tower for images."""
+    return classes_of(model, "open_clip")
+
+
+def image_tower(model: Any) -> tuple[Any, str]:
+    """Return the part that takes images, and its name in the whole; of a tower the tower, and ``''``."""
+    tower = getattr(model, "visual", None)
+    return (model, "") if tower is None else (tower, "visual")
+
+
+def name(model: Any) -> str:
+    """Return the class of the image tower, such as ``'open_clip-VisionTransformer'``."""
+    return f"open_clip-{type(image_tower(model)[0]).__name__}"
+
+
+def preprocessing(model: Any) -> EachPicture | None:
+    """Return what open_clip itself does before this model when it evaluates; None if the model does not say it."""
+    config = getattr(image_tower(model)[0], "preprocess_cfg", None)
+    if not config:
+        return None
+    transform = import_framework("open_clip.transform", "A model of open_clip", "open_clip_torch")
+    return EachPicture(transform.image_transform_v2(transform.PreprocessCfg(**config), is_train=False))

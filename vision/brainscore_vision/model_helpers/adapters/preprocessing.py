@@ -1,0 +1,146 @@
+"""Turn what people call preprocessing into a function from files to the inputs of a model.
+
+Frameworks hand out functions of one picture (``weights.transforms()`` of torchvision, ``create_transform`` of timm, the
+transforms of open_clip) or processors of several (transformers). Everything here is made of plain attributes, so that
+`brainscore_vision.model_helpers.activations.digests` can tell one from another.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_vision.model_helpers.activations.images import load_image, load_images, load_preprocess_images
+from brainscore_vision.model_helpers.adapters.adapted import classes_of
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+
+__all__ = ["NAMED", "EachPicture", "ImageProcessor", "preprocessing_from"]
+
+NAMED = (
+    "'imagenet-224' (resize to 224 x 224 pixels, mean and standard deviation of ImageNet; any size) or 'inception-299' "
+    "(short side to 341, central 299 x 299, mean and standard deviation .5; any size)"
+)
+"""What the names mean, for people."""
+
+_NAME = re.compile(r"(imagenet|inception)-([1-9]\d{0,3})", re.ASCII)
+
+
+class EachPicture:
+    """Preprocessing that applies a function to one picture after the other.
+
+    Parameters
+    ----------
+    transform : callable
+        Takes a PIL image of mode RGB and returns a tensor or array (channel, height, width), such as
+        ``weights.transforms()`` of torchvision.
+    """
+
+    def __init__(self, transform: Callable[[Image.Image], Any]) -> None:
+        self.transform = transform
+
+    def __call__(self, paths: list[str]) -> npt.NDArray[np.generic]:
+        """Return the inputs, array (picture, channel, height, width).
+
+        Raises
+        ------
+        ConfigurationError
+            The function returns something else, or pictures of different sizes.
+        """
+        inputs = [self._input(self.transform(load_image(path))) for path in paths]
+        shapes = sorted({each.shape for each in inputs})
+        if len(shapes) > 1:
+            raise ConfigurationError(
+                f"The preprocessing gives inputs of different shapes ({', '.join(map(str, shapes))}); expected one. "
+                "Have it resize and crop every picture to the size that the model takes."
+            )
+        return np.stack(inputs)
+
+    def _input(self, value: object) -> npt.NDArray[np.generic]:
+        array = np.asarray(value) if hasattr(value, "__array__") else np.empty(0)
+        if array.ndim != 3 or array.dtype.kind not in "fiub" or not _is_tensor_like(value):
+            shape = f" of shape {array.shape} and dtype {array.dtype}" if hasattr(value, "__array__") else ""
+            raise ConfigurationError(
+                f"The preprocessing returned a {type(value).__qualname__}{shape} for a picture; expected a tensor or "
+                "array of numbers (channel, height, width). It is called with one PIL image at a time; end it with "
+                "ToTensor() if it works on images."
+            )
+        return array
+
+
+def _is_tensor_like(value: object) -> bool:
+    return not classes_of(value, "PIL")
+
+
+class ImageProcessor:
+    """Preprocessing by an image processor of transformers.
+
+    Parameters
+    ----------
+    processor : transformers.BaseImageProcessor
+        ``processor(images=[...], return_tensors='np')['pixel_values']`` are the inputs; of a processor for text and
+        images its ``image_processor`` is used.
+    """
+
+    def __init__(self, processor: Any) -> None:  # a class of transformers
+        self.processor = getattr(processor, "image_processor", processor)
+
+    def __call__(self, paths: list[str]) -> npt.NDArray[np.generic]:
+        """Return the inputs, array (picture, channel, height, width)."""
+        # PyTorch tensors, because fast processors of transformers 5 give no others.
+        batch = self.processor(images=load_images(paths), return_tensors="pt")
+        return np.asarray(batch["pixel_values"])
+
+
+def preprocessing_from(given: object) -> Preprocessing:
+    """Return the preprocessing that somebody asked for.
+
+    Parameters
+    ----------
+    given : str, callable, torchvision weights or image processor
+        - a name: ``'imagenet-224'`` is the usual one of published Brain-Score models,
+          ``functools.partial(load_preprocess_images, image_size=224)``; ``'inception-299'`` crops; any size may stand
+          for 224 and 299;
+        - a function of one PIL image (RGB) that returns a tensor or array (channel, height, width), such as
+          ``weights.transforms()`` of torchvision or what ``open_clip.create_model_and_transforms`` returns;
+        - a member of a torchvision weights enumeration, such as ``ResNet18_Weights.IMAGENET1K_V1``;
+        - an image processor of transformers;
+        - `load_preprocess_images` in a `functools.partial`, which takes paths.
+
+    Raises
+    ------
+    ConfigurationError
+        It is none of these.
+    """
+    if isinstance(given, str):
+        return _named(given)
+    if getattr(given, "func", given) is load_preprocess_images:
+        return given  # type: ignore[return-value]  # it is the function, or a partial of it
+    if classes_of(given, "transformers"):
+        return ImageProcessor(given)
+    if hasattr(given, "transforms") and hasattr(given, "url"):  # a member of torchvision's WeightsEnum
+        return EachPicture(given.transforms())
+    if isinstance(given, (EachPicture, ImageProcessor)):
+        return given
+    if callable(given) and not isinstance(given, type):
+        return EachPicture(given)
+    raise ConfigurationError(
+        f"preprocessing is {given!r}; expected a name, which is {NAMED}, a function from a PIL image to a tensor, "
+        "weights of torchvision, or an image processor of transformers."
+    )
+
+
+def _named(name: str) -> Preprocessing:
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ConfigurationError(f"preprocessing is {name!r}; expected {NAMED}, or a function of a PIL image.")
+    return functools.partial(load_preprocess_images, image_size=int(match[2]), preprocess_type=match[1])

@@ -1,0 +1,50 @@
+"""Say what timm knows about its models: preprocessing, stages, classifier and name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brainscore_vision.model_helpers.adapters.adapted import classes_of, import_framework
+from brainscore_vision.model_helpers.adapters.preprocessing import EachPicture
+
+__all__ = ["is_timm", "layers", "name", "preprocessing", "readout_layer"]
+
+
+def is_timm(model: object) -> bool:
+    """Tell whether timm defines the class of a module and describes its pretraining."""
+    return classes_of(model, "timm") and bool(getattr(model, "pretrained_cfg", None))
+
+
+def name(model: Any) -> str:
+    """Return the name of the architecture, such as ``'resnet18'``."""
+    return str(model.pretrained_cfg.get("architecture") or type(model).__name__)
+
+
+def preprocessing(model: Any) -> EachPicture:
+    """Return what timm itself does before this model when it evaluates: ``timm.data.create_transform``.
+
+    Interpolation, share of the picture that is cut out, mean and standard deviation are those of ``pretrained_cfg``,
+    the size is that of the model (``img_size`` may differ from the pretraining's).
+    """
+    data = import_framework("timm.data", "A model of timm", "timm")
+    config = data.resolve_model_data_config(model)
+    size = getattr(getattr(model, "patch_embed", None), "img_size", None)
+    if size is not None:
+        config["input_size"] = (config["input_size"][0], *size)
+    return EachPicture(data.create_transform(**config, is_training=False))
+
+
+def layers(model: Any) -> list[str]:
+    """Return the stages that timm lists for features (``feature_info``), from early to late; empty if it lists none."""
+    info = getattr(model, "feature_info", None) or []
+    entries = info if isinstance(info, list) else getattr(info, "info", [])
+    known = {module for module, _ in model.named_modules()}
+    return [entry["module"] for entry in entries if entry.get("module") in known]
+
+
+def readout_layer(model: Any) -> str | None:
+    """Return the layer of the class scores; None if the model was made without."""
+    classifier = model.pretrained_cfg.get("classifier")
+    if not isinstance(classifier, str) or not getattr(model, "num_classes", 0):
+        return None
+    return classifier

@@ -1,0 +1,171 @@
+"""Read out PyTorch modules, and ask the framework that a module comes from what it knows about it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, cast
+
+from brainscore_core.caching import content_digest
+from brainscore_core.errors import ConfigurationError
+from brainscore_vision.model_helpers.activations.digests import describe_module
+from brainscore_vision.model_helpers.adapters import open_clip_models, timm_models, transformers_models
+from brainscore_vision.model_helpers.adapters.adapted import (
+    Adapted,
+    Request,
+    check_layers,
+    classes_of,
+    identifier_for,
+)
+from brainscore_vision.model_helpers.adapters.preprocessing import NAMED, preprocessing_from
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+
+__all__ = ["adapt", "block_layers", "is_torch_module"]
+
+
+def is_torch_module(model: object) -> bool:
+    """Tell whether an object is a PyTorch module, without importing PyTorch."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def adapt(model: nn.Module, request: Request) -> Adapted:
+    """Wrap a module.
+
+    Of a model for images and text only the tower for images is run, and its layers may be named as in the tower or as
+    in the whole.
+
+    Raises
+    ------
+    ConfigurationError
+        The preprocessing or the layers are not known.
+    LayerNotFoundError
+        Layers do not exist.
+    """
+    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+
+    network, prefix = _image_tower(model)
+    identifier = request.identifier or identifier_for(_name(model), lambda: content_digest(describe_module(network)))
+    readout = request.readout_layer or _readout_layer(network)
+    known = [name for name, _ in network.named_modules() if name]
+    layers = _layers(network, request, prefix, known, identifier)
+    if readout is not None:
+        readout = check_layers([_without(prefix, readout)], known, identifier)[0]
+    wrapper = PytorchWrapper(
+        identifier=identifier,
+        model=network,
+        preprocessing=_preprocessing(model, request.preprocessing, identifier),
+        readout_layer=readout,
+        batch_size=request.batch_size,
+    )
+    return Adapted(identifier=identifier, activations_model=wrapper, layers=layers)
+
+
+def block_layers(model: nn.Module) -> list[str]:
+    """Return the blocks of a network, in the order of registration.
+
+    Blocks are the members of a sequence of at least two modules of one class that have modules of their own, such as
+    the blocks of a transformer or of each stage of a residual network. Of sequences within each other the outermost
+    counts. A network that is one sequence of plain layers has no blocks.
+
+    Returns
+    -------
+    list of str
+        Dotted names.
+    """
+    blocks: list[str] = []
+    for name, module in model.named_modules():
+        children = list(module.children())
+        inside = any(name == block or name.startswith(f"{block}.") for block in blocks)
+        alike = len(children) > 1 and len({type(child) for child in children}) == 1
+        if not inside and alike and all(any(True for _ in child.children()) for child in children):
+            blocks.extend(f"{name}.{child}" if name else child for child, _ in module.named_children())
+    return blocks
+
+
+def _image_tower(model: nn.Module) -> tuple[nn.Module, str]:
+    if open_clip_models.is_open_clip(model):
+        return cast("tuple[nn.Module, str]", open_clip_models.image_tower(model))
+    if transformers_models.is_transformers(model):
+        return cast("tuple[nn.Module, str]", transformers_models.image_tower(model))
+    return model, ""
+
+
+def _name(model: nn.Module) -> str:
+    for knows, name in (
+        (open_clip_models.is_open_clip, open_clip_models.name),
+        (timm_models.is_timm, timm_models.name),
+        (transformers_models.is_transformers, transformers_models.name),
+    ):
+        if knows(model):
+            return name(model)
+    return type(model).__name__
+
+
+def _readout_layer(network: nn.Module) -> str | None:
+    if timm_models.is_timm(network):
+        return timm_models.readout_layer(network)
+    if transformers_models.is_transformers(network):
+        return transformers_models.readout_layer(network)
+    return None
+
+
+def _without(prefix: str, layer: str) -> str:
+    return layer.removeprefix(f"{prefix}.") if prefix else layer
+
+
+def _layers(network: nn.Module, request: Request, prefix: str, known: list[str], identifier: str) -> list[str]:
+    if request.layers is not None:
+        given = [request.layers] if isinstance(request.layers, str) else request.layers
+        return check_layers([_without(prefix, layer) for layer in given], [*known, "logits"], identifier)
+    stages = timm_models.layers(network) if timm_models.is_timm(network) else []
+    blocks = stages or block_layers(network)
+    if blocks:
+        return blocks
+    some = ", ".join(known[:30]) + (f", ... ({len(known)} in all)" if len(known) > 30 else "")
+    raise ConfigurationError(
+        f"Model {identifier!r} has no blocks of which it were plain that they are the layers to compare, so name them: "
+        f"layers=[...]. It has {some}."
+    )
+
+
+def _preprocessing(model: nn.Module, given: object | None, identifier: str) -> Preprocessing:
+    if given is not None:
+        return preprocessing_from(given)
+    said: Preprocessing | None = None
+    if open_clip_models.is_open_clip(model):
+        said = open_clip_models.preprocessing(model)
+    elif timm_models.is_timm(model):
+        said = timm_models.preprocessing(model)
+    elif transformers_models.is_transformers(model):
+        said = transformers_models.preprocessing(model)
+    if said is None:
+        raise ConfigurationError(f"Model {identifier!r} {_why_unknown(model)} Or pass a name: {NAMED}.")
+    return said
+
+
+def _why_unknown(model: nn.Module) -> str:
+    """Say why the preprocessing is not known and what to pass."""
+    if classes_of(model, "torchvision"):
+        return (
+            "of torchvision does not say which weights it holds. Pass them, or a preprocessing of your own: "
+            f"preprocessing={type(model).__name__}_Weights.IMAGENET1K_V1 (any member of its enumeration), or "
+            "preprocessing=weights.transforms()."
+        )
+    if transformers_models.is_transformers(model):
+        return (
+            "has no image processor saved beside its weights. Pass one: "
+            "preprocessing=AutoImageProcessor.from_pretrained('...')."
+        )
+    if open_clip_models.is_open_clip(model):
+        return (
+            "does not say its preprocessing. Pass the last of what open_clip.create_model_and_transforms(...) returns: "
+            "preprocessing=preprocess."
+        )
+    return (
+        "does not say how pictures become its inputs. Pass a function from a PIL image to a tensor (channel, height, "
+        "width): preprocessing=transform."
+    )

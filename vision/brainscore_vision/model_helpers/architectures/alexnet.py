@@ -1,0 +1,57 @@
+"""AlexNet, in the version for one processor that torchvision publishes weights for."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+__all__ = ["AlexNet"]
+
+
+class AlexNet(nn.Module):
+    """Five convolutions and three fully connected layers; 61,100,840 parameters.
+
+    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). The widths are those of [2]_ (64, 192, 384, 256, 256),
+    without the local response normalisation of [1]_.
+
+    References
+    ----------
+    .. [1] Krizhevsky, Sutskever, Hinton (2012). ImageNet Classification with Deep Convolutional Neural Networks.
+       NeurIPS 25.
+    .. [2] Krizhevsky (2014). One weird trick for parallelizing convolutional neural networks.
+       https://doi.org/10.48550/arXiv.1404.5997
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(3, 64, kernel_size=11, stride=4, padding=2),
+            nn.ReLU(),
+            nn.MaxPool2d(kernel_size=3, stride=2),
+            nn.Conv2d(64, 192, kernel_size=5, padding=2),
+            nn.ReLU(),
+            nn.MaxPool2d(kernel_size=3, stride=2),
+            nn.Conv2d(192, 384, kernel_size=3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(384, 256, kernel_size=3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(256, 256, kernel_size=3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(kernel_size=3, stride=2),
+        )
+        self.avgpool = nn.AdaptiveAvgPool2d(6)
+        self.classifier = nn.Sequential(
+            nn.Dropout(),
+            nn.Linear(256 * 6 * 6, 4096),
+            nn.ReLU(),
+            nn.Dropout(),
+            nn.Linear(4096, 4096),
+            nn.ReLU(),
+            nn.Linear(4096, 1000),
+        )
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the classes."""
+        pooled = self.avgpool(self.features(pictures))
+        logits: torch.Tensor = self.classifier(pooled.flatten(1))
+        return logits

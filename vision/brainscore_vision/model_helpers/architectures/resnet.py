@@ -1,0 +1,136 @@
+"""Residual networks, in the versions that torchvision publishes weights for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import nn
+
+__all__ = ["BasicBlock", "Bottleneck", "ResNet", "resnet18", "resnet34", "resnet50"]
+
+_WIDTHS = (64, 128, 256, 512)
+
+
+class _ResidualBlock(nn.Module):
+    """y = relu(F(x) + shortcut(x)), equation 2 of He et al. (2016); the shortcut is x unless the shape changes."""
+
+    expansion: ClassVar[int] = 1
+
+    def __init__(self, channels: int, width: int, stride: int) -> None:
+        super().__init__()
+        out_channels = width * self.expansion
+        self.relu = nn.ReLU()
+        self._add_residual(channels, width, stride)
+        self.downsample: nn.Module | None = None
+        if stride != 1 or channels != out_channels:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(channels, out_channels, kernel_size=1, stride=stride, bias=False),
+                nn.BatchNorm2d(out_channels),
+            )
+
+    def _add_residual(self, channels: int, width: int, stride: int) -> None:
+        raise NotImplementedError
+
+    def _residual(self, inputs: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return what the block gives."""
+        shortcut = inputs if self.downsample is None else self.downsample(inputs)
+        outputs: torch.Tensor = self.relu(self._residual(inputs) + shortcut)
+        return outputs
+
+
+class BasicBlock(_ResidualBlock):
+    """Two convolutions of 3 x 3."""
+
+    def _add_residual(self, channels: int, width: int, stride: int) -> None:
+        self.conv1 = nn.Conv2d(channels, width, kernel_size=3, stride=stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, kernel_size=3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+
+    def _residual(self, inputs: torch.Tensor) -> torch.Tensor:
+        hidden = self.relu(self.bn1(self.conv1(inputs)))
+        residual: torch.Tensor = self.bn2(self.conv2(hidden))
+        return residual
+
+
+class Bottleneck(_ResidualBlock):
+    """Convolutions of 1 x 1, 3 x 3 (which has the stride, other than in the article) and 1 x 1."""
+
+    expansion = 4
+
+    def _add_residual(self, channels: int, width: int, stride: int) -> None:
+        self.conv1 = nn.Conv2d(channels, width, kernel_size=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, kernel_size=3, stride=stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, width * self.expansion, kernel_size=1, bias=False)
+        self.bn3 = nn.BatchNorm2d(width * self.expansion)
+
+    def _residual(self, inputs: torch.Tensor) -> torch.Tensor:
+        hidden = self.relu(self.bn1(self.conv1(inputs)))
+        hidden = self.relu(self.bn2(self.conv2(hidden)))
+        residual: torch.Tensor = self.bn3(self.conv3(hidden))
+        return residual
+
+
+class ResNet(nn.Module):
+    """A convolution, four stages of residual blocks and a classifier.
+
+    Takes pictures (picture, 3, 224, 224), gives (picture, 1000). The stages ``layer1`` to ``layer4`` have 56, 28, 14
+    and 7 positions a side.
+
+    Parameters
+    ----------
+    block : type
+        `BasicBlock` or `Bottleneck`.
+    n_blocks : sequence of int
+        Number of blocks in each of the four stages.
+
+    References
+    ----------
+    He, Zhang, Ren, Sun (2016). Deep Residual Learning for Image Recognition. CVPR.
+    https://doi.org/10.1109/CVPR.2016.90
+    """
+
+    def __init__(self, block: type[_ResidualBlock], n_blocks: Sequence[int]) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 64, kernel_size=7, stride=2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.relu = nn.ReLU()
+        self.maxpool = nn.MaxPool2d(kernel_size=3, stride=2, padding=1)
+        channels = 64
+        for number, (width, count) in enumerate(zip(_WIDTHS, n_blocks, strict=True), start=1):
+            first = block(channels, width, stride=1 if number == 1 else 2)
+            channels = width * block.expansion
+            others = [block(channels, width, stride=1) for _ in range(count - 1)]
+            self.add_module(f"layer{number}", nn.Sequential(first, *others))
+        self.avgpool = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(channels, 1000)
+
+    def forward(self, pictures: torch.Tensor) -> torch.Tensor:
+        """Return the logits of the classes."""
+        hidden = self.maxpool(self.relu(self.bn1(self.conv1(pictures))))
+        for number in range(1, len(_WIDTHS) + 1):
+            hidden = self.get_submodule(f"layer{number}")(hidden)
+        logits: torch.Tensor = self.fc(self.avgpool(hidden).flatten(1))
+        return logits
+
+
+def resnet18() -> ResNet:
+    """Return a network of 18 layers; 11,689,512 parameters."""
+    return ResNet(BasicBlock, (2, 2, 2, 2))
+
+
+def resnet34() -> ResNet:
+    """Return a network of 34 layers; 21,797,672 parameters."""
+    return ResNet(BasicBlock, (3, 4, 6, 3))
+
+
+def resnet50() -> ResNet:
+    """Return a network of 50 layers; 25,557,032 parameters."""
+    return ResNet(Bottleneck, (3, 4, 6, 3))

@@ -1,0 +1,183 @@
+"""Say which outputs of a classifier stand for which label: ImageNet's by itself, those of other heads as declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError, nearest
+from brainscore_vision.model_helpers.brain_transformation.imagenet import (
+    N_CLASSES,
+    category_indices,
+    class_names,
+    known_categories,
+    synsets,
+)
+
+__all__ = ["GivenMap", "LabelMap", "label_map_of"]
+
+GivenMap = str | Sequence[str] | Mapping[str, Sequence[int]]
+
+_TITLES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
+
+
+@dataclass(frozen=True)
+class LabelMap:
+    """The outputs of a classifier and what they stand for; see `label_map_of`.
+
+    Attributes
+    ----------
+    n_outputs : int or None
+        How many outputs the classifier has; None: any number that all listed ones are among.
+    outputs : mapping of str to tuple of int
+        Outputs, from 0, of each label; keys in lower case, without spaces and underscores.
+    imagenet : tuple of (int, str)
+        Outputs that are classes of ImageNet (ILSVRC 2012), and their WordNet ids.
+    what : str
+        What the classes are, for messages.
+    """
+
+    n_outputs: int | None
+    outputs: Mapping[str, tuple[int, ...]]
+    imagenet: tuple[tuple[int, str], ...]
+    what: str
+
+    def fits(self, n_units: int) -> bool:
+        """Tell whether a readout of so many units can be that classifier."""
+        if self.n_outputs is not None:
+            return n_units == self.n_outputs
+        return n_units > max(index for indices in self.outputs.values() for index in indices)
+
+    def outputs_of(self, labels: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the outputs of each label.
+
+        Parameters
+        ----------
+        labels : sequence of str
+            Capital letters, spaces and underscores do not matter.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            Some labels are unknown; the message names all of them.
+        """
+        unknown = [str(label) for label in labels if _key(label) not in self.outputs]
+        if unknown:
+            hints = {label: nearest(_key(label), self.outputs, most=2) for label in unknown}
+            similar = "; ".join(
+                f"{label!r}: {' or '.join(map(repr, names))}" for label, names in hints.items() if names
+            )
+            raise UnknownIdentifierError(
+                f"No classes of {self.what} are known for the labels {unknown} ({len(self.outputs)} labels known)."
+                + (f" Did you mean {similar}?" if similar else "")
+                + f" Known are, for example, {', '.join(list(self.outputs)[:16])}."
+            )
+        return [self.outputs[_key(label)] for label in labels]
+
+
+def label_map_of(given: GivenMap | None) -> LabelMap:
+    """Return the label map that a model declares.
+
+    Parameters
+    ----------
+    given : str, sequence of str, mapping of str to sequence of int, or None
+        None or ``'imagenet'``: the 1000 classes of ImageNet. ``'cifar10'``, ``'cifar100'``: those of CIFAR.
+        Sequence: the name or the WordNet id of each output, in order, such as the 21,841 ids of ImageNet-21k; a name
+        that occurs several times has several outputs. Mapping: the outputs of each label, from 0.
+
+    Returns
+    -------
+    LabelMap
+        Labels of ImageNet are its categories (`imagenet.known_categories`), and the names and WordNet ids of its
+        classes. Where outputs are given by their WordNet ids, the categories of ImageNet are known too, as far as
+        their classes are among them.
+
+    Raises
+    ------
+    ConfigurationError
+        It is none of these.
+
+    Examples
+    --------
+    >>> label_map_of('cifar10').outputs_of(['frog', 'Ship'])
+    [(6,), (8,)]
+    >>> label_map_of(['n02123045', 'n02084071', 'n02124075']).outputs_of(['cat'])
+    [(0, 2)]
+    """
+    if given is None or given == "imagenet":
+        return _imagenet()
+    if isinstance(given, str):
+        if given not in _TITLES:
+            raise ConfigurationError(
+                f"There is no label map {given!r}; expected 'imagenet', {', '.join(map(repr, _TITLES))}, the list of "
+                "the names of all outputs, or a dict of labels and their outputs."
+            )
+        return _of_names(_cifar()[given], _TITLES[given])
+    if isinstance(given, Mapping):
+        return _of_outputs(given)
+    return _of_names(list(given), f"the {len(given)} that the model declares")
+
+
+@lru_cache(maxsize=1)
+def _cifar() -> dict[str, list[str]]:
+    """Return the (fine) classes of CIFAR (Krizhevsky 2009), in the order of their numbers."""
+    text = files(__package__).joinpath("cifar_classes.txt").read_text(encoding="utf-8")
+    return {name: classes.split() for name, _, classes in (line.partition(" ") for line in text.splitlines())}
+
+
+@lru_cache(maxsize=1)
+def _imagenet() -> LabelMap:
+    output_of_id = {synset: index for index, synset in enumerate(synsets())}
+    names = _grouped((_key(name), index) for index, name in enumerate(class_names()))
+    outputs = _with_categories({**names, **{synset: (index,) for synset, index in output_of_id.items()}}, output_of_id)
+    return LabelMap(N_CLASSES, outputs, tuple(enumerate(synsets())), "ImageNet")
+
+
+def _of_names(names: Sequence[str], what: str) -> LabelMap:
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ConfigurationError(f"The label map {names!r} is no list of names, one for each output of the classifier.")
+    known = set(synsets())
+    imagenet = tuple((index, name) for index, name in enumerate(names) if name in known)
+    outputs = _grouped((_key(name), index) for index, name in enumerate(names))
+    return LabelMap(len(names), _with_categories(outputs, {name: index for index, name in imagenet}), imagenet, what)
+
+
+def _of_outputs(given: Mapping[str, Sequence[int]]) -> LabelMap:
+    outputs = {_key(label): tuple(indices) for label, indices in given.items()}
+    wrong = {
+        label: indices
+        for label, indices in outputs.items()
+        if not indices or not all(isinstance(index, int) and index >= 0 for index in indices)
+    }
+    if wrong or not outputs:
+        raise ConfigurationError(
+            f"The label map gives the outputs {wrong or outputs}; expected at least one output, a whole number from 0, "
+            "for each label, such as {'cat': [0, 4], 'dog': [1]}."
+        )
+    return LabelMap(None, outputs, (), f"the {len(outputs)} that the model declares")
+
+
+def _with_categories(
+    outputs: Mapping[str, tuple[int, ...]], output_of_id: Mapping[str, int]
+) -> dict[str, tuple[int, ...]]:
+    """Add the categories of ImageNet of which classes are among the outputs; they come first."""
+    ids, categories = synsets(), known_categories()
+    found = {}
+    for category, classes in zip(categories, category_indices(categories), strict=True):
+        indices = [output_of_id[ids[index]] for index in classes if ids[index] in output_of_id]
+        if indices:
+            found[_key(category)] = tuple(indices)
+    return {**found, **{label: indices for label, indices in outputs.items() if label not in found}}
+
+
+def _grouped(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
+    grouped: dict[str, list[int]] = {}
+    for name, index in pairs:
+        grouped.setdefault(name, []).append(index)
+    return {name: tuple(indices) for name, indices in grouped.items()}
+
+
+def _key(label: object) -> str:
+    return str(label).lower().replace(" ", "").replace("_", "")

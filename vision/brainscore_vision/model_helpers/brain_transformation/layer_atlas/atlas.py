@@ -1,0 +1,265 @@
+"""Score all layers of a model on all regions from one pass over the stimuli, and choose the layer of each region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from brainscore_core.benchmarks import explained_variance, explained_variance_ratio
+from brainscore_core.errors import ConfigurationError, listed
+from brainscore_core.metrics import Score
+from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark
+from brainscore_vision.benchmark_helpers.screen import place_on_screen
+from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
+from brainscore_vision.metric_helpers.uncertainty.intervals import percentiles
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.fits import Features, Fits, Plan, fit
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.nested import best, choose_nested
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.one_pass import OnePass
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import (
+    LayerAtlas,
+    LayerScore,
+    RegionChoice,
+)
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.scores import model_of_layer, region_recorded
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.metric_helpers.arrays.types import Floats
+
+__all__ = ["make_atlas"]
+
+N_FOLDS, N_DRAWS, LEVEL = 5, 200, 0.95
+
+
+@dataclass
+class _Region:
+    """One region: its benchmark, and how layers are fitted if the benchmark says what it compares."""
+
+    name: str
+    benchmark: Benchmark
+    plan: Plan | None = None
+    stimuli: StimulusSet | None = None  # on the screen of the model
+    number_of_trials: int = 1
+
+    @classmethod
+    def of(cls, name: str, benchmark: Benchmark, visual_degrees: float, seed: int) -> _Region:
+        if type(benchmark).__call__ is not NeuralBenchmark.__call__ or not isinstance(benchmark, NeuralBenchmark):
+            return cls(name, benchmark)
+        target, metric, conditions = benchmark.comparison()
+        known = isinstance(metric, CrossRegressedCorrelation) and metric.of_inner_products
+        if not known or not isinstance(metric, CrossRegressedCorrelation) or len(conditions.time_bins) != 1:
+            return cls(name, benchmark)
+        stimuli = place_on_screen(target.attrs["stimulus_set"], visual_degrees, conditions.visual_degrees)
+        plan = Plan(target, metric, n_folds=N_FOLDS, n_draws=N_DRAWS, seed=seed)
+        return cls(name, benchmark, plan, stimuli, conditions.number_of_trials)
+
+
+def make_atlas(
+    model_identifier: str,
+    activations_model: Callable[..., NeuroidAssembly],
+    layers: Sequence[str],
+    visual_degrees: float,
+    benchmarks: Mapping[str, Benchmark],
+    *,
+    seed: int = 0,
+) -> LayerAtlas:
+    """Compare layers with regions, and choose.
+
+    The model sees every stimulus once, whatever the number of layers and regions. The score of a layer is that of the
+    benchmark for a model with this layer. A benchmark that is a `NeuralBenchmark` with a linear regression is
+    computed block by block: of every layer the inner products of its stimuli, once for all regions with these
+    stimuli; of every region the splits and the draws, once for all layers. Then there is also a nested
+    cross-validation (see `nested`) and an interval of the margin. Other benchmarks are called with every layer, and
+    so are all if the model answers every trial anew.
+
+    Parameters
+    ----------
+    activations_model : callable
+        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
+        `NeuroidAssembly` with level ``layer``.
+    layers : sequence of str
+        From early to late; where two layers score alike, the earlier is chosen.
+    visual_degrees : float
+        Width of the model's field of view, in degrees.
+    benchmarks : mapping of str to Benchmark
+        By region.
+    seed : int
+        Of the folds, and of the draws of stimuli and neuroids.
+
+    Returns
+    -------
+    LayerAtlas
+
+    Raises
+    ------
+    LayerNotFoundError
+        The model has no such layer.
+    ConfigurationError
+        No layer can be scored on a benchmark; the message says why.
+    """
+    names = list(dict.fromkeys(layers))
+    regions = [_Region.of(region, benchmark, visual_degrees, seed) for region, benchmark in benchmarks.items()]
+    model = OnePass(activations_model, names)
+    trials = max((region.number_of_trials for region in regions), default=1)
+    model.show([region.stimuli for region in regions if region.stimuli is not None], trials)
+    found: dict[str, list[Fits | str | Score]] = {region.name: [] for region in regions}
+    for layer in tqdm(names, desc="layers", leave=False, disable=None):
+        features: dict[tuple[str, ...], Features | None] = {}
+        for region in regions:
+            layer_model = model_of_layer(
+                model_identifier, model, region_recorded(region.benchmark), layer, visual_degrees
+            )
+            fitted = _fit_layer(region, layer, model, features)
+            found[region.name].append(region.benchmark(layer_model) if fitted is None else fitted)
+    choices = [_choose(region, names, found[region.name], seed) for region in regions]
+    return LayerAtlas(model=model_identifier, layers=names, regions=choices)
+
+
+def _fit_layer(
+    region: _Region, layer: str, model: OnePass, features: dict[tuple[str, ...], Features | None]
+) -> Fits | str | None:
+    """Fit a layer to a region; returns why it cannot be fitted, or None if only the benchmark itself can tell."""
+    if region.plan is None or region.stimuli is None:
+        return None
+    paths = tuple(str(region.stimuli.get_stimulus(each)) for each in region.stimuli["stimulus_id"])
+    if paths not in features:
+        values = model.values(region.stimuli, layer)
+        features[paths] = None if values is None else Features(values, region.stimuli)
+    of_layer = features[paths]
+    if of_layer is None:
+        return None
+    try:
+        return fit(of_layer, region.plan)
+    except ValueError as error:  # such as fewer units than components: another layer may do
+        return str(error)
+
+
+def _choose(region: _Region, layers: Sequence[str], found: Sequence[Fits | str | Score], seed: int) -> RegionChoice:
+    ceiling = float(region.benchmark.ceiling)
+    draws = [_drawn(each, ceiling) for each in found]
+    scores = [
+        _layer_score(layer, each, drawn, region.benchmark)
+        for layer, each, drawn in zip(layers, found, draws, strict=True)
+    ]
+    values = np.asarray([np.nan if each.score is None else each.score for each in scores])
+    if np.isnan(values).all():
+        raise ConfigurationError(
+            f"No layer can be scored on benchmark {region.benchmark.identifier!r}:"
+            + listed([f"{each.layer}: {each.note}" for each in scores])
+        )
+    first = best(values)
+    others = np.where(np.arange(len(values)) == first, np.nan, values)
+    second = None if np.isnan(others).all() else best(others)
+    interval = None if second is None else _margin_interval(draws[first], draws[second])
+    nested = _nested(found, first, ceiling)
+    return RegionChoice(
+        region=region.name,
+        benchmark=str(region.benchmark.identifier),
+        simulated=_simulated(region, found),
+        scores=scores,
+        layer=layers[first],
+        runner_up=None if second is None else layers[second],
+        margin=None if second is None else float(values[first] - values[second]),
+        margin_interval=interval,
+        **nested._asdict(),
+        seed=seed,
+    )
+
+
+def _margin_interval(first: Floats | None, second: Floats | None) -> tuple[float, float] | None:
+    return None if first is None or second is None else _interval(first - second)
+
+
+def _drawn(found: Fits | str | Score, ceiling: float) -> Floats | None:
+    """Return the ceiled score for every draw of stimuli and neuroids, around the score."""
+    if not isinstance(found, Fits) or np.isnan(found.own).any():
+        return None
+    return _ceiled_draws(found.own, found.own_drawn, ceiling)
+
+
+def _ceiled_draws(whole: Floats, drawn: Floats, ceiling: float) -> Floats | None:
+    """Return ceiled means of draws, around that of the whole; None if a part is too small for draws of it."""
+    means = drawn.mean(axis=1)
+    if np.isfinite(means).sum() < 2:
+        return None
+    # Draws hold stimuli twice and correlate a little less: their bias is not that of the score.
+    ceiled: Floats = explained_variance_ratio(means - np.nanmean(means) + whole.mean(), ceiling)
+    return ceiled
+
+
+def _error(drawn: Floats | None) -> float | None:
+    return None if drawn is None else float(np.nanstd(drawn, ddof=1))
+
+
+def _interval(drawn: Floats | None) -> tuple[float, float] | None:
+    return None if drawn is None or not np.isfinite(drawn).any() else percentiles(drawn, LEVEL)
+
+
+def _layer_score(layer: str, found: Fits | str | Score, drawn: Floats | None, benchmark: Benchmark) -> LayerScore:
+    if isinstance(found, str):
+        return LayerScore(layer=layer, score=None, note=found)
+    if isinstance(found, Score):
+        return LayerScore(
+            layer=layer, score=_finite(found), error=_finite(found.attrs.get("error")), interval=_interval_of(found)
+        )
+    if np.isnan(found.own).any():
+        return LayerScore(layer=layer, score=None, note="The layer answers the same to every stimulus.")
+    raw = Score(found.own.mean())
+    raw.attrs["quantity"] = "correlation"
+    return LayerScore(
+        layer=layer,
+        score=float(explained_variance(raw, benchmark.ceiling)),
+        error=_error(drawn),
+        interval=_interval(drawn),
+    )
+
+
+def _finite(value: object) -> float | None:
+    number = float("nan") if value is None else float(np.asarray(getattr(value, "values", value)))
+    return number if np.isfinite(number) else None
+
+
+def _interval_of(score: Score) -> tuple[float, float] | None:
+    interval = score.attrs.get("interval")
+    return None if interval is None else (float(interval[0]), float(interval[1]))
+
+
+class _Nested(NamedTuple):
+    """What nested cross-validation says, as fields of a `RegionChoice`."""
+
+    nested_score: float | None = None
+    nested_error: float | None = None
+    fold_score: float | None = None
+    n_folds: int = 0
+    n_same: int = 0
+
+
+def _nested(found: Sequence[Fits | str | Score], first: int, ceiling: float) -> _Nested:
+    fits = {
+        index: each for index, each in enumerate(found) if isinstance(each, Fits) and not np.isnan(each.outer).any()
+    }
+    if first not in fits:
+        return _Nested()
+    places, outer = list(fits), np.stack([each.outer for each in fits.values()])
+    chosen = choose_nested(outer, np.stack([each.inner for each in fits.values()]))
+    folds = np.arange(N_FOLDS)
+    drawn = np.stack([fits[places[layer]].outer_drawn[:, fold] for fold, layer in enumerate(chosen.layers)], axis=1)
+    return _Nested(
+        nested_score=float(explained_variance_ratio(chosen.score, ceiling)),
+        nested_error=_error(_ceiled_draws(outer[chosen.layers, folds], drawn, ceiling)),
+        fold_score=float(explained_variance_ratio(fits[first].outer.mean(), ceiling)),
+        n_folds=N_FOLDS,
+        n_same=sum(places[layer] == first for layer in chosen.layers),
+    )
+
+
+def _simulated(region: _Region, found: Sequence[Fits | str | Score]) -> bool:
+    if region.plan is not None:
+        return bool(region.plan.target.attrs.get("simulated", False))
+    return any(bool(each.attrs.get("simulated", False)) for each in found if isinstance(each, Score))

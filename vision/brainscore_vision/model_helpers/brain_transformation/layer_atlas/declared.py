@@ -1,0 +1,101 @@
+"""Declare the public benchmarks on which the layers of regions are chosen when nobody says which."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from brainscore_core.errors import DownloadError, RequirementsError, UnknownIdentifierError, listed
+from brainscore_vision.loading import load_benchmark
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+
+__all__ = ["REGION_BENCHMARKS", "DeclaredBenchmarks", "available"]
+
+_logger = logging.getLogger(__name__)
+
+REGION_BENCHMARKS: Mapping[str, tuple[str, ...]] = {
+    "V1": ("FreemanZiemba2013public.V1-pls", "SimulatedCortex2026.V1-pls"),
+    "V2": ("FreemanZiemba2013public.V2-pls",),
+    "V4": ("MajajHong2015public.V4-pls",),
+    "IT": ("MajajHong2015public.IT-pls", "SimulatedCortex2026.IT-pls"),
+}
+"""Identifiers for each region, in order: the first one whose data can be had here is used.
+
+Public recordings, as in the published system; where they cannot be had, simulated ones, which every choice then says.
+"""
+
+_NOT_HERE = (UnknownIdentifierError, DownloadError, RequirementsError)
+
+
+class DeclaredBenchmarks(Mapping[str, "Benchmark"]):
+    """The benchmark of each region, loaded when it is asked for.
+
+    Parameters
+    ----------
+    declared : mapping of str to sequence of str, optional
+        Identifiers for each region, in order of preference. None: `REGION_BENCHMARKS`.
+    """
+
+    def __init__(self, declared: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        self._declared = dict(REGION_BENCHMARKS if declared is None else declared)
+        self._loaded: dict[str, Benchmark] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declared)
+
+    def __contains__(self, region: object) -> bool:
+        return region in self._declared  # loads nothing
+
+    def __len__(self) -> int:
+        return len(self._declared)
+
+    def __getitem__(self, region: str) -> Benchmark:
+        """Load the benchmark of a region with its data.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            None of the benchmarks for the region can be had here. (`KeyError` if none is declared.)
+        """
+        if region not in self._loaded:
+            self._loaded[region] = self._load(region)
+        return self._loaded[region]
+
+    def _load(self, region: str) -> Benchmark:
+        problems = []
+        for identifier in self._declared[region]:
+            try:
+                benchmark = load_benchmark(identifier)
+                _ = benchmark.ceiling  # needs the data
+            except _NOT_HERE as error:
+                problems.append(f"{identifier}: {error}")
+                continue
+            if problems:
+                _logger.warning("The layer of region %s is chosen on %s.%s", region, identifier, listed(problems))
+            return benchmark
+        raise UnknownIdentifierError(
+            f"None of the benchmarks for choosing the layer of region {region!r} can be had here:{listed(problems)}\n"
+            f"Pass region_layer_map={{{region!r}: '<layer>'}}."
+        )
+
+
+def available(benchmarks: Mapping[str, Benchmark], region: str | None = None) -> dict[str, Benchmark]:
+    """Load the benchmarks of all regions, leaving out those that cannot be had.
+
+    Parameters
+    ----------
+    region : str, optional
+        The one whose benchmark has to be there; the error that it raises passes.
+    """
+    loaded = {} if region is None else {region: benchmarks[region]}
+    for other in benchmarks:
+        if other in loaded:
+            continue
+        try:
+            loaded[other] = benchmarks[other]
+        except _NOT_HERE as error:
+            _logger.info("Region %s gets no layer: %s", other, error)
+    return {each: loaded[each] for each in benchmarks if each in loaded}

@@ -1,0 +1,85 @@
+"""Make the atlas of a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_vision.loading import load_benchmark
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.atlas import make_atlas
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import DeclaredBenchmarks, available
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.scores import region_recorded
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import LayerAtlas
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = ["layer_atlas"]
+
+
+def layer_atlas(
+    model: BrainModel,
+    benchmarks: Sequence[str] | Mapping[str, Benchmark] | None = None,
+    *,
+    layers: Sequence[str] | None = None,
+    seed: int = 0,
+) -> LayerAtlas:
+    """Compare the layers of a model with regions, and choose the layer of each.
+
+    Parameters
+    ----------
+    model : BrainModel
+        With `layers` and `activations_model`, such as a `ModelCommitment`.
+    benchmarks : sequence of str, or mapping of str to Benchmark, optional
+        Identifiers, or benchmarks by region. None: those of `declared.REGION_BENCHMARKS` that can be had here.
+    layers : sequence of str, optional
+        From early to late. None: those of the model.
+    seed : int
+        See `make_atlas`.
+
+    Returns
+    -------
+    LayerAtlas
+
+    Raises
+    ------
+    ConfigurationError
+        The model does not say which layers it has.
+    UnknownIdentifierError
+        There is no such benchmark, or none that can be had here.
+    """
+    activations_model: Callable[..., Any] | None = getattr(model, "activations_model", None)
+    names = layers or getattr(model, "layers", None)
+    if activations_model is None or not names:
+        raise ConfigurationError(
+            f"A {type(model).__qualname__} does not give the activations of its layers; expected a model with layers "
+            "and activations_model, such as a ModelCommitment."
+        )
+    return make_atlas(
+        model.identifier, activations_model, list(names), model.visual_degrees(), _benchmarks(benchmarks), seed=seed
+    )
+
+
+def _benchmarks(given: Sequence[str] | Mapping[str, Benchmark] | None) -> Mapping[str, Benchmark]:
+    if isinstance(given, Mapping):
+        return given
+    if given is None:
+        found = available(DeclaredBenchmarks())
+        if not found:
+            raise UnknownIdentifierError(
+                "None of the benchmarks that are declared for choosing layers can be had here. Name others: "
+                "benchmarks=['<identifier>', ...]."
+            )
+        return found
+    loaded = [load_benchmark(identifier) for identifier in given]
+    regions = [region_recorded(benchmark) for benchmark in loaded]
+    times = Counter(regions)
+    # Two benchmarks of one region are told apart by their identifiers.
+    names = [
+        region if times[region] == 1 else str(benchmark.identifier)
+        for region, benchmark in zip(regions, loaded, strict=True)
+    ]
+    return dict(zip(names, loaded, strict=True))

@@ -1,0 +1,95 @@
+r"""Choose among layers by nested cross-validation, on arrays of scores.
+
+The best of many scores is too high by chance: among layers of pure noise, one always comes out above 0. Nested
+cross-validation says what a choice is worth. For each of K folds of the stimuli the layer is chosen anew, by
+cross-validation among the other folds, and the layer that was chosen is scored on the fold, which had no part in it:
+
+.. math::
+   \hat{s} = \frac{1}{K} \sum_i s_i(l_i), \quad l_i = \operatorname{argmax}_l \frac{1}{K-1} \sum_{j \ne i} s_{ij}(l)
+
+where :math:`s_i(l)` is the score of layer l on fold i, fitted on all other folds, and :math:`s_{ij}(l)` that on fold j,
+fitted without the folds i and j. One fit without i and j serves :math:`s_{ij}` and :math:`s_{ji}`.
+
+References
+----------
+Varma & Simon (2006), Bias in error estimation when using cross-validation for model selection, BMC Bioinformatics 7:91,
+doi:10.1186/1471-2105-7-91. Bates, Hastie & Tibshirani (2024), Cross-validation: what does it estimate and how well does
+it do it?, JASA 119, doi:10.1080/01621459.2023.2197686 (fits without two folds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
+
+__all__ = ["Nested", "best", "choose_nested", "fold_pairs", "nested_splits"]
+
+
+class Nested(NamedTuple):
+    """What nested cross-validation says."""
+
+    score: float  # mean over folds of the layer that was chosen without the fold
+    layers: Indices  # (n_folds,), which layer that was
+
+
+def fold_pairs(n_folds: int) -> list[tuple[int, int]]:
+    """Return every pair of folds once, in the order of `nested_splits`."""
+    return list(combinations(range(n_folds), 2))
+
+
+def nested_splits(folds: Sequence[Indices]) -> list[tuple[Indices, Indices]]:
+    """Return what is fitted for a nested cross-validation.
+
+    Parameters
+    ----------
+    folds : sequence of ndarray of int
+        Positions of the stimuli in each fold; together all stimuli once.
+
+    Returns
+    -------
+    list of (train, test)
+        First for each fold: all others, and the fold. Then for each of `fold_pairs`: all but the two, and the first
+        fold followed by the second.
+    """
+
+    def without(*left_out: int) -> Indices:
+        return np.sort(np.concatenate([fold for index, fold in enumerate(folds) if index not in left_out]))
+
+    single = [(without(index), fold) for index, fold in enumerate(folds)]
+    pairs = [(without(i, j), np.concatenate([folds[i], folds[j]])) for i, j in fold_pairs(len(folds))]
+    return single + pairs
+
+
+def choose_nested(outer: Floats, inner: Floats) -> Nested:
+    """Choose a layer without each fold, and score it on the fold.
+
+    Parameters
+    ----------
+    outer : ndarray, shape (n_layers, n_folds)
+        Score on each fold, fitted on all others. NaN: the layer cannot be scored.
+    inner : ndarray, shape (n_layers, n_folds, n_folds)
+        At [l, i, j] the score on fold j, fitted without the folds i and j. The diagonal does not count.
+
+    Examples
+    --------
+    >>> outer = np.array([[0.5, 0.5, 0.5], [0.9, 0.1, 0.1]])
+    >>> inner = np.repeat(outer[:, None, :], 3, axis=1)
+    >>> choose_nested(outer, inner)
+    Nested(score=0.3666666666666667, layers=array([0, 1, 0]))
+    """
+    n_folds = outer.shape[1]
+    others = ~np.eye(n_folds, dtype=bool)
+    means = np.stack([inner[:, i, others[i]].mean(axis=1) for i in range(n_folds)], axis=1)
+    layers = np.asarray([best(means[:, i]) for i in range(n_folds)])
+    return Nested(float(outer[layers, np.arange(n_folds)].mean()), layers)
+
+
+def best(scores: Floats) -> int:
+    """Return the position of the highest score, the first of several; NaN does not count."""
+    return int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))

@@ -1,0 +1,96 @@
+"""Score layers on one benchmark, each as a model of its own that has only this layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.metrics import Score
+from brainscore_vision.metric_helpers.labelled.gather import stack
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.one_pass import OnePass
+from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMappedModel
+from brainscore_vision.model_helpers.brain_transformation.temporal import TemporalAligned
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+__all__ = ["LayerScores", "model_of_layer", "region_recorded"]
+
+
+class LayerScores:
+    """Score every layer of a model on a benchmark.
+
+    Parameters
+    ----------
+    model_identifier : str
+    activations_model : callable
+        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
+        `NeuroidAssembly` with level ``layer``.
+    visual_degrees : float
+        Width of the model's field of view, in degrees.
+    """
+
+    def __init__(
+        self, model_identifier: str, activations_model: Callable[..., NeuroidAssembly], visual_degrees: float
+    ) -> None:
+        self.model_identifier = model_identifier
+        self.activations_model = activations_model
+        self.visual_degrees = visual_degrees
+
+    def __call__(
+        self,
+        benchmark: Benchmark,
+        layers: Sequence[str],
+        benchmark_identifier: str | None = None,
+        prerun: bool = False,
+    ) -> Score:
+        """Score layers.
+
+        Parameters
+        ----------
+        benchmark : Benchmark
+            With an attribute ``region``, or a region as ``parent``.
+        benchmark_identifier : str, optional
+            Accepted from callers of the published system, where it names a cache entry; here activations are cached
+            by their content.
+        prerun : bool
+            Whether to run the model once for all layers and keep their activations until all are scored, instead of
+            once for each layer.
+
+        Returns
+        -------
+        Score, dims (layer)
+            Of each layer what the benchmark gives, in the order of `layers`. Attribute ``raw``: list of the Scores.
+        """
+        del benchmark_identifier
+        model = OnePass(self.activations_model, layers) if prerun else self.activations_model
+        region = region_recorded(benchmark)
+        scores = [
+            benchmark(model_of_layer(self.model_identifier, model, region, layer, self.visual_degrees))
+            for layer in layers
+        ]
+        stacked = stack([Score(float(score)) for score in scores], [{"layer": layer} for layer in layers])
+        stacked = stacked.sel(layer=list(layers))
+        stacked.attrs["raw"] = scores
+        return stacked
+
+
+def model_of_layer(
+    identifier: str, activations_model: Callable[..., NeuroidAssembly], region: str, layer: str, visual_degrees: float
+) -> TemporalAligned:
+    """Return a model in which one layer stands for one region."""
+    return TemporalAligned(
+        LayerMappedModel(f"{identifier}-{layer}", activations_model, {region: layer}, visual_degrees=visual_degrees)
+    )
+
+
+def region_recorded(benchmark: Any) -> str:  # whatever a plugin calls a benchmark
+    """Return the region that a benchmark records: its attribute ``region``, else its parent; ValueError without."""
+    region = getattr(benchmark, "region", None) or getattr(benchmark, "parent", None)
+    if not region:
+        raise ValueError(
+            f"Benchmark {getattr(benchmark, 'identifier', benchmark)!r} does not say which region it records; expected "
+            "an attribute region such as 'IT'."
+        )
+    return str(region)

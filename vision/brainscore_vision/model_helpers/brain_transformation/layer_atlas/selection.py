@@ -1,0 +1,113 @@
+"""Choose the layer of a region, or of all regions when the first of them is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from brainscore_core.errors import UnknownIdentifierError
+from brainscore_vision.loading import unwatched
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.atlas import make_atlas
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import available
+from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap, Layers
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import LayerAtlas
+
+__all__ = ["LayerSelection", "RegionLayerMap"]
+
+
+class LayerSelection:
+    """Choose among the layers of a model.
+
+    Parameters
+    ----------
+    model_identifier : str
+    activations_model : callable
+        ``activations_model(stimuli, layers=[...], number_of_trials=..., require_variance=...)`` returns a
+        `NeuroidAssembly` with level ``layer``.
+    layers : sequence of str
+        Among which to choose, from early to late.
+    visual_degrees : float
+        Width of the model's field of view, in degrees.
+    """
+
+    def __init__(
+        self,
+        model_identifier: str,
+        activations_model: Callable[..., NeuroidAssembly],
+        layers: Sequence[str],
+        visual_degrees: float,
+    ) -> None:
+        self.model_identifier = model_identifier
+        self.activations_model = activations_model
+        self.layers = list(layers)
+        self.visual_degrees = visual_degrees
+
+    def __call__(self, selection_identifier: str, benchmark: Benchmark) -> str:
+        """Return the layer with the highest score on a benchmark.
+
+        Parameters
+        ----------
+        selection_identifier : str
+            How to call the choice, such as the region.
+        """
+        return self.atlas({selection_identifier: benchmark})[selection_identifier].layer
+
+    def atlas(self, benchmarks: Mapping[str, Benchmark]) -> LayerAtlas:
+        """Compare all layers with the benchmarks of all regions; see `make_atlas`."""
+        return make_atlas(self.model_identifier, self.activations_model, self.layers, self.visual_degrees, benchmarks)
+
+
+class RegionLayerMap(LayerMap):
+    """The layer of each region, chosen when a region is first asked for: then for all regions, from one atlas.
+
+    Parameters
+    ----------
+    layer_selection : LayerSelection or callable
+        ``layer_selection(selection_identifier=region, benchmark=benchmark)`` returns a layer; a `LayerSelection` is
+        asked for all regions at once.
+    region_benchmarks : mapping of str to Benchmark
+        On what the layer of each region is chosen, such as `DeclaredBenchmarks`.
+    """
+
+    def __init__(
+        self, layer_selection: Callable[..., str] | LayerSelection, region_benchmarks: Mapping[str, Benchmark]
+    ) -> None:
+        super().__init__()
+        self.layer_selection = layer_selection
+        self.region_benchmarks = region_benchmarks
+        self.atlas: LayerAtlas | None = None
+
+    def __missing__(self, region: str) -> Layers:
+        self.commit_region(region)
+        return self[region]
+
+    def commit_region(self, region: str) -> None:
+        """Choose the layer of a region, and of all others that nobody has stated.
+
+        Raises
+        ------
+        UnknownIdentifierError
+            There is no benchmark for the region, or it cannot be had.
+        """
+        if region not in self.region_benchmarks:
+            raise UnknownIdentifierError(
+                f"There is no benchmark on which to choose the layer of region {region!r}; there are some for "
+                f"{', '.join(self.region_benchmarks)}. Pass region_layer_map={{{region!r}: '<layer>'}}."
+            )
+        with unwatched():  # these data choose the layer; the benchmark that asks is not made of them
+            self._choose(region)
+
+    def _choose(self, region: str) -> None:
+        selection = self.layer_selection
+        if not isinstance(selection, LayerSelection) or type(selection).__call__ is not LayerSelection.__call__:
+            layer = selection(selection_identifier=region, benchmark=self.region_benchmarks[region])
+            self.commit(region, layer, {"from": "selection"})
+            return
+        self.atlas = selection.atlas(available(self.region_benchmarks, region))
+        for choice in self.atlas.regions:
+            if choice.region not in self:
+                self.commit(choice.region, choice.layer, choice.origin())

@@ -1,0 +1,84 @@
+"""Load CORnet-S with the weights that its authors publish."""
+
+import functools
+
+from brainscore_vision.model_helpers.brain_transformation.recurrent import regular_steps
+from brainscore_vision.model_helpers.check_submission import check_models
+from brainscore_vision.model_helpers.weights import PublishedWeights, load_weights
+
+IDENTIFIER = "cornet_s"
+IMAGE_SIZE = 224
+VISUAL_DEGREES = 8
+STEPS = {"V1": 1, "V2": 2, "V4": 4, "IT": 2}
+READOUT_LAYER = "decoder.avgpool-t0"
+LAYERS = [f"{region}.output-t{step}" for region, steps in STEPS.items() for step in range(steps)] + [READOUT_LAYER]
+
+# Start of the first step, and how long each one lasts, ms, as published with the plugin `cornet_s` of brainscore-vision
+# 2.4.2 (model `CORnet-S`).
+TIME_MAPPING = regular_steps(
+    {
+        "V1": (50, 100, STEPS["V1"]),
+        "V2": (70, 100, STEPS["V2"]),
+        "V4": (90, 50, STEPS["V4"]),
+        "IT": (100, 100, STEPS["IT"]),
+    }
+)
+
+# Its authors publish the first eight digits of the digest, in the name of the file; all digits of the first download
+# that has these are kept beside it, so that a later change is noticed.
+WEIGHTS = PublishedWeights(
+    url="https://s3.amazonaws.com/cornet-models/cornet_s-1d3f7974.pth",
+    sha256="1d3f7974",
+    licence="GPL-3.0-or-later",
+    entry="state_dict",
+    prefix="module.",
+)
+
+BIBTEX = """@inproceedings{kubilius2019brainlike,
+  title={Brain-Like Object Recognition with High-Performing Shallow Recurrent {ANNs}},
+  author={Kubilius, Jonas and Schrimpf, Martin and Kar, Kohitij and Rajalingham, Rishi and Hong, Ha and Majaj, Najib J.
+    and Issa, Elias B. and Bashivan, Pouya and Prescott-Roy, Jonathan and Schmidt, Kailyn and Nayebi, Aran
+    and Bear, Daniel and Yamins, Daniel L. K. and DiCarlo, James J.},
+  booktitle={Advances in Neural Information Processing Systems},
+  volume={32},
+  pages={12785--12796},
+  year={2019},
+  url={https://doi.org/10.48550/arXiv.1909.06161}
+}"""
+
+
+def get_model_list() -> list[str]:
+    """Return the identifiers of the models in this plugin."""
+    return [IDENTIFIER]
+
+
+def get_model(name: str):
+    """Return the network; its weights are downloaded the first time."""
+    if name != IDENTIFIER:
+        raise ValueError(f"This plugin has no model {name!r}; expected {IDENTIFIER!r}.")
+    from brainscore_vision.model_helpers.activations.pytorch import load_preprocess_images
+    from brainscore_vision.model_helpers.activations.recurrent import RecurrentPytorchWrapper
+    from brainscore_vision.model_helpers.architectures.cornet import CORnetS
+
+    wrapper = RecurrentPytorchWrapper(
+        identifier=IDENTIFIER,
+        model=load_weights(CORnetS, WEIGHTS),
+        preprocessing=functools.partial(load_preprocess_images, image_size=IMAGE_SIZE),
+        readout_layer="decoder.output",
+    )
+    wrapper.image_size = IMAGE_SIZE
+    return wrapper
+
+
+def get_layers(name: str) -> list[str]:
+    """Return the layers that may stand for a region at a step, from early to late."""
+    return {IDENTIFIER: LAYERS}[name]
+
+
+def get_bibtex(name: str) -> str:
+    """Return the reference of a model."""
+    return {IDENTIFIER: BIBTEX}[name]
+
+
+if __name__ == "__main__":
+    check_models.check_base_models(__name__)

@@ -1,0 +1,15 @@
+"""Register EfficientNet-Lite1, a small network trained on ImageNet."""
+
+from brainscore_vision import model_registry
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+
+from .model import LAYERS, READOUT_LAYER, REGION_LAYER_MAP, VISUAL_DEGREES, get_model
+
+model_registry["efficientnet_lite1"] = lambda: ModelCommitment(
+    identifier="efficientnet_lite1",
+    activations_model=get_model("efficientnet_lite1"),
+    layers=LAYERS,
+    behavioral_readout_layer=READOUT_LAYER,
+    region_layer_map=REGION_LAYER_MAP,
+    visual_degrees=VISUAL_DEGREES,
+)

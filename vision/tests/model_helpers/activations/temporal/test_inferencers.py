@@ -1,0 +1,204 @@
+"""Clips, steps and time bins, with stimuli whose length is their name and models that can be computed by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as PILImage
+
+from brainscore_core.errors import AssemblyError, ConfigurationError, LayerNotFoundError, StimulusError
+from brainscore_vision.model_helpers.activations.temporal.core import (
+    BlockInferencer,
+    CausalInferencer,
+    Inferencer,
+    TemporalInferencer,
+)
+from brainscore_vision.model_helpers.activations.temporal.inputs import Image, Video
+
+FORMATS = {"frames": "TC", "last": "C", "map": "CHW"}
+
+
+def times_of(clip):
+    """Preprocess a clip to the times of its frames, ms."""
+    return clip._start + np.arange(len(clip.to_numpy())) * 1000 / clip.fps
+
+
+class Model:
+    """Give the time of each frame, that of the last one, and a picture; keep what was shown."""
+
+    def __init__(self):
+        self.shown = []
+
+    def __call__(self, inputs, layers):
+        self.shown += [list(times) for times in inputs]
+        times = np.stack(inputs)
+        layer = {
+            "frames": times[:, :, np.newaxis],
+            "last": times[:, -1:],
+            "map": np.broadcast_to(np.arange(24.0).reshape(1, 4, 6), (len(inputs), 1, 4, 6)),
+        }
+        return {name: layer[name] for name in layers}
+
+
+def named_length(cls):
+    """Make a kind of inferencer that shows a picture for as long as the name of its file says, ms."""
+
+    class Named(cls):
+        def load_video(self, path):
+            return Video.from_img_path(path, float(Path(path).stem), self.fps).set_fps(self.fps)
+
+    return Named
+
+
+@pytest.fixture
+def stimulus(tmp_path):
+    def make(duration):
+        path = tmp_path / f"{duration}.png"
+        PILImage.fromarray(np.zeros((2, 2, 3), dtype=np.uint8)).save(path)
+        return str(path)
+
+    return make
+
+
+def run(inferencer, paths, layer, n_bins=None):
+    prepared = inferencer.prepare(paths)
+    bins = n_bins or max(len(inferencer.time_bins(each.duration)) for each in prepared)
+    return inferencer.run(prepared, [layer], bins)[layer]
+
+
+def make(cls, model=None, **options):
+    options = {"fps": 10, "layer_activation_format": FORMATS, "dtype": np.float32, **options}
+    return named_length(cls)(model or Model(), times_of, **options)
+
+
+def test_whole_videos(stimulus):
+    inferencer = make(TemporalInferencer)
+    result = run(inferencer, [stimulus(300), stimulus(200)], "frames")
+    assert result.shape == (2, 3, 1)
+    np.testing.assert_array_equal(result[..., 0], [[0, 100, 200], [0, 100, 0]])  # after its end a stimulus has 0
+    np.testing.assert_array_equal(run(inferencer, [stimulus(300)], "last")[..., 0], [[200] * 3])
+    assert inferencer.unit_axes("frames") == "C"
+
+
+def test_time_that_is_ignored_is_a_channel(stimulus):
+    inferencer = make(TemporalInferencer, time_alignment="ignore_time")
+    np.testing.assert_array_equal(run(inferencer, [stimulus(300)], "frames"), [[[[0], [100], [200]]]])
+    assert inferencer.unit_axes("frames") == "TC"
+    assert inferencer.time_bins(300) == [(0, 300)]
+
+
+def test_causal_clips_end_with_each_frame_and_know_nothing_later(stimulus):
+    model = Model()
+    result = run(make(CausalInferencer, model), [stimulus(300), stimulus(200)], "last")
+    np.testing.assert_array_equal(result[..., 0], [[0, 100, 200], [0, 100, 0]])
+    assert model.shown == [[0], [0], [0, 100], [0, 100], [0, 100, 200]]  # clips of one length are shown together
+    steps = run(make(CausalInferencer), [stimulus(300)], "frames")
+    np.testing.assert_array_equal(steps[0, :, 0], [0, 100, 200])
+
+
+@pytest.mark.parametrize(
+    ("options", "clips"),
+    [
+        ({"num_frames": 2}, [[-100, 0], [0, 100], [100, 200]]),
+        ({"num_frames": (2, 3)}, [[-100, 0], [0, 100], [0, 100, 200]]),
+        ({"num_frames": (1, 2)}, [[0], [0, 100], [100, 200]]),
+        ({"num_frames": (1, 3), "temporal_context_strategy": "conservative"}, [[0], [100], [200]]),
+        (
+            {"duration": (100, 300), "temporal_context_strategy": "fix", "fixed_temporal_context": 200.0},
+            [[-100, 0], [0, 100], [100, 200]],
+        ),
+    ],
+)
+def test_how_far_back_causal_clips_go(stimulus, options, clips):
+    model = Model()
+    run(make(CausalInferencer, model, **options), [stimulus(300)], "last")
+    assert sorted(model.shown) == sorted(clips)
+
+
+def test_blocks_follow_each_other_to_the_end(stimulus):
+    model = Model()
+    inferencer = make(BlockInferencer, model, num_frames=2)
+    result = run(inferencer, [stimulus(300)], "frames")
+    assert model.shown == [[0, 100], [200, 300]]  # the second one stands still beyond the end
+    np.testing.assert_array_equal(result[0, :, 0], [0, 100, 200])
+    np.testing.assert_array_equal(run(inferencer, [stimulus(400)], "last")[0, :, 0], [100, 100, 300, 300])
+    model.shown.clear()
+    run(make(BlockInferencer, model), [stimulus(300)], "last")
+    assert model.shown == [[0, 100, 200]]
+
+
+def test_layers_are_averaged_down(stimulus):
+    full = np.arange(24.0).reshape(4, 6)
+    for most, expected in (
+        (3, full.reshape(2, 2, 3, 2).mean(axis=(1, 3))),
+        (0.5, full.reshape(2, 2, 3, 2).mean(axis=(1, 3))),
+        (6, full),
+        (100, full),
+    ):
+        result = run(make(TemporalInferencer, max_spatial_size=most), [stimulus(100)], "map")
+        np.testing.assert_allclose(result[0, 0, 0], expected)
+
+
+def test_stimuli_without_time(stimulus):
+    inferencer = Inferencer(
+        lambda inputs, layers: {"map": np.stack(inputs)},
+        lambda image: image.to_numpy().transpose(2, 0, 1) + 1.0,
+        {"map": "CHW"},
+        Image,
+    )
+    assert not inferencer.has_time
+    result = run(inferencer, [stimulus(1), stimulus(2)], "map", n_bins=1)
+    assert result.shape == (2, 1, 3, 2, 2)
+    assert result.dtype == np.float16
+    assert (result == 1).all()
+
+
+def test_what_a_model_does_not_take(stimulus):
+    for options, what in (({"num_frames": 4}, "3 frames"), ({"duration": (0, 200)}, "300 ms")):
+        inferencer = TemporalInferencer(
+            Model(), times_of, fps=10, layer_activation_format=FORMATS, img_duration=300, **options
+        )
+        with pytest.raises(StimulusError, match=f"has {what}.*the model takes"):
+            inferencer.load_stimulus(stimulus(300))
+    still = TemporalInferencer(Model(), times_of, fps=10, layer_activation_format=FORMATS, convert_img_to_video=False)
+    with pytest.raises(StimulusError, match="is a picture"):
+        still.load_stimulus(stimulus(300))
+
+
+@pytest.mark.parametrize(
+    ("cls", "options", "match"),
+    [
+        (TemporalInferencer, {"fps": 0}, "fps is 0"),
+        (TemporalInferencer, {"time_alignment": "evenly"}, "Did you mean 'evenly_spaced'"),
+        (TemporalInferencer, {"layer_activation_format": {"a": "TXY"}}, "'a' is 'TXY'"),
+        (TemporalInferencer, {"layer_activation_format": {"a": "CC"}}, "different letters"),
+        (TemporalInferencer, {"max_spatial_size": 1.5}, "max_spatial_size is 1.5"),
+        (CausalInferencer, {"time_alignment": "evenly_spaced"}, "'per_frame_aligned'"),
+        (BlockInferencer, {"num_frames": 10, "duration": 300}, "exclude each other"),
+        (BlockInferencer, {"temporal_context_strategy": "long"}, "'greedy', 'conservative'"),
+        (BlockInferencer, {"temporal_context_strategy": "fix"}, "fixed_temporal_context is None"),
+        (
+            BlockInferencer,
+            {"temporal_context_strategy": "fix", "fixed_temporal_context": 500, "num_frames": 2},
+            "expected 200 to 200 ms",
+        ),
+    ],
+)
+def test_settings_that_make_no_sense(cls, options, match):
+    with pytest.raises(ConfigurationError, match=match):
+        make(cls, **options)
+
+
+def test_layers_that_are_not_what_was_said(stimulus):
+    inferencer = make(TemporalInferencer, layer_activation_format={"frames": "TCHW", "last": "C"})
+    with pytest.raises(AssemblyError, match=r"'frames' gave shape \(3, 1\) for one clip.*'TCHW'.*process_output"):
+        run(inferencer, [stimulus(300)], "frames")
+    with pytest.raises(LayerNotFoundError, match=r"lists frames, last\. Did you mean 'last'"):
+        run(inferencer, [stimulus(300)], "lats")
+    growing = make(
+        TemporalInferencer,
+        lambda inputs, layers: {"map": np.zeros((len(inputs), 1, len(inputs[0]), 1))},
+        layer_activation_format={"map": "CHW"},
+    )
+    with pytest.raises(AssemblyError, match=r"shapes \(1, 2, 1\), \(1, 3, 1\) for different stimuli"):
+        run(growing, [stimulus(300), stimulus(200)], "map")

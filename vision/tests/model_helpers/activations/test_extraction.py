@@ -1,0 +1,689 @@
+"""An extraction that stops at any moment loses at most the batch in work, and never leaves anything wrong."""
+
+import errno
+import logging
+import os
+import resource
+import shutil
+import signal
+import tempfile
+import threading
+from collections import OrderedDict
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.config import settings
+from brainscore_core.errors import AssemblyError, MissingStimulusError
+from brainscore_vision.model_helpers.activations import cache, extraction, matrix, store
+from brainscore_vision.model_helpers.activations.cache import stored_entries
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.store import Entry
+
+LAYERS = ("double", "both")
+N, BATCH = 10, 3
+BATCHES = [(0, 3), (3, 6), (6, 9), (9, 10)]
+
+
+def brightness(paths):
+    return np.asarray([np.asarray(Image.open(path), dtype=np.float32).mean() for path in paths])
+
+
+class Model:
+    """A model whose answers are known; what it computed is in a file, which also a killed process leaves."""
+
+    def __init__(self, log, weight=2.0):
+        self.log = log
+        self.weight = weight
+        self.before = lambda: None
+
+    def __call__(self, inputs, layer_names):
+        self.before()
+        with self.log.open("a") as stream:
+            stream.write(f"{len(inputs)} {inputs[0]:g} {','.join(layer_names)}\n")
+        known = {"double": inputs[:, None] * self.weight, "both": np.stack([inputs, -inputs], axis=1)}
+        return OrderedDict((name, known[name]) for name in layer_names)
+
+    def computed(self):
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def model(tmp_path):
+    return Model(tmp_path / "computed.txt")
+
+
+@pytest.fixture
+def stimuli(write_stimuli):
+    return write_stimuli({f"s{index}": np.full((4, 4, 3), 10 * index) for index in range(N)})
+
+
+def extractor(model, digest=None):
+    digest = digest or (lambda: str(model.weight))
+    # Nothing is shown twice, so that what was computed can be counted.
+    return ActivationsExtractorHelper(
+        model, brightness, "net", batch_size=BATCH, model_digest=digest, check_steady=False
+    )
+
+
+def truth(layers=LAYERS, weight=2.0):
+    values = 10.0 * np.arange(N)
+    known = {"double": [values * weight], "both": [values, -values]}
+    return np.stack([column for layer in layers for column in known[layer]], axis=1)
+
+
+def in_child(work):
+    """Run a function in a process of its own; return what stopped it: a signal below 0, or its exit code."""
+    process = os.fork()
+    if process == 0:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs the tests in the background may ignore it
+        try:
+            work()
+            os._exit(0)
+        except KeyboardInterrupt:
+            os._exit(130)
+        except BaseException:  # noqa: BLE001 - a child must not go on with the tests of its parent
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+
+
+class Moments:
+    """Count the moments at which something is about to be, or has just been, written; stop the process at one."""
+
+    WRITES = ("_note", "_write_entry", "_make_file")
+
+    def __init__(self, monkeypatch, signal_number, moment):
+        self.left, self.signal = moment, signal_number
+        monkeypatch.setattr(store, "_BUFFER_BYTES", 8)  # so that also a part of a batch reaches the file
+        monkeypatch.setattr(store, "pieces", partial(self._between, store.pieces))
+        for name in self.WRITES:
+            monkeypatch.setattr(Entry, name, self._around(getattr(Entry, name)))
+
+    def _between(self, pieces, arrays):
+        for piece in pieces(arrays):
+            self.tick()
+            yield piece
+        self.tick()
+
+    def _around(self, function):
+        def ticked(*args, **kwargs):
+            self.tick()
+            result = function(*args, **kwargs)
+            self.tick()
+            return result
+
+        return ticked
+
+    def tick(self):
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), self.signal)
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
+def test_stopped_at_any_moment_it_goes_on_after_the_last_batch(model, stimuli, monkeypatch, signal_number):
+    for moment in range(1, 1000):
+        shutil.rmtree(settings().cache_home, ignore_errors=True)
+        model.log.unlink(missing_ok=True)
+
+        def work(moment=moment):
+            moments = Moments(monkeypatch, signal_number, moment)
+            model.before = moments.tick
+            extractor(model)(stimuli, layers=LAYERS)
+
+        ended = in_child(work)
+        if ended == 0:
+            break
+        assert ended == (-signal.SIGKILL if signal_number == signal.SIGKILL else 130)
+        before = len(model.computed())
+        activations = extractor(model)(stimuli, layers=LAYERS)
+        np.testing.assert_array_equal(activations.values, truth())
+        # Only the batch in work was lost.
+        again = len(model.computed()) - len(BATCHES)
+        assert again <= 1, (moment, model.computed())
+        assert before <= len(BATCHES)
+        assert [stored.state for stored in stored_entries()] == ["whole"]
+        extractor(model)(stimuli, layers=LAYERS)
+        assert len(model.computed()) == len(BATCHES) + again
+    assert moment > 30
+
+
+def test_an_error_in_a_batch_keeps_those_before(model, stimuli):
+    calls = iter(range(100))
+
+    def fail_once():
+        if next(calls) == 2:
+            raise RuntimeError("the network broke")
+
+    model.before = fail_once
+    with pytest.raises(RuntimeError, match="the network broke"):
+        extractor(model)(stimuli, layers=LAYERS)
+    assert [(stored.state, stored.finished) for stored in stored_entries()] == [("partial", 6)]
+    activations = extractor(model)(stimuli, layers=LAYERS)
+    np.testing.assert_array_equal(activations.values, truth())
+    assert [line.split()[1] for line in model.computed()] == ["0", "30", "60", "90"]
+
+
+def interrupted(model, stimuli, after):
+    calls = iter(range(100))
+
+    def stop():
+        if next(calls) == after:
+            raise KeyboardInterrupt
+
+    model.before = stop
+    with pytest.raises(KeyboardInterrupt):
+        extractor(model)(stimuli, layers=LAYERS)
+    model.before = lambda: None
+    model.log.unlink()
+
+
+@pytest.mark.parametrize("damage", ["values bit", "values cut", "values gone", "line bit", "line cut", "head bit"])
+def test_what_was_damaged_of_an_interrupted_extraction_is_computed_again(model, stimuli, damage):
+    interrupted(model, stimuli, after=3)
+    for stored in stored_entries():
+        what, how = damage.split()
+        path = stored.folder / ("values.npy" if what == "values" else "progress.jsonl")
+        content = bytearray(path.read_bytes())
+        place = {"values": len(content) - 1, "line": content.rfind(b'"crc32": ') + 9, "head": 30}[what]
+        if how == "gone":
+            path.unlink()
+        elif how == "cut":
+            path.write_bytes(content[: -10 if what == "line" else -5])
+        else:
+            content[place] ^= 1
+            path.write_bytes(content)
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+    # The damaged batch and the last one, or all of them where it is not known which there were.
+    assert len(model.computed()) == (4 if damage in ("values gone", "head bit") else 2)
+
+
+def test_other_layers_than_those_of_an_interrupted_call_are_recorded_on_their_own(model, stimuli):
+    interrupted(model, stimuli, after=2)
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"]))
+    assert [(stored.state, tuple(stored.layers)) for stored in stored_entries()] == [
+        ("partial", LAYERS),
+        ("whole", ("double",)),
+    ]
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+    assert [line.split()[2] for line in model.computed()] == ["double"] * 4 + ["both"] * 4
+
+
+def test_weights_that_change_while_activations_are_recorded_are_noticed(model, stimuli, caplog):
+    def train():
+        model.weight += 1
+
+    model.before = train
+    extractor(model)(stimuli, layers=["double"])
+    assert stored_entries() == []
+    assert "changed while" in caplog.text
+
+
+def test_a_changed_model_leaves_nothing_whole_even_if_it_is_killed_before_that_is_noticed(model, stimuli, monkeypatch):
+    def train():
+        model.weight += 1
+
+    def work():
+        model.before = train
+        monkeypatch.setattr(extraction, "_why_not_as_before", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        extractor(model)(stimuli, layers=["double"])
+
+    assert in_child(work) == -signal.SIGKILL
+    assert [stored.state for stored in stored_entries()] == ["partial"]
+    model.before = train
+    extractor(model)(stimuli, layers=["double"])  # the last batch runs again, which shows it
+    assert stored_entries() == []
+
+
+def test_a_model_that_changed_in_an_interrupted_recording_leaves_nothing(model, stimuli):
+    def train_and_stop():
+        model.weight += 1
+        if model.weight > 4:
+            raise KeyboardInterrupt
+
+    model.before = train_and_stop
+    with pytest.raises(KeyboardInterrupt):
+        extractor(model)(stimuli, layers=["double"])
+    assert stored_entries() == []
+
+
+def test_a_counter_in_a_model_does_not_keep_it_from_the_cache(model, stimuli):
+    counted = []
+
+    def digest():
+        return {"weights": str(model.weight), "code and settings": str(len(counted))}
+
+    model.before = lambda: counted.append(1)
+    extractor(model, digest)(stimuli, layers=["double"])
+    counted.clear()
+    extractor(model, digest)(stimuli, layers=["double"])
+    assert len(model.computed()) == len(BATCHES)
+    # But what was recorded in two goes does not follow from what it was at the beginning.
+    counted.clear()
+    shutil.rmtree(settings().cache_home)
+    assert in_child(partial(_killed_in_third_batch, model, digest, stimuli)) == -signal.SIGKILL
+    extractor(model, digest)(stimuli, layers=["double"])
+    assert stored_entries() == []
+
+
+def _killed_in_third_batch(model, digest, stimuli):
+    calls = iter(range(100))
+    model.before = lambda: os.kill(os.getpid(), signal.SIGKILL) if next(calls) == 2 else None
+    extractor(model, digest)(stimuli, layers=["double"])
+
+
+@pytest.mark.parametrize("clock_set_back", [False, True])
+def test_a_stimulus_that_changes_while_it_is_shown_leaves_no_entry(model, stimuli, clock_set_back):
+    path = stimuli.get_stimulus("s9")
+    original, status = path.read_bytes(), path.stat()
+
+    def repaint():
+        other = path.with_suffix(".new.png")
+        Image.fromarray(np.full((4, 4, 3), 200, dtype=np.uint8)).save(other)
+        if clock_set_back:
+            os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+        other.replace(path)  # at once, because another thread reads ahead
+
+    model.before = repaint
+    extractor(model)(stimuli, layers=["double"])
+    model.before = lambda: None
+    path.write_bytes(original)
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"]))
+
+
+def test_a_stimulus_deleted_after_it_was_listed_is_one_clear_error(model, stimuli):
+    model.before = lambda: stimuli.get_stimulus("s9").unlink(missing_ok=True)
+    shown = extractor(model)
+    shown.preprocess = lambda paths: (model.before(), brightness(paths))[1]
+    with pytest.raises(MissingStimulusError, match=r"^Stimulus 's9': .*s9\.png' does not exist"):
+        shown(stimuli, layers=["double"])
+
+
+def test_a_stimulus_deleted_while_the_key_is_made_is_one_clear_error(model, stimuli, monkeypatch):
+    def digest():
+        stimuli.get_stimulus("s9").unlink(missing_ok=True)
+        return "net"
+
+    with pytest.raises(MissingStimulusError, match=r"^Stimulus 's9': .*s9\.png' does not exist"):
+        extractor(model, digest)(stimuli, layers=["double"])
+
+
+def test_processes_that_ask_for_the_same_compute_it_once(model, stimuli):
+    children = []
+    for _ in range(3):
+        process = os.fork()
+        if process == 0:
+            try:
+                right = np.array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+                os._exit(0 if right else 1)
+            except BaseException:  # noqa: BLE001 - a child must not go on with the tests of its parent
+                os._exit(2)
+        children.append(process)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
+    assert len(model.computed()) == len(BATCHES)
+
+
+def test_threads_that_ask_for_the_same_compute_it_once(model, stimuli):
+    results = []
+    threads = [
+        threading.Thread(target=lambda: results.append(extractor(model)(stimuli, layers=LAYERS))) for _ in range(3)
+    ]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    for result in results:
+        np.testing.assert_array_equal(result.values, truth())
+    assert len(model.computed()) == len(BATCHES)
+
+
+# --- several layers in one file --------------------------------------------------------------------------------------
+
+
+def file_of(values):
+    """Return the values of the file that an array shows without a copy."""
+    mapped = mapped_file(values)
+    assert np.shares_memory(mapped, values)
+    return np.load(mapped.filename)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_layers_that_were_recorded_together_are_given_as_they_lie(model, stimuli, again):
+    activations = extractor(model)(stimuli, layers=LAYERS)
+    if again:
+        activations = extractor(model)(stimuli, layers=LAYERS)
+    assert activations.values.flags.c_contiguous
+    np.testing.assert_array_equal(file_of(activations.values), truth())
+    activations.values[:] = -1  # the memory of this array, and nothing else
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+    assert len(model.computed()) == len(BATCHES)
+
+
+@pytest.mark.parametrize("layers", [["double"], ["both"]])
+def test_a_layer_that_was_recorded_with_others_is_given_as_it_lies(model, stimuli, layers):
+    extractor(model)(stimuli, layers=LAYERS)
+    one = extractor(model)(stimuli, layers=layers)
+    np.testing.assert_array_equal(one.values, truth(layers))
+    np.testing.assert_array_equal(file_of(one.values), truth())
+    one.values[:] = -1
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=layers).values, truth(layers))
+    assert len(model.computed()) == len(BATCHES)
+    assert len(stored_entries()) == 1
+
+
+def test_layers_in_another_order_or_of_several_recordings_are_copied_into_their_places(model, stimuli):
+    extractor(model)(stimuli, layers=["both"])
+    for layers in (LAYERS, LAYERS[::-1]):
+        for _ in range(2):
+            activations = extractor(model)(stimuli, layers=layers)
+            np.testing.assert_array_equal(activations.values, truth(layers))
+            assert list(dict.fromkeys(activations["layer"].values)) == list(layers)
+    assert sorted(tuple(stored.layers) for stored in stored_entries()) == [("both",), ("double",)]
+    assert len(model.computed()) == 2 * len(BATCHES)
+
+
+@pytest.mark.parametrize(
+    ("layers", "copied"),
+    [("abc", False), ("ab", False), ("bc", False), ("b", False), ("ac", True), ("ba", True), ("acb", True)],
+)
+def test_only_layers_that_follow_each_other_in_a_file_are_not_copied(stimuli, layers, copied):
+    factors = {"a": [1, 2], "b": [3], "c": [4, 5, 6]}
+    helper = ActivationsExtractorHelper(
+        lambda inputs, names: {name: np.outer(inputs, factors[name]) for name in names},
+        brightness,
+        "net",
+        batch_size=BATCH,
+        model_digest=lambda: "net",
+    )
+    helper(stimuli, layers=["a", "b", "c"])
+    activations = helper(stimuli, layers=list(layers))
+    columns = [factor for layer in layers for factor in factors[layer]]
+    np.testing.assert_array_equal(activations.values, np.outer(10.0 * np.arange(N), columns))
+    assert (mapped_file(activations.values) is None) is copied
+    assert len(stored_entries()) == 1
+
+
+def test_what_the_budget_holds_can_be_written_to_though_its_file_exceeds_it(model, stimuli, monkeypatch):
+    extractor(model)(stimuli, layers=LAYERS)
+    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", str((8 * N + 1) / 1e9))
+    both = extractor(model)(stimuli, layers=["both"])
+    np.testing.assert_array_equal(both.values, truth(["both"]))
+    both.values[0, 0] = 5  # 2 units of 4 bytes for each stimulus
+    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", str((8 * N - 1) / 1e9))
+    both = extractor(model)(stimuli, layers=["both"])
+    np.testing.assert_array_equal(file_of(both.values), truth())
+    with pytest.raises(ValueError, match="read-only"):
+        both.values[0, 0] = 5
+
+
+@pytest.mark.parametrize("layers", [LAYERS, ["both"]])
+def test_damage_to_one_layer_makes_the_entry_be_computed_again(model, stimuli, layers):
+    extractor(model)(stimuli, layers=LAYERS)
+    (stored,) = stored_entries()
+    path = stored.folder / "values.npy"
+    content = bytearray(path.read_bytes())
+    content[-12] ^= 1  # in the last stimulus, in the layer `double`
+    path.write_bytes(content)
+    for _ in range(2):
+        np.testing.assert_array_equal(extractor(model)(stimuli, layers=layers).values, truth(layers))
+    assert [(stored.state, stored.entry().is_intact()) for stored in stored_entries()] == [("whole", True)]
+    assert len(model.computed()) == 2 * len(BATCHES)
+
+
+def test_an_entry_of_another_key_is_not_taken_wherever_it_is_copied(model, stimuli):
+    extractor(model)(stimuli, layers=LAYERS)
+    (other,) = stored_entries()
+    model.weight = 3.0
+    extractor(model)(stimuli, layers=["double"])
+    (mine,) = [stored for stored in stored_entries() if stored.parts != other.parts]
+    shutil.copytree(other.folder, mine.folder.with_name(other.folder.name))
+    shutil.copytree(other.folder, mine.folder.with_name("0" * 64))
+    shutil.rmtree(mine.folder)
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"], weight=3.0))
+
+
+def test_an_entry_whose_index_names_other_layers_is_not_taken(model, stimuli):
+    extractor(model)(stimuli, layers=LAYERS)
+    (stored,) = stored_entries()
+    path = stored.folder / "entry.json"
+    record = {**store._unsealed(path.read_text()), "layers": list(LAYERS[::-1])}
+    path.write_text(store._sealed(record))
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=["double"]).values, truth(["double"]))
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+
+
+KINDS = {
+    "float": lambda x: x[:, None] * np.float32([1, 2, 3]),
+    "images": lambda x: np.multiply.outer(x, np.arange(12.0, dtype=np.float32).reshape(2, 3, 2)),
+    "double": lambda x: x[:, None].astype(np.float64) / 3,
+    "half": lambda x: (x[:, None] * [1, 2, 3]).astype(np.float16),
+    "byte": lambda x: x.astype(np.uint8),
+    "none": lambda x: np.zeros((len(x), 0, 2), np.float32),
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_is_asked_for_in_whatever_order_after_whatever_happened(stimuli, seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    stop = [None]
+
+    def network(inputs, names):
+        if stop[0] == inputs[0]:
+            raise KeyboardInterrupt
+        return {name: KINDS[name](inputs) for name in names}
+
+    helper = ActivationsExtractorHelper(
+        network, brightness, "net", batch_size=BATCH, model_digest=lambda: "net", check_steady=False
+    )
+    shown = 10 * np.arange(N, dtype=np.float32)
+    for _ in range(25):
+        layers = rng.permutation(list(KINDS))[: rng.integers(1, len(KINDS) + 1)].tolist()
+        monkeypatch.setenv("BRAINSCORE_MEMORY_GB", str(rng.choice([1e-9, 1e-6, 1])))
+        monkeypatch.setenv("BRAINSCORE_CACHE_GB", str(rng.choice([1e-5, 1])))
+        stop[0] = rng.choice([0, 30, 90, 1000, 1000])
+        if rng.random() < 0.3 and (entries := stored_entries()):
+            path = rng.choice(sorted(entries[rng.integers(len(entries))].folder.iterdir()))
+            content = bytearray(path.read_bytes())
+            content[rng.integers(len(content))] ^= 1 << rng.integers(8)
+            path.write_bytes(content)
+        order = rng.integers(N, size=N) if rng.random() < 0.2 else np.arange(N)
+        try:
+            activations = helper(stimuli.iloc[order], layers=layers)
+        except KeyboardInterrupt:
+            continue
+        parts = [KINDS[layer](shown[order]) for layer in layers]
+        dtype = np.result_type(*(part.dtype for part in parts))
+        assert activations.dtype == dtype
+        np.testing.assert_array_equal(
+            activations.values, np.concatenate([part.reshape(N, -1).astype(dtype) for part in parts], axis=1)
+        )
+        if activations.nbytes <= settings().memory_gb * 1e9:
+            activations.values[:] = 77
+
+
+def test_processes_that_ask_for_layers_in_common_get_what_is_right(model, stimuli):
+    children = []
+    for layers in (["double"], list(LAYERS), ["both", "double"], ["both"]):
+        process = os.fork()
+        if process == 0:
+            try:
+                right = np.array_equal(extractor(model)(stimuli, layers=layers).values, truth(layers))
+                os._exit(0 if right else 1)
+            except BaseException:  # noqa: BLE001 - a child must not go on with the tests of its parent
+                os._exit(2)
+        children.append(process)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
+    assert sorted(layer for stored in stored_entries() for layer in stored.layers) == sorted(LAYERS)
+
+
+def test_what_changed_while_it_was_recorded_can_be_written_to(model, stimuli):
+    def train():
+        model.weight += 1
+
+    model.before = train
+    activations = extractor(model)(stimuli, layers=LAYERS)
+    assert stored_entries() == []
+    activations.values[:] = 0
+
+
+# --- trouble with the disk -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["begin", "write", "finish"])
+def test_a_disk_that_fails_costs_time_and_no_result(model, stimuli, monkeypatch, caplog, where):
+    def fail(*_args, **_kwargs):
+        raise OSError("No space left on device")
+
+    owner, name = {
+        "begin": (store.shutil, "disk_usage"),
+        "write": (store, "pieces"),
+        "finish": (store, "atomic_path"),
+    }[where]
+    monkeypatch.setattr(owner, name, fail)
+    with caplog.at_level(logging.WARNING):
+        activations = extractor(model)(stimuli, layers=LAYERS)
+    np.testing.assert_array_equal(activations.values, truth())
+    assert "No space left on device" in caplog.text
+    assert stored_entries() == []
+
+
+def test_a_cache_that_cannot_be_made_costs_time_and_no_result(model, stimuli, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "file"))
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+
+
+@pytest.mark.parametrize("limit_bytes", range(100, 2000, 100))
+def test_on_a_full_disk_nothing_is_computed_twice(model, stimuli, limit_bytes):
+    # A limit of the system on the size of files stands for a disk that fills up, sooner or later.
+    def work():
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, hard))
+        values = extractor(model)(stimuli, layers=LAYERS).values
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        np.testing.assert_array_equal(values, truth())
+
+    assert in_child(work) == 0
+    assert len(model.computed()) == len(BATCHES)
+    assert all(stored.state == "whole" for stored in stored_entries())
+
+
+@pytest.mark.parametrize("asked", [["double"], ["double", "both"]], ids=["hit", "hit and miss"])
+def test_a_cache_that_can_only_be_read_serves_without_a_lock(model, stimuli, tmp_path_factory, monkeypatch, asked):
+    extractor(model)(stimuli, layers=["double"])
+    before = len(model.computed())
+
+    @contextmanager
+    def no_lock(*_args, **_kwargs):
+        raise OSError(errno.EROFS, "Read-only file system")
+        yield
+
+    monkeypatch.setattr(extraction, "locked", no_lock)
+    monkeypatch.setattr(store, "atomic_path", no_lock)
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=asked).values, truth(asked))
+    computed = model.computed()[before:]
+    assert [line.split()[-1] for line in computed] == (["both"] * len(BATCHES) if "both" in asked else [])
+
+
+def test_a_file_system_without_locks_costs_time_and_no_result(model, stimuli, monkeypatch, caplog):
+    @contextmanager
+    def no_lock(*_args, **_kwargs):
+        raise NotImplementedError("FileSystem does not appear to support flock")
+        yield
+
+    monkeypatch.setattr(extraction, "locked", no_lock)
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+    assert "does not appear to support flock" in caplog.text
+
+
+def test_without_room_for_a_probe_image_nothing_is_cached_and_nothing_fails(model, stimuli, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    np.testing.assert_array_equal(extractor(model)(stimuli, layers=LAYERS).values, truth())
+    assert stored_entries() == []
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+
+def mapped_file(values):
+    base = values
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    return base
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("layers", [["double"], list(LAYERS)])
+def test_what_exceeds_the_budget_lies_in_a_file(model, stimuli, monkeypatch, cached, layers):
+    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "0.00000001")
+    activations = extractor(model)(stimuli, layers=layers, stimuli_identifier=None if cached else False)
+    np.testing.assert_array_equal(activations.values, truth(layers))
+    assert mapped_file(activations.values).mode == "r"
+    with pytest.raises(ValueError, match="read-only"):
+        activations.values[0] = 0
+    # What does not belong to the cache has no name, and is gone when nobody holds it.
+    names = {path.name for path in (settings().cache_home / "activations").rglob("*") if path.is_file()}
+    assert names <= {"values.npy", "entry.json", "calls.jsonl"} | {name for name in names if name.endswith(".lock")}
+
+
+@pytest.mark.parametrize("cached", [True, False])
+@pytest.mark.parametrize("budget", ["0.00000001", "1"])
+def test_stimuli_that_occur_twice_are_in_their_places(model, stimuli, monkeypatch, cached, budget):
+    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", budget)
+    order = [3, 3, 0, 1, 2, 9, 0]
+    twice = stimuli.iloc[order]
+    activations = extractor(model)(twice, layers=LAYERS, stimuli_identifier=None if cached else False)
+    np.testing.assert_array_equal(activations.values, truth()[order])
+
+
+def test_a_disk_without_room_for_what_exceeds_the_memory_is_named(model, stimuli, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "0.00000001")
+    monkeypatch.setattr(matrix.shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(9, 9, 0))
+    with pytest.raises(OSError, match=r"BRAINSCORE_MEMORY_GB allows.*0\.0 GB free"):
+        extractor(model)(stimuli, layers=LAYERS, stimuli_identifier=False)
+
+
+def test_a_layer_whose_shape_depends_on_the_stimulus_is_refused(stimuli):
+    def ragged(inputs, _names):
+        return {"ragged": np.zeros((len(inputs), int(inputs[0]) + 1))}
+
+    for digest in (None, lambda: "net"):
+        helper = ActivationsExtractorHelper(ragged, brightness, "net", batch_size=1, model_digest=digest)
+        with pytest.raises(AssemblyError, match=r"'ragged' gave float64 of shape \(11,\).*\(1,\) before"):
+            helper(stimuli, layers=["ragged"])
+
+
+def test_layers_of_several_types_become_one_type_that_holds_both(stimuli):
+    def mixed(inputs, names):
+        known = {"half": inputs[:, None].astype(np.float16), "whole": inputs[:, None].astype(np.int32)}
+        return {name: known[name] for name in names}
+
+    for digest in (None, lambda: "net"):
+        helper = ActivationsExtractorHelper(mixed, brightness, "net", batch_size=4, model_digest=digest)
+        activations = helper(stimuli, layers=["half", "whole"])
+        assert activations.dtype == np.float64
+        np.testing.assert_array_equal(activations.values[:, 0], activations.values[:, 1])
+
+
+def test_units_without_any_and_without_axes(stimuli):
+    def odd(inputs, names):
+        known = {"none": np.zeros((len(inputs), 0)), "number": inputs.astype(float)}
+        return {name: known[name] for name in names}
+
+    helper = ActivationsExtractorHelper(odd, brightness, "net", batch_size=4, model_digest=lambda: "net")
+    for _ in range(2):
+        assert helper(stimuli, layers=["none"]).shape == (N, 0)
+        np.testing.assert_array_equal(helper(stimuli, layers=["number"]).values[:, 0], 10 * np.arange(N))
+
+
+def test_the_cache_is_limited(model, stimuli, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_CACHE_GB", "0.000004")
+    sizes = []
+    for weight in (2.0, 3.0, 4.0, 5.0):
+        model.weight = weight
+        extractor(model)(stimuli, layers=["double"])
+        sizes.append(sum(stored.size_bytes for stored in stored_entries()))
+    assert max(sizes) <= 4000 + max(stored.size_bytes for stored in stored_entries())
+    assert len(stored_entries()) < 4
+    assert cache.limit_bytes() == 4000

@@ -1,0 +1,275 @@
+"""Trials: where the eye looks, how images move, and models that are random by intent."""
+
+import importlib.util
+import json
+import random
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from PIL import Image
+
+from brainscore_core.errors import AssemblyError, ConfigurationError, StimulusError
+from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.trials import (
+    EXTENT_DEGREES,
+    TRIAL_COORDS,
+    Trials,
+    microsaccades,
+    seeded,
+    shift_images,
+)
+
+# -- microsaccades -----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_trial_is_where_the_eye_looks_and_all_lie_on_the_disc():
+    shifts = microsaccades(400)
+    assert shifts[0].tolist() == [0, 0]
+    distances = np.hypot(*shifts.T)
+    assert (distances < EXTENT_DEGREES).all()
+    # As many trials on the inner half of the area as on the outer one.
+    assert (distances <= EXTENT_DEGREES * np.sqrt(0.5)).sum() in (200, 201)
+    np.testing.assert_allclose(microsaccades(4)[1], [EXTENT_DEGREES / 2 * np.cos(np.pi), 0], atol=1e-12)
+
+
+def test_whole_pixels_move_the_picture_and_repeat_the_border():
+    image = np.arange(12.0).reshape(1, 1, 3, 4)
+    right_up = shift_images(image, np.array([[1, -1]]))
+    np.testing.assert_array_equal(right_up[0, 0], [[4, 4, 5, 6], [8, 8, 9, 10], [8, 8, 9, 10]])
+
+
+def test_parts_of_pixels_are_linear_between_four():
+    image = np.array([[[[0, 10], [100, 110]]]], dtype=np.float32)
+    # The pixel at the lower right gets the value of a quarter of a pixel to the left and half a pixel above it.
+    moved = shift_images(image, np.array([[0.25, 0.5]]))
+    assert moved.dtype == np.float32
+    np.testing.assert_allclose(
+        moved[0, 0, 1, 1], 0.25 * 0.5 * 0 + 0.75 * 0.5 * 10 + 0.25 * 0.5 * 100 + 0.75 * 0.5 * 110
+    )
+    np.testing.assert_allclose(moved[0, 0, 0, 0], 0)
+
+
+@given(
+    npst.arrays(np.float64, (2, 3, 5, 6), elements=st.floats(-10, 10)),
+    npst.arrays(np.float64, (2, 2), elements=st.floats(-7, 7)),
+)
+def test_values_stay_between_the_smallest_and_the_largest(images, shifts):
+    moved = shift_images(images, shifts)
+    assert moved.min() >= images.min() - 1e-9
+    assert moved.max() <= images.max() + 1e-9
+    np.testing.assert_array_equal(shift_images(images, np.zeros((2, 2))), images)
+
+
+# -- through the extractor ---------------------------------------------------------------------------------------------
+
+
+def ramp(paths):
+    """Preprocess to images of 8 x 8 pixels that get brighter to the right, from the grey level of the file."""
+    levels = [np.asarray(Image.open(path), dtype=float).mean() for path in paths]
+    return np.stack([np.broadcast_to(level + np.arange(8.0), (3, 8, 8)) for level in levels])
+
+
+def middle(inputs, layer_names):
+    return OrderedDict((name, np.asarray(inputs)[:, :1, 4, 4]) for name in layer_names)
+
+
+@pytest.fixture
+def stimuli(write_stimuli):
+    return write_stimuli({"b": np.full((2, 2, 3), 50), "a": np.full((2, 2, 3), 10)}, object_name=["x", "y"])
+
+
+def extractor(get_activations=middle, preprocessing=ramp, degrees=1.0, **options):
+    helper = ActivationsExtractorHelper(
+        get_activations, preprocessing, identifier="net", batch_size=2, model_digest=lambda: "1", **options
+    )
+    if degrees:
+        helper.set_visual_degrees(degrees)
+    return helper
+
+
+def test_every_presentation_has_the_shift_that_its_labels_say(stimuli):
+    # Five trials of two stimuli in batches of two: trials of a stimulus are in different batches.
+    result = extractor()(stimuli, layers=["m"], number_of_trials=5, require_variance=True)
+    assert result["stimulus_id"].values.tolist() == ["b"] * 5 + ["a"] * 5
+    assert result["object_name"].values.tolist() == ["x"] * 5 + ["y"] * 5
+    assert result["repetition"].values.tolist() == [0, 1, 2, 3, 4] * 2
+    level = np.repeat([50, 10], 5)
+    np.testing.assert_allclose(result.values[:, 0], level + 4 - result["microsaccade_shift_x_pixels"].values)
+    np.testing.assert_allclose(result["microsaccade_shift_x_degrees"].values[:5], microsaccades(5)[:, 0])
+    np.testing.assert_allclose(
+        result["microsaccade_shift_y_pixels"].values, 8 * result["microsaccade_shift_y_degrees"].values
+    )
+
+
+def test_trials_do_not_stick(stimuli):
+    helper = extractor()
+    before = helper(stimuli, layers=["m"])
+    helper(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
+    again = helper(stimuli, layers=["m"], number_of_trials=7)
+    assert before.equals(again)
+    assert not set(TRIAL_COORDS) & set(again.coords)
+
+
+@pytest.mark.parametrize("change", ["number", "degrees", "variance"])
+def test_what_changes_trials_is_in_the_key_of_the_cache(stimuli, change):
+    helper = extractor()
+    first = helper(stimuli, layers=["m"], number_of_trials=2, require_variance=True)
+    if change == "degrees":
+        helper.set_visual_degrees(0.5)
+    asked = {"number_of_trials": 4 if change == "number" else 2, "require_variance": change != "variance"}
+    from_cache = helper(stimuli, layers=["m"], **asked)
+    assert from_cache.equals(helper(stimuli, layers=["m"], stimuli_identifier=False, **asked))
+    assert not from_cache.equals(first)
+
+
+def test_models_that_override_methods_get_what_they_know_unless_trials_differ(stimuli):
+    class Published(ActivationsExtractorHelper):
+        def from_paths(self, stimuli_paths, layers, stimuli_identifier=None):
+            return super().from_paths(stimuli_paths, layers, stimuli_identifier)
+
+    helper = Published(middle, ramp, identifier="net")
+    assert len(helper(stimuli, layers=["m"], number_of_trials=36)) == 2
+    helper.set_visual_degrees(8)
+    with pytest.raises(TypeError, match="number_of_trials"):
+        helper(stimuli, layers=["m"], number_of_trials=2, require_variance=True)
+
+
+def test_duplicates_are_shown_in_all_trials(stimuli):
+    paths = [str(stimuli.get_stimulus(name)) for name in "aba"]
+    result = extractor().from_paths(paths, ["m"], require_variance=True, number_of_trials=3)
+    assert result["stimulus_path"].values.tolist() == [path for path in paths for _ in range(3)]
+    np.testing.assert_array_equal(result.values[:3], result.values[6:])
+    assert result["repetition"].values.tolist() == [0, 1, 2] * 3
+
+
+@pytest.mark.parametrize(
+    "as_list", [list, lambda images: [torch.as_tensor(image) for image in images], torch.as_tensor]
+)
+def test_preprocessing_may_return_lists_and_tensors(stimuli, as_list):
+    plain = extractor()(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
+    listed = extractor(preprocessing=lambda paths: as_list(ramp(paths)))
+    np.testing.assert_allclose(
+        listed(stimuli, layers=["m"], number_of_trials=3, require_variance=True).values, plain.values
+    )
+
+
+def test_bytes_are_moved_as_numbers_with_a_point(stimuli):
+    plain = extractor()(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
+    given = extractor(preprocessing=lambda paths: ramp(paths).astype(np.uint8))
+    moved = given(stimuli, layers=["m"], number_of_trials=3, require_variance=True)
+    assert moved.dtype == np.float32
+    np.testing.assert_allclose(moved.values, plain.values, rtol=1e-6)
+    assert given(stimuli, layers=["m"]).dtype == np.uint8  # an eye that stands still changes nothing
+
+
+def test_what_cannot_be_moved_is_refused(stimuli):
+    for preprocessing, match in (
+        (lambda paths: ramp(paths)[:, 0], r"returns shape \(1, 8, 8\)"),
+        (lambda paths: ramp(paths).astype(int), "of int64"),
+        (None, "list of str"),
+    ):
+        with pytest.raises(StimulusError, match=match):
+            extractor(preprocessing=preprocessing)(stimuli, layers=["m"], number_of_trials=2, require_variance=True)
+    with pytest.raises(ConfigurationError, match="set_visual_degrees"):
+        extractor(degrees=None)(stimuli, layers=["m"], require_variance=True)
+    for number in (0, 1.5, "2"):
+        with pytest.raises(ValueError, match="whole number from 1"):
+            extractor()(stimuli, layers=["m"], number_of_trials=number)
+    stimuli["repetition"] = 3
+    with pytest.raises(AssemblyError, match=r"columns \['repetition'\]"):
+        extractor()(stimuli, layers=["m"], number_of_trials=2, require_variance=True)
+
+
+# -- models that are random by intent ----------------------------------------------------------------------------------
+
+
+def noisy(inputs, layer_names):
+    noise = torch.randn(len(inputs)).numpy() + np.random.rand() + random.random()  # noqa: NPY002, S311 - such a model
+    return OrderedDict((name, np.asarray(inputs)[:, 0, 0, :1] + noise[:, None]) for name in layer_names)
+
+
+def test_a_random_model_answers_each_trial_anew_and_each_call_alike(stimuli):
+    helper = extractor(noisy, stochastic=True, seed=3)
+    result = helper(stimuli, layers=["m"], number_of_trials=20)
+    assert len(set(result.values.ravel().tolist())) == 40
+    assert result["repetition"].values.tolist() == [*range(20)] * 2
+    assert "microsaccade_shift_x_pixels" not in result.coords
+    np.testing.assert_allclose(result.values[:20].mean() - result.values[20:].mean(), 40, atol=2)
+    assert result.equals(helper(stimuli, layers=["m"], number_of_trials=20))
+    assert result.equals(helper(stimuli, layers=["m"], number_of_trials=20, stimuli_identifier=False))
+    other = extractor(noisy, stochastic=True, seed=4)(stimuli, layers=["m"], number_of_trials=20)
+    assert not set(result.values.ravel().tolist()) & set(other.values.ravel().tolist())
+
+
+def test_a_stimulus_that_is_listed_twice_is_drawn_twice(stimuli):
+    path = str(stimuli.get_stimulus("a"))
+    result = extractor(noisy, stochastic=True).from_paths([path, path], ["m"])
+    assert result.values[0] != result.values[1]
+
+
+def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
+    def draw():
+        return random.random(), np.random.rand(), torch.rand(1).item()  # noqa: NPY002, S311 - the global ones
+
+    with seeded(0):
+        first = draw()
+        expected = draw()
+    with seeded(0):
+        assert draw() == first
+        with seeded((1, 2)):
+            assert draw() not in (first, expected)
+        assert draw() == expected
+    before = random.getstate()
+    with pytest.raises(ZeroDivisionError), seeded(0):
+        _ = random.random() / 0  # noqa: S311 - the global one
+    assert random.getstate() == before
+
+
+def test_dropout_that_stays_on_gives_different_trials(stimuli):
+    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+
+    class Dropping(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = torch.nn.Identity()
+
+        def forward(self, images):
+            return self.out(torch.nn.functional.dropout(images.flatten(1), 0.5, training=True))
+
+    wrapper = PytorchWrapper(Dropping(), ramp, "dropping", stochastic=True)
+    result = wrapper(stimuli, layers=["out"], number_of_trials=3)
+    assert result.shape == (6, 192)
+    assert (result.values[0] != result.values[1]).any()
+    assert result.equals(wrapper(stimuli, layers=["out"], number_of_trials=3))
+
+
+def test_trials_of_one_call_are_plain_values():
+    assert Trials().key == []
+    assert Trials(5, seed=1) == Trials(5, seed=1)
+    assert Trials(2).repeat("ab") == ["a", "a", "b", "b"]
+
+
+# -- beside the published system ---------------------------------------------------------------------------------------
+
+
+def test_the_published_values_are_ours_and_its_labels_are_of_others(tmp_path):
+    path = Path(__file__).parent / "fixtures/peer_trials.py"
+    spec = importlib.util.spec_from_file_location("peer_trials", path)
+    peer_trials = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(peer_trials)
+    published = json.loads(peer_trials.ANSWERS.read_text())
+    ours = peer_trials.answer(tmp_path)
+    assert ours["stimulus"] == published["stimulus"] == ["b"] * 3 + ["a"] * 3
+    np.testing.assert_allclose(ours["shift"], published["shift"], atol=1e-5)
+    # Brightness rises by 1 for each pixel: a value is that of the stimulus, less the shift.
+    levels = [peer_trials.LEVELS[name] for name in ours["stimulus"]]
+    np.testing.assert_allclose(ours["value"], np.array(levels) + 32 - ours["shift"], atol=1e-4)
+    # The published values lie trial by trial, its labels stimulus by stimulus. OpenCV rounds shifts to 1/32 pixel.
+    np.testing.assert_allclose(np.reshape(published["value"], (3, 2)).T.ravel(), ours["value"], atol=1 / 64 + 1e-4)
+    assert np.abs(np.subtract(published["value"], ours["value"])).max() > 30

@@ -1,0 +1,167 @@
+"""One front door: it finds out what it was given, and says what it needs."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from brainscore_core.errors import LayerNotFoundError
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+from brainscore_vision.model_helpers.adapters import as_brain_model
+from brainscore_vision.model_helpers.brain_transformation.neural import RegionLayerMap
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.testing.random_model import RandomModel
+
+
+def record(model, stimuli, region="IT"):
+    model.start_recording(region, time_bins=[(70, 170)])
+    return model.look_at(stimuli)
+
+
+def test_a_brain_model_is_returned_as_it_is():
+    model = RandomModel()
+    assert as_brain_model(model) is model
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"layers": ["a"]},
+        {"identifier": "mine"},
+        {"preprocessing": "imagenet-8"},
+        {"visual_degrees": 4},
+        {"label_map": ["a"]},
+    ],
+)
+def test_of_a_brain_model_nothing_can_be_said(said):
+    with pytest.raises(TypeError, match="RandomModel is a BrainModel already"):
+        as_brain_model(RandomModel(), **said)
+
+
+def test_everything_said_arrives(small_net, stimuli):
+    model = as_brain_model(
+        small_net(),
+        identifier="mine",
+        preprocessing="imagenet-32",
+        region_layer_map={"V1": "stem", "IT": ["blocks.0", "blocks.1"]},
+        behavioral_readout_layer="fc",
+        visual_degrees=6,
+        batch_size=2,
+    )
+    assert isinstance(model, BrainModel)
+    assert (model.identifier, model.visual_degrees(), model.layers) == ("mine", 6, ["stem", "blocks.0", "blocks.1"])
+    assert set(record(model, stimuli, "V1")["layer"].values) == {"stem"}
+    assert set(record(model, stimuli)["layer"].values) == {"blocks.0", "blocks.1"}
+    assert model.behavior_model.mapping["probabilities"].readout == ["fc"]
+    with pytest.raises(KeyError, match="no layer for region 'V4'"):
+        model.start_recording("V4", time_bins=[(70, 170)])
+
+
+def test_classes_of_another_head(small_net, stimuli):
+    net = small_net()
+    names = [f"class {number % 2}" for number in range(net.fc.out_features)]
+    model = as_brain_model(net, preprocessing="imagenet-32", layers="stem", readout_layer="fc", label_map=names)
+    model.start_task("label", ["class 0", "class 1"])
+    assert set(model.look_at(stimuli).values.ravel()) <= {"class 0", "class 1"}
+    with pytest.raises(KeyError, match="known for the labels"):
+        model.start_task("label", ["dog"])
+
+
+def test_it_says_what_it_is(small_net):
+    model = as_brain_model(small_net(), identifier="mine", preprocessing="imagenet-32")
+    assert repr(model) == "ModelCommitment('mine', layers=['blocks.0', 'blocks.1'], visual_degrees=8)"
+
+
+def test_a_single_layer_stands_for_every_region(small_net, stimuli):
+    model = as_brain_model(small_net(), preprocessing="imagenet-32", layers="stem")
+    for region in ("V1", "IT", "FFA"):
+        activity = record(model, stimuli, region)
+        assert set(activity["layer"].values) == {"stem"}
+        assert set(activity["region"].values) == {region}
+
+
+def test_of_several_layers_one_is_chosen_for_each_region_when_it_is_needed(small_net):
+    model = as_brain_model(small_net(), preprocessing="imagenet-32")
+    assert model.layers == ["blocks.0", "blocks.1"]
+    layers = model.region_layer_map
+    assert isinstance(layers, RegionLayerMap)
+    assert layers == {}
+    assert layers.layer_selection.layers == model.layers
+
+
+def test_layers_of_the_map_need_not_be_listed_and_must_exist(small_net):
+    with pytest.raises(LayerNotFoundError, match=r"no layer 'block\.0'\. Did you mean 'blocks\.0'"):
+        as_brain_model(small_net(), preprocessing="imagenet-32", region_layer_map={"V1": "block.0"})
+    with pytest.raises(ValueError, match="empty"):
+        as_brain_model(small_net(), preprocessing="imagenet-32", layers=[])
+
+
+def test_activations_models_bring_what_they_need(small_net, stimuli):
+    wrapper = as_brain_model(small_net(), preprocessing="imagenet-32").activations_model
+    assert isinstance(wrapper, PytorchWrapper)
+    wrapper.identifier = "wrapped"
+    model = as_brain_model(wrapper, layers=["stem"])
+    assert model.identifier == "wrapped"
+    assert record(model, stimuli).shape == (5, 4 * 8 * 8)
+    with pytest.raises(TypeError, match=r"pass layers=\[\.\.\.\]"):
+        as_brain_model(wrapper)
+    with pytest.raises(TypeError, match="leave these arguments out"):
+        as_brain_model(wrapper, layers=["stem"], identifier="another")
+    with pytest.raises(LayerNotFoundError, match="'stem'"):
+        as_brain_model(wrapper, layers=["sten"])
+
+
+def test_what_is_no_model_is_answered_with_what_is(small_net):
+    with pytest.raises(TypeError, match=r"type 'int' is not known; expected a BrainModel, a module of PyTorch.*ONNX"):
+        as_brain_model(3)
+    with pytest.raises(TypeError, match=r"type 'str' is not known.*load_model\('resnet18'\)"):
+        as_brain_model("resnet18")
+    with pytest.raises(TypeError, match=r"SmallNet is a class: pass an instance, SmallNet\(\.\.\.\)"):
+        as_brain_model(small_net)
+
+
+def test_names_tell_weights_apart_and_are_stable(small_net):
+    def name(net):
+        return as_brain_model(net, preprocessing="imagenet-32").identifier
+
+    assert name(small_net(0)) == name(small_net(0))
+    assert name(small_net(0)).startswith("SmallNet@")
+    assert name(small_net(0)) != name(small_net(1))
+    net = small_net(0)
+    before = name(net)
+    with torch.no_grad():
+        net.fc.bias[0] += 1
+    assert name(net) != before
+
+
+def test_what_cannot_be_digested_never_shares_a_name(small_net):
+    def name():
+        net = small_net(0)
+        net.state = iter([1])  # may hold anything
+        return as_brain_model(net, preprocessing="imagenet-32").identifier
+
+    assert name() != name()
+
+
+def test_activations_of_other_weights_under_one_name_are_never_mixed_up(small_net, stimuli):
+    def activity(seed):
+        model = as_brain_model(small_net(seed), identifier="same", preprocessing="imagenet-32", layers=["stem"])
+        return record(model, stimuli).values
+
+    first, other, again = activity(0), activity(1), activity(0)
+    assert not np.allclose(first, other)
+    np.testing.assert_array_equal(first, again)
+
+
+def test_finding_out_imports_no_framework():
+    code = (
+        "import sys; from brainscore_vision.model_helpers.adapters import as_brain_model\n"
+        "import numpy as np; as_brain_model(lambda images: np.zeros((len(images), 3)))\n"
+        "as_brain_model({'a': np.zeros(3), 'b': np.ones(3)})\n"
+        "frameworks = {'torch', 'torchvision', 'timm', 'transformers', 'open_clip', 'onnx', 'onnxruntime'}\n"
+        "print(sorted(frameworks & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,105 @@
+"""What people call preprocessing becomes a function from files to inputs, which the cache can tell apart."""
+
+import functools
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_vision.model_helpers.activations.digests import preprocessing_digest
+from brainscore_vision.model_helpers.activations.images import load_preprocess_images
+from brainscore_vision.model_helpers.adapters.preprocessing import EachPicture, ImageProcessor, preprocessing_from
+
+
+@pytest.fixture
+def paths(tmp_path):
+    for number, size in enumerate([(20, 30), (50, 40)]):
+        pixels = np.random.default_rng(number).integers(0, 256, (*size, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / f"{number}.png")
+    return [str(tmp_path / "0.png"), str(tmp_path / "1.png")]
+
+
+def resized(size, gain=1.0):
+    def transform(image):
+        return np.asarray(image.resize((size, size)), dtype=np.float32).transpose(2, 0, 1) * gain
+
+    return transform
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "size"), [("imagenet-16", "imagenet", 16), ("inception-299", "inception", 299)]
+)
+def test_names_are_the_published_pipelines(paths, name, kind, size):
+    expected = load_preprocess_images(paths, image_size=size, preprocess_type=kind)
+    np.testing.assert_array_equal(preprocessing_from(name)(paths), expected)
+
+
+@pytest.mark.parametrize("wrong", ["imagenet", "imagenet-", "imagenet-0", "Imagenet-224", "resnet-224", ""])
+def test_other_names_are_answered_with_the_known_ones(wrong):
+    with pytest.raises(ConfigurationError, match=r"expected 'imagenet-224' .*'inception-299'"):
+        preprocessing_from(wrong)
+
+
+def test_a_function_sees_one_rgb_image_after_the_other(paths):
+    seen = []
+
+    def transform(image):
+        seen.append((image.mode, image.size))
+        return resized(8)(image)
+
+    assert preprocessing_from(transform)(paths).shape == (2, 3, 8, 8)
+    assert seen == [("RGB", (30, 20)), ("RGB", (40, 50))]
+
+
+def test_functions_of_paths_are_known_by_name(paths):
+    partial = functools.partial(load_preprocess_images, image_size=8)
+    assert preprocessing_from(partial) is partial
+
+
+class Weights:
+    """What a member of a torchvision enumeration has."""
+
+    url = "https://download.pytorch.org/models/resnet18-f37072fd.pth"
+
+    def transforms(self):
+        return resized(8)
+
+
+def test_weights_bring_their_transforms(paths):
+    assert preprocessing_from(Weights())(paths).shape == (2, 3, 8, 8)
+
+
+def test_image_processors_get_all_images_at_once(paths):
+    def processor(images, return_tensors):
+        assert [image.mode for image in images] == ["RGB", "RGB"]
+        return {"pixel_values": [resized(8)(image) for image in images]}
+
+    assert ImageProcessor(processor)(paths).shape == (2, 3, 8, 8)
+
+
+@pytest.mark.parametrize("wrong", [3, object(), EachPicture])
+def test_what_is_no_preprocessing(wrong):
+    with pytest.raises(ConfigurationError, match="expected a name"):
+        preprocessing_from(wrong)
+
+
+@pytest.mark.parametrize(
+    ("transform", "message"),
+    [
+        (lambda image: image, "returned a Image.*ToTensor"),
+        (lambda image: np.asarray(image)[:, :, 0], r"shape \(20, 30\)"),
+        (lambda image: None, "NoneType"),
+        (lambda image: np.asarray(image).transpose(2, 0, 1), r"different shapes \(\(3, 20, 30\), \(3, 50, 40\)\)"),
+    ],
+)
+def test_what_a_function_returns_is_checked(paths, transform, message):
+    with pytest.raises(ConfigurationError, match=message):
+        preprocessing_from(transform)(paths)
+
+
+def test_the_cache_tells_preprocessing_apart():
+    made = [resized(8), resized(9), resized(8, gain=2), lambda image: resized(8)(image) + 1]
+    digests = [preprocessing_digest(preprocessing_from(each)) for each in ("imagenet-8", "imagenet-9", *made)]
+    assert len(set(digests)) == len(digests)
+    assert digests[2] == preprocessing_digest(preprocessing_from(resized(8)))

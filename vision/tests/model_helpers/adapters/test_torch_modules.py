@@ -1,0 +1,71 @@
+"""Modules of PyTorch: what is read out by default, and the readout."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from brainscore_core.errors import ConfigurationError, LayerNotFoundError
+from brainscore_vision.model_helpers.adapters import as_brain_model
+from brainscore_vision.model_helpers.adapters.torch_modules import block_layers
+
+
+def block():
+    return nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU())
+
+
+@pytest.mark.parametrize(
+    ("network", "blocks"),
+    [
+        (nn.Sequential(block(), block()), ["0", "1"]),
+        (nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU(), nn.Conv2d(3, 3, 3)), []),
+        (nn.Sequential(block()), []),
+        (nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)), []),  # plain layers are no blocks
+        # Heads inside a block are of one class too; the outermost sequence counts.
+        (nn.ModuleDict({"layers": nn.ModuleList([nn.ModuleList([block(), block()]) for _ in range(3)])}),
+         ["layers.0", "layers.1", "layers.2"]),
+        (nn.ModuleDict({"a": nn.Sequential(block(), block()), "b": nn.Sequential(block(), block())}), ["a", "b"]),
+        (nn.ModuleDict({"a": nn.Sequential(block(), block()), "stem": nn.Conv2d(3, 3, 1)}), ["a.0", "a.1"]),
+    ],
+)  # fmt: skip
+def test_blocks_are_the_outermost_sequences_of_equals(network, blocks):
+    assert block_layers(network) == blocks
+
+
+def test_activations_are_those_of_the_network(small_net, stimuli):
+    net = small_net()
+    model = as_brain_model(net, preprocessing=to_tensor, layers=["blocks.1"])
+    model.start_recording("IT", time_bins=[(70, 170)])
+    activity = model.look_at(stimuli)
+    images = torch.stack([to_tensor(load(stimuli, each)) for each in stimuli["stimulus_id"]])
+    with torch.no_grad():
+        expected = net.blocks(net.stem(images)).flatten(1).numpy()
+    np.testing.assert_allclose(activity.values, expected, atol=1e-6)
+
+
+def to_tensor(image):
+    return torch.from_numpy(np.asarray(image, dtype=np.float32).transpose(2, 0, 1) / 255)
+
+
+def load(stimuli, stimulus_id):
+    from PIL import Image
+
+    return Image.open(stimuli.get_stimulus(stimulus_id))
+
+
+def test_a_network_without_blocks_lists_its_layers():
+    net = nn.Sequential(nn.Conv2d(3, 3, 3), nn.ReLU())
+    with pytest.raises(ConfigurationError, match=r"name them: layers=\[\.\.\.\]\. It has 0, 1\."):
+        as_brain_model(net, preprocessing="imagenet-8")
+
+
+def test_a_network_that_does_not_say_its_preprocessing_is_told_how(small_net):
+    with pytest.raises(ConfigurationError, match=r"preprocessing=transform.*'imagenet-224'.*'inception-299'"):
+        as_brain_model(small_net())
+
+
+def test_the_readout_can_be_named_and_must_exist(small_net):
+    wrapper = as_brain_model(small_net(), preprocessing="imagenet-8", readout_layer="stem").activations_model
+    assert wrapper.get_layer("logits") is wrapper.get_layer("stem")
+    with pytest.raises(LayerNotFoundError, match="'stem'"):
+        as_brain_model(small_net(), preprocessing="imagenet-8", readout_layer="stm")

@@ -1,0 +1,316 @@
+"""The atlas of a model whose layers are known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.metrics import Score
+from brainscore_vision.metric_helpers.uncertainty.intervals import held_out_medians, percentiles
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas import atlas as atlas_module
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas import fits
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.atlas import make_atlas
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import format_atlas
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.scores import LayerScores
+
+from .conftest import KnownLayers, linear_metric
+
+LAYERS = ["early", "middle", "late"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
+
+
+def atlas_of(model, benchmarks, layers=LAYERS, **options):
+    return make_atlas("known", model, layers, 8, benchmarks, **options)
+
+
+def test_scores_are_those_of_the_benchmark(known, make_benchmark):
+    model, responses = known
+    benchmark = make_benchmark(responses)
+    atlas = atlas_of(model, {"IT": benchmark})
+    alone = LayerScores("known", model, visual_degrees=8)(benchmark, LAYERS)
+    assert alone["layer"].values.tolist() == LAYERS
+    np.testing.assert_allclose([each.score for each in atlas["IT"].scores], alone.values, rtol=1e-9)
+    assert atlas["IT"].layer == "middle" == LAYERS[int(alone.values.argmax())]
+    order = np.argsort(alone.values)
+    assert atlas["IT"].runner_up == LAYERS[order[-2]]
+    assert atlas["IT"].margin == pytest.approx(alone.values[order[-1]] - alone.values[order[-2]])
+
+
+def test_all_layers_and_regions_take_one_pass(known, make_benchmark):
+    model, responses = known
+    benchmarks = {
+        "V4": make_benchmark(responses[:80], "V4", rows=range(80)),
+        "IT": make_benchmark(responses[40:], "IT", rows=range(40, 120)),
+        "other": lambda_benchmark(make_benchmark(responses, "other")),
+    }
+    atlas = atlas_of(model, benchmarks)
+    assert [(len(ids), layers) for ids, layers in model.shown] == [(120, LAYERS)]
+    assert [choice.region for choice in atlas.regions] == ["V4", "IT", "other"]
+    assert atlas.region_layer_map == {"V4": "middle", "IT": "middle", "other": "middle"}
+
+
+def lambda_benchmark(benchmark):
+    """A benchmark of which only the call is known."""
+    kind = type("Opaque", (), {"__call__": lambda self, model: benchmark(model)})
+    opaque = kind()
+    opaque.region, opaque.ceiling, opaque.identifier = benchmark.region, benchmark.ceiling, "Opaque2026"
+    return opaque
+
+
+def test_a_benchmark_of_which_only_the_call_is_known(known, make_benchmark):
+    model, responses = known
+    benchmark = make_benchmark(responses)
+    known_choice = atlas_of(model, {"IT": benchmark})["IT"]
+    choice = atlas_of(model, {"IT": lambda_benchmark(benchmark)})["IT"]
+    assert [each.score for each in choice.scores] == pytest.approx([each.score for each in known_choice.scores])
+    assert choice.layer == "middle"
+    assert choice.margin == pytest.approx(known_choice.margin)
+    assert choice.margin_interval is choice.separable is choice.nested_score is None
+    assert "by chance" not in format_atlas(atlas_of(model, {"IT": lambda_benchmark(benchmark)}))
+
+
+def test_a_model_that_is_random_is_shown_as_often_as_the_benchmark_says(known, make_benchmark):
+    model, responses = known
+    asked = []
+
+    def trials(stimuli, layers, number_of_trials=1, require_variance=False):
+        asked.append(number_of_trials)
+        answer = model(stimuli, layers)
+        return answer.isel(presentation=np.tile(np.arange(len(stimuli)), number_of_trials))
+
+    benchmark = make_benchmark(responses)
+    benchmark._number_of_trials = 3
+    benchmark._similarity_metric = of_first_trials(benchmark._similarity_metric)
+    choice = atlas_of(trials, {"IT": benchmark})["IT"]
+    assert set(asked) == {3}
+    assert choice.layer == "middle"
+
+
+def of_first_trials(metric):
+    """The same metric, for sources in which every stimulus occurs several times."""
+
+    class FirstTrials(type(metric)):
+        def __call__(self, source, target):
+            return super().__call__(source.isel(presentation=slice(0, target.sizes["presentation"])), target)
+
+    first = FirstTrials.__new__(FirstTrials)
+    first.__dict__ = metric.__dict__
+    return first
+
+
+def test_the_nested_score_is_that_of_loops(known, make_benchmark):
+    model, responses = known
+    benchmark = make_benchmark(responses)
+    target, metric, _ = benchmark.comparison()
+    plan = fits.Plan(target, metric)
+
+    def score(layer, train, test):
+        source = model(target.attrs["stimulus_set"], [layer])
+        (part,) = metric.held_out(source, target, splits=[(train, test)])
+        return held_out_medians([part], (), 1)[0][0]
+
+    def without(*folds):
+        return np.setdiff1d(np.arange(120), np.concatenate([plan.folds[fold] for fold in folds]))
+
+    expected = []
+    for i, fold in enumerate(plan.folds):
+        inner = {
+            layer: np.mean([score(layer, without(i, j), plan.folds[j]) for j in range(5) if j != i]) for layer in LAYERS
+        }
+        chosen = max(inner, key=inner.get)
+        expected.append(score(chosen, without(i), fold))
+    raw = np.mean(expected)
+    assert atlas_of(model, {"IT": benchmark})["IT"].nested_score == pytest.approx(raw * abs(raw) / 0.9, rel=1e-6)
+
+
+def test_a_choice_that_no_fold_changes_adds_nothing(known, make_benchmark):
+    model, responses = known
+    choice = atlas_of(model, {"IT": make_benchmark(responses)})["IT"]
+    assert choice.n_same == 5
+    assert choice.optimism == pytest.approx(0, abs=1e-12)
+    assert choice.score == max(each.score for each in choice.scores)
+
+
+def test_choosing_among_noise_adds_something(make_benchmark, monkeypatch):
+    monkeypatch.setattr(atlas_module, "N_DRAWS", 4)  # their errors are not needed here
+    optimism = []
+    for seed in range(30):
+        rng = np.random.default_rng([3, seed])
+        model = KnownLayers({f"l{index}": rng.normal(size=(60, 30)) for index in range(8)})
+        benchmark = make_benchmark(rng.normal(size=(60, 10)), metric=linear_metric(2), ceiling=1.0)
+        optimism.append(atlas_of(model, {"IT": benchmark}, list(model.layers))["IT"].optimism)
+    assert np.mean(optimism) > 2 * np.std(optimism, ddof=1) / np.sqrt(30)
+
+
+def test_layers_that_differ_are_separable_and_copies_are_not(known, make_benchmark):
+    model, responses = known
+    choice = atlas_of(model, {"IT": make_benchmark(responses)})["IT"]
+    assert choice.separable
+    assert choice.margin_interval[0] > 0
+    assert choice.n_same == choice.n_folds == 5
+    rng = np.random.default_rng(9)
+    copy = model.layers["middle"] + 0.05 * rng.normal(size=(120, 200))
+    twins = KnownLayers({**model.layers, "twin": copy})
+    choice = atlas_of(twins, {"IT": make_benchmark(responses)}, [*LAYERS, "twin"])["IT"]
+    assert {choice.layer, choice.runner_up} == {"middle", "twin"}
+    assert choice.separable is False
+    assert "not separable" in format_atlas(atlas_of(twins, {"IT": make_benchmark(responses)}, [*LAYERS, "twin"]))
+
+
+def test_of_equal_layers_the_earlier_is_chosen(known, make_benchmark):
+    model, responses = known
+    twins = KnownLayers({"late": model.layers["middle"], "early": model.layers["middle"]})
+    choice = atlas_of(twins, {"IT": make_benchmark(responses)}, ["early", "late"])["IT"]
+    assert (choice.layer, choice.runner_up, choice.margin) == ("early", "late", 0)
+
+
+def test_the_interval_of_a_margin_covers_what_the_margin_is_on_average(make_benchmark):
+    # Two layers that see a share of the region each; many experiments with other stimuli, neuroids and noise.
+    margins, intervals = [], []
+    metric = linear_metric(2)
+    for seed in range(60):
+        rng = np.random.default_rng([7, seed])
+        hidden = rng.normal(size=(80, 4))
+        features = [hidden[:, part] + 0.4 * rng.normal(size=(80, 3)) for part in (slice(0, 3), slice(1, 4))]
+        responses = hidden @ rng.normal(size=(4, 30)) + rng.normal(size=(80, 30))
+        target = make_benchmark(responses, metric=metric).comparison().target
+        plan = fits.Plan(target, metric, n_draws=200)
+        stimuli = target.attrs["stimulus_set"]
+        first, second = (fits.fit(fits.Features(each, stimuli), plan) for each in features)
+        margins.append(first.own.mean() - second.own.mean())
+        draws = first.own_drawn.mean(axis=1) - second.own_drawn.mean(axis=1)
+        intervals.append(percentiles(draws - np.nanmean(draws) + margins[-1], 0.95))
+    low, high = np.array(intervals).T
+    covered = np.mean((low <= np.mean(margins)) & (np.mean(margins) <= high))
+    assert covered >= 0.87  # 95 % less three standard errors of 60 experiments
+    assert np.mean(high - low) < 6 * np.std(margins)  # an interval that holds everything would say nothing
+
+
+def test_choices_are_the_same_again_and_differ_with_the_seed(known, make_benchmark, monkeypatch):
+    model, responses = known
+    benchmarks = {"IT": make_benchmark(responses)}
+    monkeypatch.setenv("RESULTCACHING_DISABLE", "1")
+    first, again, other = (atlas_of(model, benchmarks, seed=seed) for seed in (0, 0, 1))
+    assert first == again
+    assert first["IT"].margin_interval != other["IT"].margin_interval
+    assert first["IT"].nested_score != other["IT"].nested_score
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    calls = []
+    fit = fits._fit
+    monkeypatch.setattr(fits, "_fit", lambda features, plan: calls.append(1) or fit(features, plan))
+    return calls
+
+
+def test_what_was_fitted_once_is_read(known, make_benchmark, fitted):
+    model, responses = known
+    first = atlas_of(model, {"IT": make_benchmark(responses)})
+    assert len(fitted) == 3
+    assert atlas_of(model, {"IT": make_benchmark(responses)}) == first
+    assert len(fitted) == 3
+    atlas_of(KnownLayers({**model.layers, "new": model.layers["early"] ** 2}), {"IT": make_benchmark(responses)},
+             [*LAYERS, "new"])  # fmt: skip
+    assert len(fitted) == 4
+
+
+@pytest.mark.parametrize("change", ["layer", "target", "metric", "splits", "seed", "stimuli"])
+def test_a_change_of_anything_that_counts_is_fitted_anew(known, make_benchmark, fitted, change):
+    model, responses = known
+    atlas_of(model, {"IT": make_benchmark(responses)}, ["middle"])
+    layers, changed, metric, seed, rows = model.layers, responses.copy(), linear_metric(), 0, None
+    if change == "layer":
+        layers = {"middle": np.nextafter(layers["middle"], 9)}
+    elif change == "target":
+        changed[3, 4] = np.nextafter(changed[3, 4], 9)
+    elif change == "metric":
+        metric = linear_metric(2)
+    elif change == "splits":
+        metric.cross_validation._split._random_state = 2
+    elif change == "seed":
+        seed = 1
+    elif change == "stimuli":
+        rows = [*range(1, 120), 0]
+    atlas_of(KnownLayers(layers), {"IT": make_benchmark(changed, metric=metric, rows=rows)}, ["middle"], seed=seed)
+    assert len(fitted) == 2
+
+
+def test_a_damaged_entry_is_fitted_anew(known, make_benchmark, fitted, tmp_path):
+    model, responses = known
+    first = atlas_of(model, {"IT": make_benchmark(responses)}, ["middle"])
+    (entry,) = (tmp_path / "home" / "cache" / "layer-atlas").rglob("*.npz")
+    entry.write_bytes(entry.read_bytes()[:-30])
+    assert atlas_of(model, {"IT": make_benchmark(responses)}, ["middle"]) == first
+    assert len(fitted) == 2
+
+
+def test_layers_that_cannot_be_scored_say_why_and_do_not_count(known, make_benchmark):
+    model, responses = known
+    layers = {"silent": np.zeros((120, 5)), "narrow": model.layers["late"][:, :2], **model.layers}
+    atlas = atlas_of(KnownLayers(layers), {"IT": make_benchmark(responses)}, list(layers))
+    silent, narrow = atlas["IT"].scores[:2]
+    assert silent.score is narrow.score is None
+    assert "the same to every stimulus" in silent.note
+    assert "3" in narrow.note
+    assert atlas["IT"].layer == "middle"
+    assert "narrow on IT" in format_atlas(atlas)
+    with pytest.raises(ConfigurationError, match=r"(?s)No layer can be scored on benchmark 'Known2026.IT-pls'.*silent"):
+        atlas_of(KnownLayers(layers), {"IT": make_benchmark(responses)}, ["silent", "narrow"])
+
+
+def test_with_few_stimuli_there_is_a_choice_but_no_nested_score(make_benchmark):
+    rng = np.random.default_rng(0)
+    model = KnownLayers({"a": rng.normal(size=(12, 20)), "b": rng.normal(size=(12, 20))})
+    benchmark = make_benchmark(rng.normal(size=(12, 3)), metric=linear_metric(9))
+    atlas = atlas_of(model, {"IT": benchmark}, ["a", "b"])
+    assert atlas["IT"].layer in ("a", "b")
+    assert atlas["IT"].nested_score is None
+    json.loads(atlas.to_json())
+
+
+def test_the_record_of_a_choice(known, make_benchmark):
+    model, responses = known
+    atlas = atlas_of(model, {"IT": make_benchmark(responses)})
+    content = json.loads(atlas.to_json())
+    assert content["regions"][0]["layer"] == "middle"
+    origin = atlas.region_layer_map.origin("IT")
+    assert origin["from"] == "selection"
+    assert origin["benchmark"] == "Known2026.IT-pls"
+    assert origin["runner_up"] == atlas["IT"].runner_up
+    assert origin["separable"] is True
+    json.dumps(origin)
+    with pytest.raises(KeyError):
+        atlas["V1"]
+
+
+def test_the_table_has_every_number(known, make_benchmark):
+    model, responses = known
+    atlas = atlas_of(model, {"V4": make_benchmark(responses, "V4"), "IT": make_benchmark(responses)})
+    text = format_atlas(atlas)
+    for choice in atlas.regions:
+        for each in choice.scores:
+            assert f"{each.score:.3f} ± {each.error:.3f}" in text
+    assert text.count("*") == 3  # two regions and the title
+    assert f"nested cross-validation {atlas['IT'].nested_score:.3f}" in text
+
+
+def test_one_layer_has_no_runner_up(known, make_benchmark):
+    model, responses = known
+    choice = atlas_of(model, {"IT": make_benchmark(responses)}, ["late"])["IT"]
+    assert choice.runner_up is choice.margin is choice.margin_interval is choice.separable is None
+
+
+def test_layer_scores_take_one_pass_if_asked(known, make_benchmark):
+    model, responses = known
+    scores = LayerScores("known", model, 8)(make_benchmark(responses), ["late", "early"], prerun=True)
+    assert [layers for _, layers in model.shown] == [["late", "early"]]
+    assert scores.dims == ("layer",)
+    assert all(isinstance(each, Score) for each in scores.attrs["raw"])
+    LayerScores("known", model, 8)(make_benchmark(responses), ["late", "early"])
+    assert [layers for _, layers in model.shown[1:]] == [["late"], ["early"]]

@@ -1,0 +1,111 @@
+"""Maps that choose for themselves, and the benchmarks they choose on."""
+
+import logging
+
+import pytest
+
+from brainscore_core.errors import DownloadError, UnknownIdentifierError
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment, neural
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas import declared
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.declared import DeclaredBenchmarks
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.selection import LayerSelection, RegionLayerMap
+
+LAYERS = ["early", "middle", "late"]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def benchmarks(known, make_benchmark):
+    return {region: make_benchmark(known[1], region) for region in ("V4", "IT")}
+
+
+def test_published_names():
+    assert neural.LayerSelection is LayerSelection
+    assert neural.RegionLayerMap is RegionLayerMap
+
+
+def test_selection_names_the_best_layer(known, benchmarks):
+    selection = LayerSelection("known", known[0], LAYERS, visual_degrees=8)
+    assert selection(selection_identifier="IT", benchmark=benchmarks["IT"]) == "middle"
+
+
+def test_the_first_question_chooses_for_all_regions(known, benchmarks):
+    layers = RegionLayerMap(LayerSelection("known", known[0], LAYERS, 8), benchmarks)
+    assert (layers, known[0].shown) == ({}, [])
+    assert layers["IT"] == "middle"
+    assert layers == {"V4": "middle", "IT": "middle"}
+    assert len(known[0].shown) == 1
+    assert layers.origin("V4")["benchmark"] == "Known2026.V4-pls"
+    assert layers.atlas["V4"].layer == "middle"
+    with pytest.raises(UnknownIdentifierError, match="region 'V1'; there are some for V4, IT"):
+        layers["V1"]
+
+
+def test_what_somebody_stated_stays(known, benchmarks):
+    layers = RegionLayerMap(LayerSelection("known", known[0], LAYERS, 8), benchmarks)
+    layers["V4"] = "late"
+    assert layers["IT"] == "middle"
+    assert layers["V4"] == "late"
+    assert layers.origin("V4") == {"from": "explicit"}
+
+
+def test_another_selection_is_asked_region_by_region(benchmarks):
+    def last(selection_identifier, benchmark):
+        return f"{selection_identifier} on {benchmark.identifier}"
+
+    layers = RegionLayerMap(last, benchmarks)
+    assert layers["IT"] == "IT on Known2026.IT-pls"
+    assert list(layers) == ["IT"]
+
+
+@pytest.fixture
+def loadable(benchmarks, monkeypatch):
+    def load(identifier):
+        if identifier in benchmarks:
+            return benchmarks[identifier]
+        if identifier == "far":
+            raise DownloadError("no network")
+        raise UnknownIdentifierError(f"No benchmark {identifier!r}.")
+
+    monkeypatch.setattr(declared, "load_benchmark", load)
+
+
+def test_the_first_benchmark_that_can_be_had_is_used(loadable, benchmarks, caplog):
+    of = DeclaredBenchmarks({"IT": ("far", "absent", "IT"), "V4": ("V4",), "V1": ("far",)})
+    with caplog.at_level(logging.WARNING):
+        assert of["IT"] is benchmarks["IT"] is of["IT"]
+    assert "no network" in caplog.text
+    assert len(caplog.records) == 1
+    assert list(of) == ["IT", "V4", "V1"]
+    with pytest.raises(UnknownIdentifierError, match="'V1' can be had here"):
+        of["V1"]
+    with pytest.raises(KeyError):
+        of["V2"]
+
+
+def test_a_model_without_a_map_chooses_and_says_so(known, loadable, benchmarks, monkeypatch):
+    monkeypatch.setattr(declared, "REGION_BENCHMARKS", {"V4": ("V4",), "IT": ("IT",), "V1": ("far",)})
+    model = ModelCommitment("no-plugin-registers-this", known[0], LAYERS)
+    score = benchmarks["IT"](model)
+    assert score.attrs["layers"] == {"IT": "middle"}
+    origin = score.attrs["layer_origin"]["IT"]
+    assert (origin["from"], origin["benchmark"]) == ("selection", "Known2026.IT-pls")
+    assert model.region_layer_map == {"V4": "middle", "IT": "middle"}
+    with pytest.raises(UnknownIdentifierError, match="no network"):
+        model.start_recording("V1", [(70, 170)])
+
+
+def test_scores_with_a_stated_layer_say_so(known, benchmarks):
+    model = ModelCommitment("net", known[0], LAYERS, region_layer_map={"IT": "late"})
+    assert benchmarks["IT"](model).attrs["layer_origin"] == {"IT": {"from": "explicit"}}
+
+
+def test_declared_benchmarks_follow_the_naming_of_public_data():
+    assert set(declared.REGION_BENCHMARKS) == {"V1", "V2", "V4", "IT"}
+    for region, identifiers in declared.REGION_BENCHMARKS.items():
+        assert all(identifier.endswith(f".{region}-pls") for identifier in identifiers)
+        assert all("public" in identifier or "Simulated" in identifier for identifier in identifiers)

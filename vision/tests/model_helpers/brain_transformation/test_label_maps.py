@@ -1,0 +1,89 @@
+"""Outputs of classifiers and their labels."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_vision.model_helpers.brain_transformation.imagenet import (
+    category_indices,
+    class_names,
+    known_categories,
+    synsets,
+)
+from brainscore_vision.model_helpers.brain_transformation.label_maps import label_map_of
+
+NAMES = st.lists(st.text("abc", min_size=1, max_size=3), min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("given_map", [None, "imagenet", synsets()])
+def test_imagenet_knows_its_categories_names_and_ids(given_map):
+    label_map = label_map_of(given_map)
+    assert label_map.outputs_of(known_categories()) == category_indices(known_categories())
+    assert label_map.outputs_of(["n07920052"]) == [(967,)]
+    assert label_map.imagenet == tuple(enumerate(synsets()))
+    assert label_map.fits(1000)
+    assert not label_map.fits(1001)
+
+
+def test_names_of_classes_of_imagenet():
+    label_map = label_map_of(None)
+    assert label_map.outputs_of(["Espresso", "sea cucumber"]) == [(967,), (class_names().index("sea cucumber"),)]
+    # A category comes before a class of the same name; two classes of one name are both meant.
+    assert label_map.outputs_of(["bicycle"]) == category_indices(["bicycle"])
+    assert label_map.outputs_of(["cardigan"]) == [(264, 474)]
+
+
+def test_cifar():
+    small, large = label_map_of("cifar10"), label_map_of("cifar100")
+    assert small.outputs_of(["airplane", "truck"]) == [(0,), (9,)]
+    # As its publisher's file of names has them (batches.meta, meta): in the order of the alphabet for the fine ones.
+    assert large.outputs_of(["apple", "Maple Tree", "worm"]) == [(0,), (47,), (99,)]
+    assert (small.n_outputs, large.n_outputs) == (10, 100)
+    with pytest.raises(UnknownIdentifierError, match=r"CIFAR-10 are known for the labels \['shipp', 'bear'\]"):
+        small.outputs_of(["shipp", "truck", "bear"])
+    with pytest.raises(UnknownIdentifierError, match="'shipp': 'ship'"):
+        small.outputs_of(["shipp"])
+
+
+def test_a_larger_head_with_wordnet_ids_knows_the_categories():
+    # An animal, a domestic cat that is no class of ImageNet-1k, then the 1000 from the last to the first.
+    label_map = label_map_of(["n00015388", "n02121808", *reversed(synsets())])
+    assert label_map.n_outputs == 1002
+    assert sorted(label_map.outputs_of(["cat"])[0]) == sorted(1001 - index for index in category_indices(["cat"])[0])
+    assert label_map.outputs_of(["n02121808"]) == [(1,)]
+    assert dict(label_map.imagenet)[2] == synsets()[-1]
+    assert 0 not in dict(label_map.imagenet)
+
+
+def test_a_head_with_some_of_the_classes():
+    label_map = label_map_of(["n02123045", "n02084071"])  # a tabby, and a dog that is no class of ImageNet-1k
+    assert label_map.imagenet == ((0, "n02123045"),)
+    assert label_map.outputs_of(["cat"]) == [(0,)]
+    with pytest.raises(UnknownIdentifierError):
+        label_map.outputs_of(["airplane"])
+
+
+@given(NAMES)
+def test_names_that_occur_several_times_have_several_outputs(names):
+    label_map = label_map_of(names)
+    for name in set(names):
+        assert label_map.outputs_of([name]) == [tuple(index for index, other in enumerate(names) if other == name)]
+    assert label_map.fits(len(names))
+    assert label_map.imagenet == ()
+
+
+def test_outputs_of_labels():
+    label_map = label_map_of({"Cat": [0, 4], "dog": (1,)})
+    assert label_map.outputs_of(["dog", "cat"]) == [(1,), (0, 4)]
+    assert label_map.fits(5)
+    assert label_map.fits(1000)
+    assert not label_map.fits(4)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["imagenette", [], ["cat", 3], ["cat", ""], {}, {"cat": []}, {"cat": [-1]}, {"cat": ["a"]}, {"cat": [1.5]}]
+)
+def test_what_is_no_label_map(wrong):
+    with pytest.raises(ConfigurationError, match=r"[Ll]abel map"):
+        label_map_of(wrong)
