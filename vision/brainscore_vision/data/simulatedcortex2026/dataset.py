@@ -7,8 +7,8 @@ code of this plugin, so that a change of any of them makes new data.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,11 @@ __all__ = ["IDENTIFIER", "WINDOW_MS", "load_assembly", "load_stimuli", "simulate
 IDENTIFIER = "SimulatedCortex2026"
 WINDOW_MS = (70, 170)
 PARAMETERS = population.PopulationParameters()
+# Regions between V1 and IT are stages of the same kind: combinations of two, of three, and in IT of four inputs.
+V2 = replace(PARAMETERS, it_inputs=2, it_subunits=12, it_neuroids=80)
+V4 = replace(PARAMETERS, it_inputs=3, it_subunits=12, it_neuroids=96)
+REGIONS = ("V1", "V2", "V4", "IT")
+TIME_BINS_MS = ((70, 90), (90, 110), (110, 130), (130, 150), (150, 170))
 
 
 def load_stimuli() -> StimulusSet:
@@ -56,21 +61,24 @@ def load_stimuli() -> StimulusSet:
     return stimuli
 
 
-def load_assembly(*, noise_free: bool = False) -> NeuroidAssembly:
-    """Load the responses of both populations, simulating them on first use.
+def load_assembly(*, noise_free: bool = False, temporal: bool = False) -> NeuroidAssembly:
+    """Load the responses of all populations, simulating them on first use.
 
     Parameters
     ----------
     noise_free : bool
         Whether to return the expected counts instead of spikes.
+    temporal : bool
+        Whether to return the responses of IT over time: five bins of 20 ms.
 
     Returns
     -------
     NeuroidAssembly
         Dims (presentation, neuroid, time_bin): spikes in the window of 70 to 170 ms. Presentations are stimuli x
         repetitions (stimuli only if ``noise_free``) with the stimulus columns and ``repetition``; neuroids have
-        ``neuroid_id``, ``region`` (``'V1'``, ``'IT'``), ``subject`` and ``simulated``. Attributes: ``identifier``,
-        ``stimulus_set``, ``stimulus_set_identifier``, ``simulated`` (True), ``seed``, ``number_of_trials``, ``units``.
+        ``neuroid_id``, ``region`` (``'V1'``, ``'V2'``, ``'V4'``, ``'IT'``), ``subject`` and ``simulated``. Attributes:
+        ``identifier``, ``stimulus_set``, ``stimulus_set_identifier``, ``simulated`` (True), ``seed``,
+        ``number_of_trials``, ``units``.
     """
     stimuli = load_stimuli()
     paths = patches.photograph_paths()
@@ -83,7 +91,11 @@ def load_assembly(*, noise_free: bool = False) -> NeuroidAssembly:
         compute=lambda: simulate(patches.luminance(np.stack([patch.pixels for patch in _cut(paths)])), PARAMETERS),
     )
     kind = "expected" if noise_free else "counts"
-    return _package(responses[f"V1_{kind}"], responses[f"IT_{kind}"], stimuli, noise_free=noise_free)
+    identifier = IDENTIFIER + (".temporal" if temporal else "") + (".truth" if noise_free else "")
+    if temporal:
+        return _package({"IT": responses[f"temporal_{kind}"]}, TIME_BINS_MS, stimuli, identifier, noise_free=noise_free)
+    counts = {region: responses[f"{region}_{kind}"][..., np.newaxis] for region in REGIONS}
+    return _package(counts, (WINDOW_MS,), stimuli, identifier, noise_free=noise_free)
 
 
 def simulate(images: np.ndarray, parameters: population.PopulationParameters) -> dict[str, np.ndarray]:
@@ -97,29 +109,32 @@ def simulate(images: np.ndarray, parameters: population.PopulationParameters) ->
     Returns
     -------
     dict of str to array
-        ``V1_expected``, ``IT_expected``: shape (n_images, n_neuroids); ``V1_counts``, ``IT_counts``: shape
-        (repetitions, n_images, n_neuroids). Spikes in the window.
+        ``V1_expected`` and so on for all regions: shape (n_images, n_neuroids); ``V1_counts`` and so on: shape
+        (repetitions, n_images, n_neuroids). Spikes in the window. ``temporal_expected``, ``temporal_counts``: of IT, in
+        each of five time bins, which are the last axis.
     """
-    wiring, v1_spikes, it_spikes = (
-        np.random.default_rng(seed) for seed in np.random.SeedSequence(parameters.seed).spawn(3)
-    )
+    # The seeds of IT and V1 come first, as they did when there were no others: what was simulated then stays the same.
+    names = ("IT wiring", "V1", "IT", "V2 wiring", "V4 wiring", "V2", "V4", "late")
+    seeds = np.random.SeedSequence(parameters.seed).spawn(len(names))
+    random = {name: np.random.default_rng(seed) for name, seed in zip(names, seeds, strict=True)}
     energy = population.quadrature_energy(images, parameters)
     energy /= energy.mean()
-    expected = {
-        "V1": population.expected_counts(population.v1_drive(energy, parameters), parameters),
-        "IT": population.expected_counts(population.it_drive(energy, parameters, wiring), parameters),
-    }
-    spikes = {"V1": v1_spikes, "IT": it_spikes}
-    result = {f"{region}_expected": values for region, values in expected.items()}
+    drives = {"V1": population.v1_drive(energy, parameters)}
+    for region, stage in (("V2", V2), ("V4", V4), ("IT", parameters)):
+        drives[region] = population.it_drive(energy, stage, random[f"{region} wiring"])
+    expected = {region: population.expected_counts(drive, parameters) for region, drive in drives.items()}
+    courses = population.time_course(expected["V4"][:, : parameters.it_neuroids], expected["IT"])
+    result = {f"{region}_expected": values for region, values in expected.items()} | {"temporal_expected": courses}
     for region, values in expected.items():
-        result[f"{region}_counts"] = population.poisson_counts(values, parameters.repetitions, spikes[region])
+        result[f"{region}_counts"] = population.poisson_counts(values, parameters.repetitions, random[region])
+    result["temporal_counts"] = population.poisson_counts(courses, parameters.repetitions, random["late"])
     return result
 
 
 def _key(paths: Mapping[str, Path]) -> str:
     code = [Path(module.__file__) for module in (patches, population)] + [Path(__file__)]
     files = {**paths, **{path.name: path for path in code}}
-    return content_digest(content_digest(files), asdict(PARAMETERS))
+    return content_digest(content_digest(files), [asdict(stage) for stage in (PARAMETERS, V2, V4)])
 
 
 def _cut(paths: Mapping[str, Path]) -> list[patches.Patch]:
@@ -169,8 +184,16 @@ def _read_arrays(path: Path) -> dict[str, np.ndarray]:
         raise ValueError(f"{path} is not a whole archive of arrays: {error}") from error
 
 
-def _package(v1: np.ndarray, it: np.ndarray, stimuli: StimulusSet, *, noise_free: bool) -> NeuroidAssembly:
-    values = np.concatenate([v1, it], axis=-1)
+def _package(
+    counts: Mapping[str, np.ndarray],
+    time_bins: Sequence[tuple[int, int]],
+    stimuli: StimulusSet,
+    identifier: str,
+    *,
+    noise_free: bool,
+) -> NeuroidAssembly:
+    """Label counts of regions, shape ([repetitions,] n_images, n_neuroids, n_time_bins)."""
+    values = np.concatenate(list(counts.values()), axis=-2)
     repetitions = 1 if noise_free else len(values)
     coords: dict[str, Any] = {
         column: ("presentation", np.tile(stimuli[column].to_numpy(), repetitions))
@@ -179,22 +202,21 @@ def _package(v1: np.ndarray, it: np.ndarray, stimuli: StimulusSet, *, noise_free
     }
     if not noise_free:
         coords["repetition"] = ("presentation", np.repeat(np.arange(repetitions), len(stimuli)))
-    regions = ["V1"] * v1.shape[-1] + ["IT"] * it.shape[-1]
-    numbers = [*range(v1.shape[-1]), *range(it.shape[-1])]
+    numbered = [(region, number) for region, each in counts.items() for number in range(each.shape[-2])]
     coords |= {
-        "neuroid_id": ("neuroid", [f"simulated-{region}-{n:03d}" for region, n in zip(regions, numbers, strict=True)]),
-        "region": ("neuroid", regions),
-        "subject": ("neuroid", ["simulation"] * len(regions)),
-        "simulated": ("neuroid", [True] * len(regions)),
-        "time_bin_start": ("time_bin", [WINDOW_MS[0]]),
-        "time_bin_end": ("time_bin", [WINDOW_MS[1]]),
+        "neuroid_id": ("neuroid", [f"simulated-{region}-{number:03d}" for region, number in numbered]),
+        "region": ("neuroid", [region for region, _ in numbered]),
+        "subject": ("neuroid", ["simulation"] * len(numbered)),
+        "simulated": ("neuroid", [True] * len(numbered)),
+        "time_bin_start": ("time_bin", [start for start, _ in time_bins]),
+        "time_bin_end": ("time_bin", [end for _, end in time_bins]),
     }
     return NeuroidAssembly(
-        values.reshape(repetitions * len(stimuli), len(regions), 1),
+        values.reshape(repetitions * len(stimuli), len(numbered), len(time_bins)),
         coords=coords,
         dims=("presentation", "neuroid", "time_bin"),
         attrs={
-            "identifier": f"{IDENTIFIER}.truth" if noise_free else IDENTIFIER,
+            "identifier": identifier,
             "stimulus_set": stimuli,
             "stimulus_set_identifier": IDENTIFIER,
             "simulated": True,

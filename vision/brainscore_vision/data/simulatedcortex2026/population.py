@@ -20,6 +20,7 @@ __all__ = [
     "normalized_amplitude",
     "poisson_counts",
     "quadrature_energy",
+    "time_course",
     "v1_drive",
 ]
 
@@ -277,6 +278,24 @@ def expected_counts(drive: np.ndarray, parameters: PopulationParameters) -> np.n
         Expected spikes in the counting window; mean over images ``spontaneous_count + evoked_count``.
     """
     return parameters.spontaneous_count + parameters.evoked_count * drive / drive.mean(axis=0)
+
+
+def time_course(early: np.ndarray, late: np.ndarray, n_bins: int = 5) -> np.ndarray:
+    """Let the pattern of responses turn from that of an early stage to that of a late one, at equal strides.
+
+    Parameters
+    ----------
+    early, late : array of shape (n_images, n_neuroids)
+        Expected spikes in the whole window.
+
+    Returns
+    -------
+    array of shape (n_images, n_neuroids, n_bins)
+        Expected spikes in each bin; as many in each as in the window, as if cells fired at higher rates, so that bins
+        are as reliable as the window is.
+    """
+    share = np.linspace(0, 1, n_bins)
+    return early[..., np.newaxis] * (1 - share) + late[..., np.newaxis] * share
 
 
 def poisson_counts(expected: np.ndarray, repetitions: int, rng: np.random.Generator) -> np.ndarray:

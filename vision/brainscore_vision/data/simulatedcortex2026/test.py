@@ -16,6 +16,8 @@ from brainscore_vision.benchmark_helpers import check_standard_format
 dataset = importlib.import_module("brainscore_vision.data.simulatedcortex2026.dataset")
 patches = importlib.import_module("brainscore_vision.data.simulatedcortex2026.patches")
 population = importlib.import_module("brainscore_vision.data.simulatedcortex2026.population")
+choices = importlib.import_module("brainscore_vision.data.simulatedcortex2026.choices")
+cells = importlib.import_module("brainscore_vision.data.simulatedcortex2026.cells")
 
 SMALL = population.PopulationParameters(n_orientations=4, frequencies=(4.0, 8.0), repetitions=3, it_neuroids=5)
 
@@ -150,7 +152,7 @@ class TestDataset:
     def test_recordings(self):
         assembly = load_dataset("SimulatedCortex2026")
         check_standard_format(assembly)
-        assert dict(assembly.sizes) == {"presentation": 500 * 20, "neuroid": 72 + 96, "time_bin": 1}
+        assert dict(assembly.sizes) == {"presentation": 500 * 20, "neuroid": 72 + 80 + 96 + 96, "time_bin": 1}
         assert assembly.attrs["simulated"] is True
         assert all(name.startswith("simulated-") for name in assembly["neuroid_id"].values)
         np.testing.assert_array_equal(assembly.values, np.round(assembly.values))
@@ -159,12 +161,32 @@ class TestDataset:
         assembly, truth = load_dataset("SimulatedCortex2026"), load_dataset("SimulatedCortex2026.truth")
         counts = assembly.values.reshape(20, 500, -1)
         expected = truth.values[..., 0]
-        # Standard score of the mean of 20 Poisson counts: standard normal over 84,000 cells.
+        # Standard score of the mean of 20 Poisson counts: standard normal over 172,000 cells.
         z = (counts.mean(axis=0) - expected) / np.sqrt(expected / 20)
         assert z.mean() == pytest.approx(0, abs=0.02)
         assert z.std() == pytest.approx(1, abs=0.02)
         fano = counts.var(axis=0, ddof=1).mean() / expected.mean()
         assert fano == pytest.approx(1, abs=0.02)
+
+    def test_over_time(self):
+        spikes, truth = (load_dataset(f"SimulatedCortex2026.temporal{part}") for part in ("", ".truth"))
+        check_standard_format(spikes)
+        assert (spikes.attrs["identifier"], truth.attrs["identifier"]) == (
+            "SimulatedCortex2026.temporal",
+            "SimulatedCortex2026.temporal.truth",
+        )
+        assert dict(spikes.sizes) == {"presentation": 500 * 20, "neuroid": 96, "time_bin": 5}
+        assert spikes["time_bin_start"].values.tolist() == [70, 90, 110, 130, 150]
+        assert set(spikes["region"].values) == {"IT"}
+        z = (spikes.values.reshape(20, 500, 96, 5).mean(axis=0) - truth.values) / np.sqrt(truth.values / 20)
+        assert z.std() == pytest.approx(1, abs=0.02)
+        whole = load_dataset("SimulatedCortex2026.truth")
+        by_region = {
+            region: whole.values[:, whole["region"].values == region, 0] for region in ("V4", "IT")
+        }  # the first bin is V4, the last IT, that between them half of each
+        np.testing.assert_allclose(truth.values[..., 0], by_region["V4"])
+        np.testing.assert_allclose(truth.values[..., 2], (by_region["V4"] + by_region["IT"]) / 2)
+        np.testing.assert_allclose(truth.values[..., 4], by_region["IT"])
 
     def test_made_again_it_is_identical(self, tmp_path, monkeypatch):
         first = load_dataset("SimulatedCortex2026")
@@ -187,3 +209,94 @@ class TestDataset:
         before = dataset._key(paths)  # noqa: SLF001 - a wrong hit is the worst fault a cache can have
         monkeypatch.setattr(dataset, "PARAMETERS", replace(dataset.PARAMETERS, seed=1))
         assert dataset._key(paths) != before  # noqa: SLF001
+
+    def test_half_of_the_patches_are_to_learn_from(self):
+        fitting, tested = (
+            load_stimulus_set("SimulatedCortex2026.fitting"),
+            load_dataset("SimulatedCortex2026.choices").stimulus_set,
+        )
+        everything = load_stimulus_set("SimulatedCortex2026")
+        assert {*fitting["stimulus_id"], *tested["stimulus_id"]} == set(everything["stimulus_id"])
+        assert [len(fitting), len(tested)] == [250, 250]
+        for part in (fitting, tested):
+            assert (part["image_label"].value_counts() == 25).all()
+            assert Path(part.get_stimulus(part["stimulus_id"][0])).is_file()
+
+    def test_people_choose_as_often_as_they_believe(self):
+        trials, believed = (load_dataset(f"SimulatedCortex2026.choices{part}") for part in ("", ".truth"))
+        assert trials.dims == ("presentation",)
+        assert dict(believed.sizes) == {"presentation": 250, "choice": 10}
+        np.testing.assert_allclose(believed.values.sum(axis=1), 1)
+        row = {name: i for i, name in enumerate(believed["stimulus_id"].values)}
+        column = {name: i for i, name in enumerate(believed["choice"].values)}
+        image = np.array([row[name] for name in trials["stimulus_id"].values])
+        own, other = (
+            believed.values[image, [column[name] for name in trials[role].values]]
+            for role in ("sample_obj", "dist_obj")
+        )
+        wrong = trials.values == trials["dist_obj"].values
+        np.testing.assert_array_equal(trials["correct"].values, ~wrong)
+        assert ((trials.values == trials["sample_obj"].values) | wrong).all()
+        expected = other / (own + other)
+        for chosen in np.array_split(np.argsort(expected), 5):  # rates are right for rare choices and for frequent ones
+            z = (wrong[chosen] - expected[chosen]).sum() / np.sqrt((expected * (1 - expected))[chosen].sum())
+            assert abs(z) < 3.5
+        pairs = np.unique(np.stack([image, [column[name] for name in trials["dist_obj"].values]]), axis=1)
+        assert pairs.shape[1] == 250 * 9
+        assert len(trials) == 250 * 9 * choices.TRIALS_PER_PAIR == 180_000
+        assert wrong.mean() == pytest.approx(0.38, abs=0.01)
+
+    @pytest.mark.parametrize(("kind", "n"), [("blank", 1), ("receptive_field", 200), ("orientation", 64)])
+    def test_gratings_are_what_their_columns_say(self, kind, n):
+        stimuli = load_stimulus_set(f"SimulatedCortex2026.{kind}")
+        assert (len(stimuli), stimuli.identifier) == (n, f"SimulatedCortex2026.{kind}")
+        row = stimuli.iloc[-1]
+        with Image.open(stimuli.get_stimulus(row["stimulus_id"])) as image:
+            drawn = np.asarray(image) / 255
+        expected = cells.draw_grating(**{name: row[name] for name in cells.CONDITIONS})
+        np.testing.assert_allclose(drawn, expected, atol=0.5 / 255 + 1e-12)
+
+    def test_gratings_that_went_are_drawn_again(self):
+        stimuli = load_stimulus_set("SimulatedCortex2026.blank")
+        path = Path(stimuli.get_stimulus(stimuli["stimulus_id"][0]))
+        path.unlink()
+        load_stimulus_set("SimulatedCortex2026.blank")
+        assert path.is_file()
+
+    def test_cells_here_and_elsewhere_prefer_what_they_should(self):
+        recorded = load_dataset("SimulatedCortex2026.preferences")
+        assert recorded.attrs["stimulus_set"].identifier == "SimulatedCortex2026.orientation"
+        preferred = recorded.values[:, 0]
+        assert len(preferred) == 240
+        assert np.median(preferred) == pytest.approx(30, abs=4)
+        others = load_dataset("SimulatedCortex2026.preferences.truth")
+        assert dict(others.sizes) == {"presentation": 1 + 200 + 64, "neuroid": 500}
+        small = others.values[others["radius"].values == 0.25]
+        strongest = small.reshape(25, 8, 500).max(axis=1).argmax(axis=0)
+        here = 2 * 5 + 2  # row and column 2 of 5: .5, .5
+        assert (strongest[:400] == here).mean() > 0.95
+        assert not (strongest[400:] == here).any()
+
+
+def test_a_grating_by_hand():
+    made = cells.draw_grating(
+        position_y=0, position_x=0, contrast=1, radius=2, spatial_frequency=0.5, orientation=0, phase=0
+    )
+    assert made.shape == (64, 64)
+    np.testing.assert_array_equal(made[0], 0.5)  # outside of the aperture
+    assert made[32, 32] == pytest.approx(0.5 + 0.5 * np.cos(np.pi / 16))  # 1/16 degree right of the crest
+    np.testing.assert_allclose(made[28, 28:36], made[36, 28:36])  # it modulates from left to right
+    turned = cells.draw_grating(
+        position_y=0, position_x=0, contrast=1, radius=2, spatial_frequency=0.5, orientation=90, phase=0
+    )
+    np.testing.assert_allclose(turned, made.T, atol=1e-12)
+
+
+def test_beliefs_do_not_depend_on_the_scale_of_responses():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["a", "b", "c"], 20)
+    learned = rng.normal(size=(60, 5)) + 3 * np.arange(3).repeat(20)[:, None]
+    asked = np.array([[0.0] * 5, [6.0] * 5])
+    probabilities = choices.beliefs(asked, learned, labels)
+    np.testing.assert_allclose(probabilities, choices.beliefs(7 * asked + 2, 7 * learned + 2, labels), rtol=1e-6)
+    assert probabilities.argmax(axis=1).tolist() == [0, 2]

@@ -1,0 +1,27 @@
+"""Check that the published files are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_the_published_files_are_registered():
+    assert len(registered_files("baker2022")) == 6
+    assert registration_digest("baker2022") == "c2d6b91afa2a"
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize(
+    ("kind", "n_stimuli", "n_trials", "image_types"),
+    [("normal", 716, 3702, set("wfo")), ("inverted", 360, 4320, set("wf"))],
+)
+def test_silhouettes_and_answers(kind, n_stimuli, n_trials, image_types):
+    assembly = load_dataset(f"Baker2022_{kind}_distortion")
+    stimuli = load_stimulus_set(f"Baker2022_{kind}_distortion")
+    assert stimuli["stimulus_id"].nunique() == len(stimuli) == n_stimuli
+    assert set(stimuli["image_type"]) == image_types
+    assert (stimuli["animal"].nunique(), stimuli["image_number"].nunique()) == (9, 40)
+    assert assembly.sizes == {"presentation": n_trials}
+    assert set(assembly["correct"].values.tolist()) == {0, 1}
+    assert set(assembly["truth"].values.tolist()) == set(stimuli["animal"])

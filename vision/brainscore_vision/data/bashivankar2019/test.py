@@ -1,0 +1,26 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import numpy as np
+import pytest
+
+from brainscore_vision import load_dataset
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("bashivankar2019")) == 6
+    assert registration_digest("bashivankar2019") == "cc49a91f6001"
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize(
+    ("identifier", "shape", "missing"),
+    [
+        ("BashivanKar2019.naturalistic", (24320, 233, 1), 309760),
+        ("BashivanKar2019.synthetic", (21360, 233, 1), 4319940),
+    ],
+)
+def test_sizes(identifier, shape, missing):
+    assembly = load_dataset(identifier)
+    assert assembly.shape == shape
+    assert np.count_nonzero(np.isnan(assembly)) == missing

@@ -1,0 +1,19 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("bracci2019")) == 3
+    assert registration_digest("bracci2019") == "81a57aaf961d"
+
+
+@pytest.mark.private_access
+def test_conditions_and_regions():
+    assembly = load_dataset("Bracci2019")
+    assert assembly["stimulus_id"].values.tolist() == load_stimulus_set("Bracci2019")["stimulus_id"].tolist()
+    assert assembly.sizes["presentation"] == 27
+    assert set(assembly["roi"].values) == {0, 1, 2}

@@ -1,0 +1,21 @@
+"""Check that the published files are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_the_published_files_are_registered():
+    assert len(registered_files("hebart2023")) == 3
+    assert registration_digest("hebart2023") == "8f36cb9975bf"
+
+
+@pytest.mark.private_access
+@pytest.mark.memory_intense
+def test_triplets_are_of_the_images():
+    assembly, stimuli = load_dataset("Hebart2023"), load_stimulus_set("Hebart2023")
+    assert len(stimuli) == 1854
+    assert len(assembly["triplet_id"]) == 453642
+    for name in ("image_1", "image_2", "image_3"):
+        assert set(assembly[name].values.tolist()) == set(stimuli["stimulus_id"])

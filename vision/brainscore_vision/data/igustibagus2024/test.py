@@ -1,0 +1,23 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.benchmark_helpers import check_standard_format
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("igustibagus2024")) == 3
+    assert registration_digest("igustibagus2024") == "eeeca41590af"
+
+
+@pytest.mark.private_access
+@pytest.mark.memory_intense
+def test_images_and_sites():
+    assembly = load_dataset("Igustibagus2024")
+    check_standard_format(assembly, nans_expected=True)
+    assert (assembly.sizes["presentation"], assembly.sizes["neuroid"]) == (197_694, 181)
+    assert set(assembly["animal"].values) == {"Pico", "Oleo"}
+    assert len(set(assembly["background_id"].values)) == 121
+    assert len(load_stimulus_set("Igustibagus2024")) == 3138

@@ -1,0 +1,21 @@
+"""Register 15,000 images of ImageNet (Deng et al., 2009)."""
+
+from brainscore_vision import stimulus_set_registry
+from brainscore_vision.data_helpers import Bucket
+
+BIBTEX = """@inproceedings{deng2009imagenet,
+  author={Deng, Jia and Dong, Wei and Socher, Richard and Li, Li-Jia and Li, Kai and Fei-Fei, Li},
+  booktitle={2009 IEEE Conference on Computer Vision and Pattern Recognition},
+  title={ImageNet: A large-scale hierarchical image database},
+  year={2009},
+  pages={248-255},
+  doi={10.1109/CVPR.2009.5206848}
+}"""
+
+BUCKET = Bucket("brainscore-storage/brainio-brainscore")
+
+stimulus_set_registry["ImageNetSlim15000"] = BUCKET.stimuli(
+    "ImageNetSlim15000",
+    csv_sha1="56f79de36060147bc43ae89778e26d50f73c3a63",
+    zip_sha1="633d08474e3067add834f4ddf552642c538db112",
+)

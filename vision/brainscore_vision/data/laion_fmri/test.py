@@ -1,0 +1,88 @@
+"""Check that the published files are registered, that images come from a folder, and what is in the files."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.errors import MissingStimulusError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.data.laion_fmri import loading
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+SUBJECTS = ["sub-01", "sub-03", "sub-05", "sub-06", "sub-07"]
+
+
+def test_the_published_files_are_registered():
+    assert len(registered_files("laion_fmri")) == 10
+    assert registration_digest("laion_fmri") == "f3fa86645f9a"
+
+
+@pytest.fixture
+def images(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    rows = ["stimulus_id,filename,dataset"]
+    for name in ("shared_4rep_OOD_gabor_1.jpg", "shared_12rep_LAION_1.jpg"):
+        Image.fromarray(np.zeros((8, 8, 3), dtype=np.uint8)).save(folder / name)
+        rows.append(f"{name},{name},LAION")
+    (folder / loading.TABLE).write_text("\n".join(rows))
+    return folder
+
+
+@pytest.mark.parametrize("identifier", ["Zerbe2026_fmri_stim_full", "Zerbe2026_fmri_persubject_stim_full"])
+def test_images_come_from_the_folder_that_is_named(images, monkeypatch, identifier):
+    monkeypatch.setenv(loading.FOLDER_VARIABLE, str(images))
+    stimuli = load_stimulus_set(identifier)
+    assert stimuli.identifier == identifier
+    assert len(stimuli) == 2
+    assert stimuli.get_stimulus("shared_12rep_LAION_1.jpg") == images / "shared_12rep_LAION_1.jpg"
+
+
+def test_images_come_from_where_the_package_of_the_authors_puts_them(images, monkeypatch):
+    monkeypatch.delenv(loading.FOLDER_VARIABLE, raising=False)
+    monkeypatch.setattr(loading, "FOLDER", images)
+    assert len(load_stimulus_set("Zerbe2026_fmri_stim_full")) == 2
+
+
+def test_absent_images_are_explained(tmp_path, monkeypatch):
+    monkeypatch.setenv(loading.FOLDER_VARIABLE, str(tmp_path / "nowhere"))
+    monkeypatch.setattr(loading, "FOLDER", tmp_path / "not-there-either")
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    with pytest.raises(MissingStimulusError, match=r"nowhere or .*not-there-either.*data use agreement") as caught:
+        load_stimulus_set("Zerbe2026_fmri_stim_full")
+    assert caught.value.__cause__ is not None
+
+
+def test_repetitions_belong_together_without_the_numbers_of_trials():
+    assembly = NeuroidAssembly(
+        np.arange(8.0).reshape(4, 2),
+        coords={
+            "stimulus_id": ("presentation", ["a", "b", "a", "b"]),
+            "repetition": ("presentation", [0, 0, 1, 1]),
+            "session": ("presentation", ["ses-01", "ses-01", "ses-02", "ses-02"]),
+            "run": ("presentation", [1, 2, 3, 4]),
+            "beta_index": ("presentation", range(4)),
+            "nc_12rep": ("neuroid", [50.0, 60.0]),
+            "region": ("neuroid", ["V1", "V2"]),
+        },
+        dims=["presentation", "neuroid"],
+        attrs={"kept": 1},
+    )
+    without = loading.without_trials(assembly, "sub-03")
+    assert without.attrs == {"kept": 1}
+    assert set(without["subject_id_pres"].values) == {"sub-03"}
+    assert without["nc_12rep"].values.tolist() == [50, 60]
+    np.testing.assert_array_equal(average_repetition(without).values, [[2, 3], [4, 5]])
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize(("pool", "n_stimuli"), [("", 1492), ("persubject_", 6204)])
+def test_recordings_are_as_published(subject, pool, n_stimuli):
+    assembly = load_dataset(f"Zerbe2026_fmri_{pool}full_{subject}")
+    assert len(set(assembly["stimulus_id"].values)) == n_stimuli
+    assert {"V1", "V2", "V4", "IT"} <= set(assembly["region"].values)
+    assert {"nc_4rep", "nc_12rep", "nc_allrep"} <= set(assembly.coords)
+    assert not {"session", "run", "beta_index"} & set(assembly.coords)

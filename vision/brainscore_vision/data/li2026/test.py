@@ -1,0 +1,20 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("li2026")) == 4
+    assert registration_digest("li2026") == "23de51aa1b4d"
+
+
+@pytest.mark.private_access
+@pytest.mark.memory_intense
+def test_images_and_units():
+    assembly = load_dataset("Li2026")
+    assert assembly.shape == (1000, 47503, 1)
+    assert set(assembly["region"].values) == {"V1", "V2", "V4", "IT"}
+    assert load_dataset("Li2026.temporal").sizes["time_bin"] == 30

@@ -1,0 +1,25 @@
+"""Check that the published files are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_the_published_files_are_registered():
+    assert len(registered_files("lonnqvist2024")) == 7
+    assert registration_digest("lonnqvist2024") == "e37d400546b7"
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize(
+    ("experiment", "n_subjects"),
+    [("inlab-instructions", 10), ("inlab-no-instructions", 10), ("online-no-instructions", 92)],
+)
+def test_curves_and_answers(experiment, n_subjects):
+    assembly, stimuli = load_dataset(f"Lonnqvist2024_{experiment}"), load_stimulus_set("Lonnqvist2024_test")
+    assert stimuli["stimulus_id"].nunique() == 380
+    assert assembly.sizes == {"presentation": 380 * n_subjects}
+    assert len(set(assembly["subject"].values.tolist())) == n_subjects
+    assert set(assembly["truth"].values.tolist()) == set(stimuli["truth"])
+    assert load_stimulus_set("Lonnqvist2024_train")["stimulus_id"].nunique() == 185

@@ -1,0 +1,34 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("malania2007")) == 48
+    assert registration_digest("malania2007") == "9ebb210a0f13"
+
+
+SUBJECTS = {
+    "short2": 6, "short4": 5, "short6": 5, "short8": 5, "short16": 6,
+    "equal2": 5, "long2": 5, "equal16": 5, "long16": 5, "vernier_only": 6,
+}  # fmt: skip
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize(("condition", "n_subjects"), SUBJECTS.items())
+def test_thresholds(condition, n_subjects):
+    thresholds = load_dataset(f"Malania2007.{condition}")
+    assert int(thresholds.notnull().sum()) == n_subjects
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize("condition", SUBJECTS)
+def test_drawings(condition):
+    drawings = load_stimulus_set(f"Malania2007.{condition}")
+    assert len(drawings) == 50
+    assert {"image_label", "vernier_offset_arcsec", "num_flankers"} <= set(drawings.columns)
+    if condition != "vernier_only":
+        assert len(load_stimulus_set(f"Malania2007.{condition}_fit")) == 500

@@ -1,0 +1,25 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset, load_stimulus_set
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("maniquet2024")) == 7
+    assert registration_digest("maniquet2024") == "31e6152bea8b"
+
+
+@pytest.mark.private_access
+def test_choices_name_their_task():
+    assembly = load_dataset("Maniquet2024")
+    for name in ("stimulus_id", "task", "image_label", "prediction", "subject_id"):
+        assert name in assembly.coords
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize("identifier", ["Maniquet2024", "Maniquet2024-train", "Maniquet2024-test"])
+def test_images_say_what_they_show(identifier):
+    stimulus_set = load_stimulus_set(identifier)
+    assert {"image_label", "manipulation", "manipulation_details"} <= set(stimulus_set.columns)

@@ -1,0 +1,19 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("rajalingham2020")) == 3
+    assert registration_digest("rajalingham2020") == "840efc5e5338"
+
+
+@pytest.mark.private_access
+def test_images_and_repetitions():
+    assembly = load_dataset("Rajalingham2020")
+    assert len(set(assembly["stimulus_id"].values)) == 616
+    assert len(set(assembly["repetition"].values)) == 33
+    assert set(assembly["region"].values) == {"IT"}

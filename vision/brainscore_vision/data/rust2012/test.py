@@ -1,0 +1,26 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("rust2012")) == 4
+    assert registration_digest("rust2012") == "187d7ad55897"
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize(
+    ("identifier", "sizes"),
+    [
+        ("Rust2012.single", {"neuroid": 285, "presentation": 1500, "time_bin": 1}),
+        ("Rust2012.array", {"neuroid": 296, "presentation": 53700, "time_bin": 6}),
+    ],
+)
+def test_sizes(identifier, sizes):
+    assembly = load_dataset(identifier)
+    assert dict(assembly.sizes) == sizes
+    assert len(set(assembly["stimulus_id"].values)) == 300
+    assert len(set(assembly["region"].values)) == 2

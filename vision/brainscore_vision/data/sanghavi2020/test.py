@@ -1,0 +1,29 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import pytest
+
+from brainscore_vision import load_dataset
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("sanghavi2020")) == 11
+    assert registration_digest("sanghavi2020") == "02fed1922b6d"
+
+
+@pytest.mark.private_access
+@pytest.mark.memory_intense
+@pytest.mark.parametrize(
+    ("identifier", "stimuli", "n_repetitions", "degrees"),
+    [
+        ("Sanghavi2020", "hvm", 28, 8),
+        ("SanghaviJozwik2020", "BOLD5000", 37, 8),
+        ("SanghaviMurty2020", "Rust2012", 50, 5),
+    ],
+)
+def test_images_and_repetitions(identifier, stimuli, n_repetitions, degrees):
+    assembly = load_dataset(identifier)
+    assert assembly.stimulus_set.identifier == stimuli
+    assert len(set(assembly["repetition"].values)) == n_repetitions
+    assert assembly.attrs["image_size_degree"] == degrees
+    assert {"V4", "IT"} <= set(assembly["region"].values)

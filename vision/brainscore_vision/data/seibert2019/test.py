@@ -1,0 +1,21 @@
+"""Check that the published packages are registered, and what is in them where they can be had."""
+
+import numpy as np
+import pytest
+
+from brainscore_vision import load_dataset
+from brainscore_vision.testing.registrations import registered_files, registration_digest
+
+
+def test_registrations_are_the_published_ones():
+    assert len(registered_files("seibert2019")) == 1
+    assert registration_digest("seibert2019") == "c98af58881f5"
+
+
+@pytest.mark.private_access
+def test_sizes():
+    assembly = load_dataset("Seibert2019")
+    assert dict(assembly.sizes) == {"neuroid": 258, "presentation": 286080, "time_bin": 1}
+    assert np.count_nonzero(np.isnan(assembly)) == 19118720
+    different = {name: len(set(assembly[name].values)) for name in ("stimulus_id", "animal", "region", "variation")}
+    assert different == {"stimulus_id": 5760, "animal": 3, "region": 2, "variation": 3}

@@ -1,0 +1,142 @@
+"""Let simulated people say from which of two photographs a patch was cut, by what their IT tells them.
+
+Models learn the photographs from every second patch; the others are tested. People learned from the same patches, as
+models do: by logistic regression on the expected responses of IT. In each trial they are offered the right photograph
+and another one, and choose each as often as they find it probable compared with the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+
+from . import dataset
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["beliefs", "load_choices", "load_fitting_stimuli", "offer"]
+
+IDENTIFIER = f"{dataset.IDENTIFIER}.choices"
+TRIALS_PER_PAIR = 80  # of each patch with each other photograph
+PENALTY_C = 1e-3  # as models learn; people then err often, so that few rates are 0 or 1
+SEED = 2026
+
+
+def load_fitting_stimuli() -> StimulusSet:
+    """Load the patches that models learn the photographs from: 250, with the column ``image_label``."""
+    return _part(tested=False)
+
+
+def load_choices(*, noise_free: bool = False) -> BehavioralAssembly:
+    """Load what people chose, or how probable they find each photograph.
+
+    Returns
+    -------
+    BehavioralAssembly
+        Dims (presentation): the photograph chosen in each of 180,000 trials, with ``stimulus_id``, ``sample_obj``,
+        ``truth``, ``dist_obj``, ``correct`` and ``simulated``. If `noise_free`, dims (presentation, choice): 250
+        patches x 10 photographs, probabilities. Attributes: ``identifier``, ``stimulus_set``,
+        ``stimulus_set_identifier``, ``simulated`` (True), ``seed``.
+    """
+    truth = dataset.load_assembly(noise_free=True)
+    responses = truth.values[:, truth["region"].values == "IT", 0]
+    labels = truth["object_name"].values.astype(str)
+    tested = _is_tested(len(labels))
+    names, shown = np.unique(labels[tested], return_inverse=True)
+    probabilities = beliefs(responses[tested], responses[~tested], labels[~tested])
+    stimuli = _part(tested=True)
+    ids = stimuli["stimulus_id"].to_numpy().astype(str)
+    attrs = {
+        "identifier": f"{IDENTIFIER}.truth" if noise_free else IDENTIFIER,
+        "stimulus_set": stimuli,
+        "stimulus_set_identifier": stimuli.identifier,
+        "simulated": True,
+        "seed": SEED,
+    }
+    if noise_free:
+        coords: dict[str, Any] = {
+            "stimulus_id": ("presentation", ids),
+            "image_label": ("presentation", labels[tested]),
+            "choice": ("choice", names),
+        }
+        return BehavioralAssembly(probabilities, coords=coords, dims=["presentation", "choice"], attrs=attrs)
+    patch, other, chosen = offer(probabilities, shown, TRIALS_PER_PAIR, np.random.default_rng(SEED))
+    columns = {
+        "stimulus_id": ids[patch],
+        "sample_obj": names[shown[patch]],
+        "truth": names[shown[patch]],
+        "dist_obj": names[other],
+        "correct": chosen == shown[patch],
+        "simulated": np.ones(len(patch), dtype=bool),
+    }
+    coords = {name: ("presentation", values) for name, values in columns.items()}
+    return BehavioralAssembly(names[chosen], coords=coords, dims=["presentation"], attrs=attrs)
+
+
+def beliefs(responses: np.ndarray, learned: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    r"""Return how probable each label is by multinomial logistic regression on standardised responses.
+
+    .. math:: \min_{W, b} \; C \sum_i -\log p_{i, y_i} + \tfrac{1}{2} |W|^2, \quad p_i = \mathrm{softmax}(W z_i + b)
+
+    Parameters
+    ----------
+    responses, learned : arrays of shape (n_images, n_neuroids)
+        What is judged, and what was learned from; :math:`z` has the mean 0 and the variance 1 in what was learned.
+    labels : array of shape (n_learned,)
+        :math:`y`, of what was learned from. :math:`C` is `PENALTY_C`.
+
+    Returns
+    -------
+    array of shape (n_images, n_labels)
+        Probabilities, labels in ascending order.
+    """
+    from sklearn.linear_model import LogisticRegression  # slow to import
+
+    mean, deviation = learned.mean(axis=0), learned.std(axis=0)
+    readout = LogisticRegression(C=PENALTY_C, solver="newton-cg", tol=1e-8)
+    readout.fit((learned - mean) / deviation, labels)
+    probabilities: np.ndarray = readout.predict_proba((responses - mean) / deviation)
+    return probabilities
+
+
+def offer(
+    probabilities: np.ndarray, shown: np.ndarray, trials_per_pair: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Offer the right label and each other one, in random order of trials.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_images, n_labels)
+    shown : array of shape (n_images,)
+        The right label's column.
+
+    Returns
+    -------
+    image, other, chosen : arrays of shape (n_trials,)
+        Which image it was, the other label, and the label chosen; the other one is with its probability divided by
+        that of both.
+    """
+    images, others = (each.ravel() for each in np.indices(probabilities.shape))
+    wrong = others != shown[images]
+    order = rng.permutation(np.repeat(np.flatnonzero(wrong), trials_per_pair))
+    image, other = images[order], others[order]
+    own, against = probabilities[image, shown[image]], probabilities[image, other]
+    chosen = np.where(rng.random(len(order)) < against / (own + against), other, shown[image])
+    return image, other, chosen
+
+
+def _is_tested(n_patches: int) -> np.ndarray:
+    """Choose every second patch; each photograph has an even number of them."""
+    return np.arange(n_patches) % 2 == 1
+
+
+def _part(*, tested: bool) -> StimulusSet:
+    stimuli = dataset.load_stimuli()
+    part = stimuli[_is_tested(len(stimuli)) == tested].reset_index(drop=True)
+    part["image_label"] = part["object_name"]
+    part.identifier = f"{dataset.IDENTIFIER}.{'tested' if tested else 'fitting'}"
+    return part

@@ -1,0 +1,144 @@
+"""Declare the files of a data set in S3, so that a data plugin is a list of facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brainscore_vision.loading import load_stimulus_set
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["Bucket"]
+
+Prepare = Callable[[Any], Any]  # of the class that is loaded, which the type of a plugin's own function may narrow
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A folder in S3 that holds packaged stimuli and assemblies.
+
+    Both methods fetch nothing: they return the function that does, which is what a registry takes. What they are told
+    is also read from the source, without running the plugin (``brainscore data list``), so write digests and versions
+    as literals.
+
+    Parameters
+    ----------
+    path : str
+        Bucket and folder, ``'brainscore-storage/brainio-brainscore'``.
+    cls : type, optional
+        Class of the assemblies, such as `NeuroidAssembly`. None is `DataAssembly`.
+
+    Examples
+    --------
+    >>> from brainscore_vision import data_registry, stimulus_set_registry
+    >>> from brainscore_vision.data_helpers import Bucket
+    >>> BUCKET = Bucket("brainscore-storage/brainscore-vision/data/author2024")
+    >>> stimulus_set_registry["Author2024"] = BUCKET.stimuli(
+    ...     "Author2024",
+    ...     csv_sha1="a56f55205904d5fb5ead4d0dc7bfad5cc4083b94",
+    ...     zip_sha1="6fd5080deccfb061699909ffcb86a26209516811",
+    ... )
+    >>> data_registry["Author2024"] = BUCKET.assembly(
+    ...     "Author2024", sha1="bf8f8d01010d727e3db3f85a9bd5f95f9456b7ec", stimuli="Author2024"
+    ... )
+    """
+
+    path: str
+    cls: type[DataAssembly] | None = None
+
+    def stimuli(
+        self,
+        identifier: str,
+        *,
+        csv_sha1: str,
+        zip_sha1: str,
+        csv_version_id: str = "null",
+        zip_version_id: str = "null",
+        filename_prefix: str | None = None,
+        csv_sha256: str | None = None,
+        zip_sha256: str | None = None,
+        prepare: Prepare | None = None,
+    ) -> Callable[[], StimulusSet]:
+        """Return the function that loads a stimulus set.
+
+        Parameters
+        ----------
+        identifier : str
+            Identifier it was packaged under.
+        csv_sha1, zip_sha1 : str
+            Digests of the table and of the archive.
+        csv_version_id, zip_version_id : str
+            Versions of the files; ``'null'`` is what S3 calls that of files from before a bucket kept versions.
+        filename_prefix : str, optional
+            None is ``'stimulus_'``.
+        csv_sha256, zip_sha256 : str, optional
+            The same digests by SHA-256, verified beside the others.
+        prepare : callable, optional
+            Changes the stimulus set that is loaded; what it returns is what loading gives.
+        """
+
+        def load() -> StimulusSet:
+            from brainscore_core.supported_data_standards.brainio.s3 import load_stimulus_set_from_s3  # imports pandas
+
+            versions = csv_version_id, zip_version_id
+            named = identifier, self.path, csv_sha1, zip_sha1, *versions, filename_prefix
+            loaded = load_stimulus_set_from_s3(*named, csv_sha256=csv_sha256, zip_sha256=zip_sha256)
+            return loaded if prepare is None else prepare(loaded)
+
+        return load
+
+    def assembly(
+        self,
+        identifier: str,
+        *,
+        sha1: str,
+        version_id: str = "null",
+        stimuli: str | None = None,
+        merge_stimulus_set_meta: bool = True,
+        memory_map: bool | None = None,
+        sha256: str | None = None,
+        prepare: Prepare | None = None,
+    ) -> Callable[[], DataAssembly]:
+        """Return the function that loads an assembly.
+
+        Parameters
+        ----------
+        identifier : str
+            Identifier it was packaged under.
+        sha1, version_id : str
+            Digest and version of the file; ``'null'`` as for `stimuli`.
+        stimuli : str, optional
+            Registered identifier of the stimulus set that was shown; another plugin may register it. None leaves the
+            assembly without stimuli.
+        merge_stimulus_set_meta : bool
+            Whether the columns of the stimulus set become coordinates of ``presentation``.
+        memory_map : bool, optional
+            Whether the values stay on the disk. None is the setting ``BRAINSCORE_MEMORY_MAP``.
+        sha256 : str, optional
+            The same digest by SHA-256, verified beside the other.
+        prepare : callable, optional
+            Changes the assembly that is loaded; what it returns is what loading gives.
+        """
+
+        def load() -> DataAssembly:
+            from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly  # imports xarray
+            from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
+
+            loaded = load_assembly_from_s3(
+                identifier,
+                version_id,
+                sha1,
+                self.path,
+                self.cls or DataAssembly,
+                None if stimuli is None else lambda: load_stimulus_set(stimuli),
+                merge_stimulus_set_meta,
+                memory_map=memory_map,
+                sha256=sha256,
+            )
+            return loaded if prepare is None else prepare(loaded)
+
+        return load

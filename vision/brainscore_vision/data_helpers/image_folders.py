@@ -1,0 +1,114 @@
+"""Read stimulus sets from folders that a user has: images that everybody may ask for and nobody may pass on.
+
+``BRAINSCORE_IMAGES`` names a folder; in it, a folder of the identifier of the stimulus set; in that, folders whose
+names say what their images show, as such images are distributed: ``imagenet_val/n01440764/ILSVRC2012_val_1.JPEG``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from brainscore_core.config import settings
+from brainscore_core.errors import DownloadError, StimulusError
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["from_image_folder", "load_image_folder"]
+
+_ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+
+
+def from_image_folder(
+    identifier: str, levels: Sequence[str], n_images: int, *, otherwise: Callable[[], StimulusSet]
+) -> Callable[[], StimulusSet]:
+    """Return the function that loads images from the folder of the user, for a registry.
+
+    Parameters
+    ----------
+    identifier, levels, n_images
+        As for `load_image_folder`.
+    otherwise : callable
+        What loads them where the user has no such folder, such as `Bucket.stimuli` returns. If they cannot be had so,
+        the `DownloadError` also says where the images of a user go.
+    """
+
+    def load() -> StimulusSet:
+        found = load_image_folder(identifier, levels, n_images)
+        if found is not None:
+            return found
+        with _naming_image_folder(identifier, levels):
+            return otherwise()
+
+    return load
+
+
+def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> StimulusSet | None:
+    """Return a stimulus set whose images the user has; None if there is no folder of its name.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the stimulus set, and name of its folder in ``BRAINSCORE_IMAGES``.
+    levels : sequence of str
+        What the names of the folders in it say, from the outermost: each becomes a column; whole numbers are numbers.
+    n_images : int
+        How many images there have to be.
+
+    Returns
+    -------
+    StimulusSet
+        In the order of their paths; columns ``stimulus_id`` (path below the folder), ``filename`` and `levels`.
+
+    Raises
+    ------
+    StimulusError
+        There are more or fewer images: scores would be about others than those of the stimulus set.
+    """
+    images = settings().images
+    if images is None or not (images / identifier).is_dir():
+        return None
+    folder = images / identifier
+    paths = sorted(_images_in(str(folder), len(levels)))
+    if len(paths) != n_images:
+        raise StimulusError(
+            f"There are {len(paths)} images in {_pattern(folder, levels)}; {identifier!r} has {n_images}. "
+            "Complete the folder, or remove it to have the images fetched where you have access to them."
+        )
+    parts = [path.split("/") for path in paths]
+    columns: dict[str, Any] = {"stimulus_id": paths, "filename": [part[-1] for part in parts]}
+    for place, level in enumerate(levels):
+        names = [part[place] for part in parts]
+        columns[level] = [int(name) for name in names] if all(name.isdecimal() for name in names) else names
+    stimulus_set = StimulusSet(columns)
+    stimulus_set.stimulus_paths = {path: folder / path for path in paths}
+    stimulus_set.identifier = identifier
+    return stimulus_set
+
+
+@contextmanager
+def _naming_image_folder(identifier: str, levels: Sequence[str]) -> Iterator[None]:
+    try:
+        yield
+    except DownloadError as error:
+        images = settings().images or Path("$BRAINSCORE_IMAGES")
+        raise type(error)(
+            f"{error} If you have the images, put them at {_pattern(images / identifier, levels)}"
+            f"{'' if settings().images else ', where BRAINSCORE_IMAGES names a folder of yours'}."
+        ) from error
+
+
+def _pattern(folder: Path, levels: Sequence[str]) -> Path:
+    return folder.joinpath(*(f"<{level}>" for level in levels), "<image>")
+
+
+def _images_in(folder: str, depth: int, below: str = "") -> Iterator[str]:
+    """Yield the images at a depth, as paths with ``/`` below the folder; a million of them in seconds."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if depth and entry.is_dir():
+                yield from _images_in(entry.path, depth - 1, f"{below}{entry.name}/")
+            elif not depth and entry.name.lower().endswith(_ENDINGS):
+                yield f"{below}{entry.name}"

@@ -1,0 +1,92 @@
+"""A bucket declares files; loading them gives what was packaged."""
+
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.packaging import (
+    package_data_assembly_locally,
+    package_stimulus_set_locally,
+)
+from brainscore_core.supported_data_standards.brainio.s3 import locate
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.data_helpers import Bucket
+from brainscore_vision.registries import data_registry, stimulus_set_registry
+
+PATH = "storage/folder"
+BUCKET = Bucket(PATH, NeuroidAssembly)
+IDS = ["a", "b", "c"]
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    """Return the entries of packaged stimuli and responses; their files are where fetching would put them."""
+    monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "brainio"))
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    stimuli = StimulusSet({"stimulus_id": IDS, "colour": ["red", "green", "blue"]})
+    stimuli.stimulus_paths = {name: tmp_path / f"{name}.png" for name in IDS}
+    for number, path in enumerate(stimuli.stimulus_paths.values()):
+        Image.new("RGB", (4, 4), (number, 0, 0)).save(path)
+    coords = {"stimulus_id": ("presentation", IDS), "neuroid_id": ("neuroid", [0, 1])}
+    responses = NeuroidAssembly(np.arange(6.0).reshape(3, 2), coords=coords, dims=["presentation", "neuroid"])
+    packed = package_stimulus_set_locally(stimuli, "Made2026.shown", downloads_path=tmp_path)
+    measured = package_data_assembly_locally(responses, "lab.Made2026", "Made2026.shown", downloads_path=tmp_path)
+    for file_type, file, sha1, name in [
+        ("csv", packed["csv_path"], packed["csv_sha1"], "Made2026.shown"),
+        ("zip", packed["zip_path"], packed["zip_sha1"], "Made2026.shown"),
+        ("nc", measured["path"], measured["sha1"], "lab.Made2026"),
+    ]:
+        target = locate(name, file_type, PATH, "null", sha1)[1]
+        target.parent.mkdir(parents=True)
+        shutil.copy(file, target)
+    digests = {name: packed[name] for name in ("csv_sha1", "zip_sha1")}
+    monkeypatch.setitem(stimulus_set_registry, "Made2026", BUCKET.stimuli("Made2026.shown", **digests))
+    return digests, measured["sha1"]
+
+
+def test_stimuli(packages):
+    loaded = stimulus_set_registry["Made2026"]()
+    assert loaded.identifier == "Made2026.shown"
+    assert loaded["colour"].tolist() == ["red", "green", "blue"]
+    first = BUCKET.stimuli("Made2026.shown", **packages[0], prepare=lambda stimuli: stimuli[:1])()
+    assert first["stimulus_id"].tolist() == ["a"]
+
+
+def test_an_assembly_comes_with_its_registered_stimuli(packages, monkeypatch):
+    load = BUCKET.assembly("lab.Made2026", sha1=packages[1], stimuli="Made2026")
+    monkeypatch.setitem(data_registry, "Made2026", load)
+    loaded = load()
+    assert type(loaded) is NeuroidAssembly
+    assert loaded.stimulus_set.identifier == "Made2026.shown"
+    assert loaded["colour"].values.tolist() == ["red", "green", "blue"]
+    assert loaded.values.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert load() is not loaded
+
+
+def test_what_can_be_said_of_an_assembly(packages):
+    sha1 = packages[1]
+    bare = Bucket(PATH).assembly("lab.Made2026", sha1=sha1)()
+    assert type(bare) is DataAssembly
+    assert "stimulus_set" not in bare.attrs
+    apart = BUCKET.assembly("lab.Made2026", sha1=sha1, stimuli="Made2026", merge_stimulus_set_meta=False)()
+    assert "colour" not in apart.coords
+    assert apart.stimulus_set.identifier == "Made2026.shown"
+    mapped = BUCKET.assembly("lab.Made2026", sha1=sha1, memory_map=True, prepare=lambda found: found[:, :1])()
+    assert mapped.values.tolist() == [[0], [2], [4]]
+
+
+def test_declaring_files_imports_neither_pandas_nor_xarray():
+    code = (
+        "import sys\n"
+        "from brainscore_vision.data_helpers import Bucket\n"
+        "Bucket('b').assembly('A', sha1='0' * 40)\n"
+        "Bucket('b').stimuli('A', csv_sha1='0' * 40, zip_sha1='0' * 40)\n"
+        "print(*({'pandas', 'xarray', 'boto3'} & sys.modules.keys()))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == []
