@@ -6,6 +6,7 @@ A child exists only while it is scored, so that the memory holds the recordings 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -13,8 +14,8 @@ import xarray as xr
 
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.metrics import Score
-from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, declare_no_error, standard_error
+from brainscore_vision.benchmark_helpers.means import note_error_over_folds, note_error_over_units
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.benchmarks import Benchmark
@@ -36,7 +37,7 @@ __all__ = [
 Key = TypeVar("Key", bound=Hashable)
 
 WRAPPER_N_BOOTSTRAP = 200
-"""Draws of subjects or folds for the error of their mean."""
+"""Draws of subjects or folds that published wrappers make for the error of their mean; here nothing is drawn."""
 
 # What a benchmark holds that is large, or leads to something large.
 _HEAVY = (
@@ -45,7 +46,7 @@ _HEAVY = (
     "_test_assembly",
     "_similarity_metric",
     "_ceiling_func",
-    "_ceiling",
+    "_BenchmarkBase__ceiling",
     "train_activations",
     "test_activations",
 )
@@ -65,16 +66,24 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         self._factory = factory
         self._peak_aggregation = float(peak_aggregation)
         first = factory(self._keys[0])
-        self.region = first.region
-        self.timebins = first.timebins
         super().__init__(
             identifier=identifier,
             ceiling_func=self._ceiling_of_children,
             version=first.version,
-            parent=first.region,
+            parent=first.parent or first.region,
             bibtex=first.bibtex,
         )
         release(first)
+
+    @cached_property
+    def region(self) -> str:
+        """The region of the first child; reading it may load its data."""
+        return self._first().region
+
+    @cached_property
+    def timebins(self) -> list[tuple[float, float]]:
+        """The windows to record of the first child, ms after stimulus onset; reading them may load its data."""
+        return self._first().timebins
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate on every child.
@@ -84,11 +93,11 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         Score
             0-d, the mean over children. Attributes: ``raw`` (the mean of the raw scores, 0-d), ``ceiling``,
             ``raw_subjects`` or ``raw_folds`` (scores of the children), ``sem_subjects`` or ``sem_folds``, ``error``
-            (bootstrap over them; NaN with ``error_nan_reason`` if there is one) and ``error_over``; for subjects also
-            the score of each by its name, for folds ``folds``, the list of scores.
+            and ``error_over`` (see `note_error_over_units` and `note_error_over_folds`); for subjects also the score of
+            each by its name, for folds ``folds``, the list of scores.
         """
         scores, ceilings = [], []
-        for child in self._children():
+        for child in self.children():
             scores.append(child(candidate))
             ceilings.append(float(child.ceiling))
         values = self._labelled([float(each) for each in scores])
@@ -99,22 +108,24 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         score.attrs["ceiling"] = self._mean_ceiling(ceilings)
         score.attrs[f"n_{self._dim}s"] = len(scores)
         score.attrs.update(self._details(scores))
-        if len(scores) > 1:
-            return attach_error(score, values, over=[self._dim], n_bootstrap=WRAPPER_N_BOOTSTRAP)
-        return declare_no_error(score, reason=f"a single {self._dim}: there is nothing to resample")
+        return self._with_error(score, scores)
 
     def preallocate_memory(self, candidate: BrainModel, raise_if_oom: bool = True) -> None:
         """Ask the first child whether the candidate fits; `MemoryError` if it foresees that it does not."""
-        ask_child_for_memory(self, candidate, lambda: self._factory(self._keys[0]), raise_if_oom)
+        ask_child_for_memory(self, candidate, self._first, raise_if_oom)
 
-    def _children(self) -> Iterator[Child]:
+    def _first(self) -> Child:
+        return self._factory(self._keys[0])
+
+    def children(self) -> Iterator[Child]:
+        """Make one child after the other; each lets go of its data when the next one is asked for."""
         for key in self._keys:
             child = self._factory(key)
             yield child
             release(child)
 
     def _ceiling_of_children(self) -> Score:
-        return self._mean_ceiling([float(child.ceiling) for child in self._children()])
+        return self._mean_ceiling([float(child.ceiling) for child in self.children()])
 
     def _mean_ceiling(self, values: Sequence[float]) -> Score:
         labelled = self._labelled(values)
@@ -130,6 +141,9 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
     def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
         raise NotImplementedError(f"{type(self).__name__} does not say what to keep of the scores.")
 
+    def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
+        raise NotImplementedError(f"{type(self).__name__} does not say how sure its mean is.")
+
 
 class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
     """The mean over subjects, each with a benchmark of its own stimuli and neuroids.
@@ -141,7 +155,7 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
     ----------
     per_subject_factory : callable
         ``per_subject_factory(subject)`` builds the benchmark of a subject, such as a `TrainTestNeuralBenchmark`. The
-        first is built at once, to read region, version and reference.
+        first is built at once, to read version, parent (its region if it has none) and reference.
     peak_aggregation : float
         How many times the memory of one child is needed at the same time, if caches of the children add up. Accepted
         for benchmarks of the published system; nothing here estimates memory.
@@ -161,6 +175,10 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
     def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
         return {str(subject): score for subject, score in zip(self._keys, scores, strict=True)}
 
+    def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
+        by_subject = {str(subject): each for subject, each in zip(self._keys, scores, strict=True)}
+        return note_error_over_units(score, by_subject, "subject")
+
 
 class KFoldNeuralBenchmark(_MeanOverChildren[int]):
     """The mean over folds, each with a benchmark that trains and tests on other stimuli.
@@ -168,8 +186,8 @@ class KFoldNeuralBenchmark(_MeanOverChildren[int]):
     Parameters
     ----------
     fold_factory : callable
-        ``fold_factory(fold)`` builds the benchmark of fold 0, 1, ...; the first is built at once, to read region,
-        version and reference.
+        ``fold_factory(fold)`` builds the benchmark of fold 0, 1, ...; the first is built at once, to read version,
+        parent (its region if it has none) and reference.
     peak_aggregation : float
         As for `MultiSubjectNeuralBenchmark`.
     """
@@ -183,6 +201,9 @@ class KFoldNeuralBenchmark(_MeanOverChildren[int]):
 
     def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
         return {"folds": list(scores)}
+
+    def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
+        return note_error_over_folds(score, scores)
 
 
 def raw_mean(child_score: Score) -> float:

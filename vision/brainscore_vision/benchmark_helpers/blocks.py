@@ -1,4 +1,4 @@
-"""Put assemblies of different stimuli and neuroids into one."""
+"""Put assemblies of different neuroids into one, of the same stimuli or of different ones."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_vision.metric_helpers.labelled.alignment import coords_along
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["block_diagonal_concat"]
+__all__ = ["block_diagonal_concat", "neuroid_concat"]
 
 
 def block_diagonal_concat(
@@ -63,3 +63,44 @@ def block_diagonal_concat(
             if all(name in table for table in tables):
                 coords[name] = (dim, np.concatenate([table[name][1] for table in tables]))
     return NeuroidAssembly(values, coords=coords, dims=list(dims))
+
+
+def neuroid_concat(parts: Sequence[xr.DataArray]) -> NeuroidAssembly:
+    """Put assemblies of different neuroids into one, with the stimuli that all of them have.
+
+    Parameters
+    ----------
+    parts : sequence of NeuroidAssembly, dims (presentation, neuroid)
+        Such as one for each subject; each stimulus once.
+
+    Returns
+    -------
+    NeuroidAssembly, dims (presentation, neuroid)
+        Stimuli in the order of the first part, with its ``stimulus_id``; neuroids with the coordinates that every part
+        has.
+
+    Raises
+    ------
+    AssemblyError
+        If a stimulus occurs more than once in a part, or none is in all of them.
+    """
+    ids = [coordinate(each, "stimulus_id") for each in parts]
+    common = set(ids[0]).intersection(*ids[1:])
+    repeated = [position for position, names in enumerate(ids) if len(set(names)) < len(names)]
+    if repeated or not common:
+        reason = f"stimuli of the assemblies {repeated} occur more than once" if repeated else "no stimulus is in all"
+        raise AssemblyError(f"Assemblies cannot be joined: {reason}. Average repetitions, or take other stimuli.")
+    shared = [name for name in ids[0] if name in common]
+    rows = [{name: row for row, name in enumerate(names)} for names in ids]
+    values = [
+        each.transpose("presentation", "neuroid").values[[row[name] for name in shared]]
+        for each, row in zip(parts, rows, strict=True)
+    ]
+    tables = [coords_along(each, "neuroid") for each in parts]
+    coords = {
+        name: ("neuroid", np.concatenate([table[name][1] for table in tables]))
+        for name in tables[0]
+        if all(name in table for table in tables)
+    }
+    coords["stimulus_id"] = ("presentation", np.asarray(shared))
+    return NeuroidAssembly(np.concatenate(values, axis=1), coords=coords, dims=["presentation", "neuroid"])

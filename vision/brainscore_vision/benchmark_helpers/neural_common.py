@@ -3,7 +3,7 @@
 from brainscore_core.benchmarks import explained_variance
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark, TrainTestNeuralBenchmark
-from brainscore_vision.benchmark_helpers.normalization import neuroid_wise_explained_var
+from brainscore_vision.benchmark_helpers.normalization import bound_score, neuroid_wise_explained_var
 from brainscore_vision.benchmark_helpers.preparation import (
     apply_keep_attrs,
     filter_reliable_neuroids,
@@ -20,6 +20,7 @@ __all__ = [
     "TrainTestNeuralBenchmark",
     "apply_keep_attrs",
     "average_repetition",
+    "bound_score",
     "explained_variance",
     "filter_reliable_neuroids",
     "flatten_timebins_into_neuroids",

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brainscore_core.benchmarks import explained_variance_ratio, validate_quantities
 from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Score
+from brainscore_vision.metric_helpers.uncertainty.errors import (
+    declare_no_error,
+    note_error,
+    standard_error,
+    standard_error_of_median,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,7 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["bound_score", "ceiling_of", "neuroid_wise_explained_var"]
 
-_OF_RAW_ONLY = {"raw", "ceiling", "error", "interval", "quantity"}
+_OF_RAW_ONLY = ("raw", "ceiling", "error", "interval", "quantity")
+_ERRORS: dict[Callable[..., Any], Callable[..., float]] = {
+    np.mean: standard_error,
+    np.nanmean: standard_error,
+    np.median: standard_error_of_median,
+    np.nanmedian: standard_error_of_median,
+}
 
 
 def bound_score(score: Score) -> None:
@@ -60,8 +72,10 @@ def neuroid_wise_explained_var(
     Returns
     -------
     Score
-        0-d. Attributes: ``raw`` (the score given), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), and the
-        descriptive attributes of the raw score.
+        0-d. Attributes: ``raw`` (the score given), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` over
+        neuroids (``error_over``) for means and medians over at least two of them, which the noise of their scores and
+        of their ceilings makes larger, but not what the stimuli have in common for all (NaN, with
+        ``error_nan_reason``, for other summaries), and the descriptive attributes of the raw score.
 
     Raises
     ------
@@ -94,9 +108,13 @@ def neuroid_wise_explained_var(
     ceiled = per_neuroid.copy(data=ratios)
     ceiled.attrs = {}
     result = Score(float(aggregate_func(ratios[scored])) if scored.any() else float("nan"))
-    kept = {key: value for key, value in score.attrs.items() if key not in _OF_RAW_ONLY}
+    kept = {key: value for key, value in score.attrs.items() if not any(part in str(key) for part in _OF_RAW_ONLY)}
     result.attrs.update(kept, raw=score, ceiling=ceiling, ceiled_scores=ceiled)
-    return result
+    error_of = _ERRORS.get(aggregate_func)
+    if error_of is None:
+        name = getattr(aggregate_func, "__name__", type(aggregate_func).__name__)
+        return declare_no_error(result, f"no standard error is known of {name} over neuroids")
+    return note_error(result, error_of(ratios[scored]), over="neuroid", n=int(scored.sum()))
 
 
 def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
@@ -108,7 +126,7 @@ def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
     return raw.mean(dim="split") if "split" in raw.dims else raw
 
 
-def ceiling_of(neuroids: xr.DataArray, ceiling: Score) -> Score:
+def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = None) -> Score:
     """Return the ceiling of some of the neuroids, from the values that a ceiling keeps for each of them.
 
     Parameters
@@ -117,17 +135,32 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score) -> Score:
         With the coordinate ``neuroid_id``.
     ceiling : Score
         With an attribute ``raw`` of dims (neuroid[, split]).
+    alike : str, optional
+        Another coordinate in which they have to agree, where the ceiling has it, such as ``'subject'``: many data sets
+        number the neuroids of each subject anew.
 
     Returns
     -------
     Score
         0-d, the mean over splits of the median over these neuroids, with their values as ``raw``. The ceiling itself
         if it keeps none.
+
+    Raises
+    ------
+    AssemblyError
+        If the ceiling is of none of these neuroids.
     """
     per_neuroid = ceiling.attrs.get("raw")
     if per_neuroid is None or "neuroid" not in per_neuroid.dims:
         return ceiling
     chosen = np.isin(per_neuroid["neuroid_id"].values, neuroids["neuroid_id"].values)
+    if alike is not None and alike in per_neuroid.coords:
+        chosen &= np.isin(per_neuroid[alike].values, neuroids[alike].values)
+    if not chosen.any():
+        raise AssemblyError(
+            f"The ceiling is of none of the {neuroids.sizes['neuroid']} neuroids that are scored, such as "
+            f"{neuroids['neuroid_id'].values[:3].tolist()}. Compute it from the same recordings."
+        )
     values = per_neuroid[{"neuroid": np.flatnonzero(chosen)}]
     medians = np.nanmedian(np.asarray(values.values, dtype=float), axis=values.dims.index("neuroid"))
     result = Score(float(np.mean(medians)))

@@ -1,4 +1,4 @@
-"""Prepare recordings for comparison: keep reliable neuroids, treat time bins as neuroids, keep attributes."""
+"""Prepare recordings for comparison: keep reliable neuroids, name them, treat time bins as neuroids."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import walk_coords
 from brainscore_vision.benchmark_helpers.recordings import timebins_from_assembly
-from brainscore_vision.metric_helpers.labelled.alignment import coords_along
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along
 
-__all__ = ["apply_keep_attrs", "filter_reliable_neuroids", "flatten_timebins_into_neuroids"]
+__all__ = [
+    "apply_keep_attrs",
+    "filter_reliable_neuroids",
+    "flatten_timebins_into_neuroids",
+    "name_neuroids_apart",
+]
 
 Array = TypeVar("Array", bound=xr.DataArray)
 
@@ -58,6 +64,36 @@ def flatten_timebins_into_neuroids(assembly: Array) -> Array:
     coords["time_bin_end"] = ("time_bin", np.array([bins[-1][1]]))
     values = np.asarray(assembly.values).reshape(assembly.sizes["presentation"], n_neuroids * n_bins, 1)
     return type(assembly)(values, coords=coords, dims=expected, attrs=dict(assembly.attrs))
+
+
+def name_neuroids_apart(assembly: Array, by: str = "subject") -> Array:
+    """Give neuroids names of their own where data number them anew for each subject: ``<subject>/<neuroid_id>``.
+
+    Parameters
+    ----------
+    by : str
+        Coordinate of neuroid within which ``neuroid_id`` is unique.
+
+    Returns
+    -------
+    NeuroidAssembly
+        The one given, if its names are unique already; else the same with other ``neuroid_id``; values are not copied.
+
+    Raises
+    ------
+    AssemblyError
+        If they are not unique within `by` either.
+    """
+    ids, groups = (coordinate(assembly, name).astype(str) for name in ("neuroid_id", by))
+    if len(np.unique(ids)) == len(ids):
+        return assembly
+    names = np.char.add(np.char.add(groups, "/"), ids)
+    repeated = len(names) - len(np.unique(names))
+    if repeated:
+        raise AssemblyError(f"{repeated} neuroids have the neuroid_id of another also within one {by!r}; rename them.")
+    coords = {name: (dims, values) for name, dims, values in walk_coords(assembly)}
+    coords["neuroid_id"] = (assembly["neuroid_id"].dims, names)
+    return type(assembly)(assembly.values, coords=coords, dims=assembly.dims, attrs=dict(assembly.attrs))
 
 
 def apply_keep_attrs(assembly: Array, fnc: Callable[[Array], Array]) -> Array:

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 import numpy as np
 import xarray as xr
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, ContractError, StimulusError
+from brainscore_core.metrics import described
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_vision.benchmark_helpers.handover import answer_of, checked_recordings, name_tested
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
-from brainscore_vision.model_interface import region_layers
+from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
+from brainscore_vision.model_interface import layer_origin, region_layers
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_TIMEBINS",
     "Conditions",
+    "check_degrees",
     "describe",
     "record",
     "region_of",
@@ -28,6 +33,7 @@ __all__ = [
     "squeeze_single_timebin",
     "timebins",
     "timebins_from_assembly",
+    "varies_over_time",
 ]
 
 Array = TypeVar("Array", bound=xr.DataArray)
@@ -41,8 +47,17 @@ class Conditions(NamedTuple):
 
     region: str
     time_bins: Sequence[tuple[float, float]]  # ms after stimulus onset
-    visual_degrees: float  # width of the stimuli
+    visual_degrees: float | None  # width of the stimuli; None: their column "degrees" says it
     number_of_trials: int
+
+
+def check_degrees(visual_degrees: float | None, benchmark: str) -> None:
+    """Raise `StimulusError` unless stimuli can be shown at that width; None is left to their column ``degrees``."""
+    if visual_degrees is not None and not (np.isfinite(visual_degrees) and visual_degrees > 0):
+        raise StimulusError(
+            f"Benchmark {benchmark!r} shows its stimuli at {visual_degrees} degrees; expected positive numbers of "
+            "degrees of visual angle: how wide they were in the experiment."
+        )
 
 
 def region_of(assembly: xr.DataArray, benchmark: str) -> str:
@@ -51,8 +66,9 @@ def region_of(assembly: xr.DataArray, benchmark: str) -> str:
     Raises
     ------
     AssemblyError
-        If there is no such coordinate, or several regions.
+        If it is no assembly or an empty one, or there is no such coordinate, or several regions.
     """
+    assembly = checked_recordings(assembly, benchmark=benchmark)
     if "region" not in assembly.coords:
         raise AssemblyError(
             f"The assembly of benchmark {benchmark!r} has no coordinate 'region' on neuroid, which says where to "
@@ -111,6 +127,14 @@ def squeeze_single_timebin(assembly: Array) -> Array:
     return assembly
 
 
+def varies_over_time(responses: xr.DataArray) -> bool:
+    """Tell whether any response changes from one time bin to another; those of a static model do not."""
+    if "time_bin" not in responses.dims:
+        return False
+    values = responses.transpose(..., "time_bin").values
+    return bool((values != values[..., :1]).any())
+
+
 def show(
     candidate: BrainModel, stimulus_set: StimulusSet, visual_degrees: float | None, number_of_trials: int
 ) -> NeuroidAssembly:
@@ -124,19 +148,35 @@ def show(
     Returns
     -------
     NeuroidAssembly
-        What the model answers, which stays as it is; a time bin of length one is squeezed away.
+        What the model answers, which stays as it is; several trials of a stimulus, which the coordinate
+        ``repetition`` tells apart, are averaged, and a time bin of length one is squeezed away.
+
+    Raises
+    ------
+    AssemblyError
+        If the model answers with something else than an assembly of presentations and neuroids, or does not say
+        which stimuli it is about; see `handover.answer_of`.
     """
     on_screen = place_on_screen(
         stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
     )
-    activity = candidate.look_at(on_screen, number_of_trials=number_of_trials)
-    return squeeze_single_timebin(cast("NeuroidAssembly", activity))
+    activity = cast("NeuroidAssembly", candidate.look_at(on_screen, number_of_trials=number_of_trials))
+    answer_of(candidate, activity, ["presentation", "neuroid"])
+    if activity.sizes["presentation"] > len(on_screen) and has_coordinate(activity, "repetition"):
+        activity = average_repetition(activity)
+    return squeeze_single_timebin(activity)
 
 
 def record(
     candidate: BrainModel, assembly: NeuroidAssembly, conditions: Conditions, *, benchmark: str
 ) -> NeuroidAssembly:
     """Record a model while it sees the stimuli of some recordings; `AssemblyError` if these have lost them."""
+    if isinstance(candidate, (str, type)):
+        remedy = f"Load it: load_model({candidate!r})." if isinstance(candidate, str) else "Make one of the class."
+        raise ContractError(
+            f"Benchmark {benchmark!r} is asked to score {described(candidate)}; expected a model. {remedy}"
+        )
+    assembly = checked_recordings(assembly, benchmark=benchmark)
     candidate.start_recording(conditions.region, time_bins=conditions.time_bins)
     stimulus_set = assembly.attrs.get("stimulus_set")
     if stimulus_set is None:
@@ -154,7 +194,7 @@ def describe(score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataAr
     ----------
     score : Score
         Gets the attributes ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and where they are known
-        ``seed`` and ``layers``.
+        ``seed``, ``layers``, ``layer_origin``, and ``stimulus_set`` and ``assembly``, identifiers of what is tested.
     assemblies : sequence of assemblies
         Different stimuli are counted in all of them, neuroids in the last; the seed is that of the first.
     """
@@ -165,9 +205,13 @@ def describe(score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataAr
         n_trials=int(conditions.number_of_trials),
         simulated=any(bool(assembly.attrs.get("simulated", False)) for assembly in assemblies),
     )
+    name_tested(score, assemblies[-1])
     seed = assemblies[0].attrs.get("seed")
     if seed is not None:
         score.attrs["seed"] = int(seed)
     layers = region_layers(candidate)
     if conditions.region in layers:
         score.attrs["layers"] = {conditions.region: layers[conditions.region]}
+        origin = layer_origin(candidate, conditions.region)
+        if origin:
+            score.attrs["layer_origin"] = {conditions.region: origin}

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from brainscore_core.benchmarks import BenchmarkBase, ceil_score
+from brainscore_core.benchmarks import BenchmarkBase, ceil_score, validate_pair
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
+from brainscore_vision.benchmark_helpers.handover import (
+    checked_metric,
+    checked_recordings,
+    compare,
+    say_why_undefined,
+    score_of_constant,
+)
+from brainscore_vision.benchmark_helpers.means import note_error_over_units
 from brainscore_vision.benchmark_helpers.recordings import (
     Conditions,
+    check_degrees,
     describe,
     record,
     squeeze_single_timebin,
@@ -20,7 +29,6 @@ from brainscore_vision.benchmark_helpers.recordings import (
 )
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, RDMSimilarity, is_square
 from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling, split_subjects
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
@@ -42,9 +50,10 @@ class RSABenchmark(BenchmarkBase):
         Unique name, equal to the registry key, such as ``'Allen2022_fmri.IT-rdm'``.
     assembly : NeuroidAssembly or LazyLoad
         Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
-        the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject).
-    visual_degrees : float
-        Width of the stimuli in the experiment, degrees of visual angle.
+        the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject). All
+        subjects have responses to all stimuli; `neuroid_concat` keeps those that all of them saw.
+    visual_degrees : float or None
+        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees`` says it.
     ceiler : callable, optional
         From the assembly to a `Score`; None takes `RSACeiling`, whose upper bound no model exceeds.
     parent : str, optional
@@ -54,6 +63,13 @@ class RSABenchmark(BenchmarkBase):
         pass through it.
     similarity : callable, optional
         ``similarity(model, subject)`` returns a Score; None takes `RDMSimilarity`.
+
+    Raises
+    ------
+    CeilingError
+        If similarity and ceiler say what they give, and it is not the same.
+    StimulusError
+        If ``visual_degrees`` is not positive.
     """
 
     def __init__(
@@ -62,7 +78,7 @@ class RSABenchmark(BenchmarkBase):
         version: int,
         assembly: NeuroidAssembly | LazyLoad,
         region: str,
-        visual_degrees: float,
+        visual_degrees: float | None,
         number_of_trials: int,
         bibtex: str,
         ceiler: Callable[[DataAssembly], Score] | None = None,
@@ -83,12 +99,14 @@ class RSABenchmark(BenchmarkBase):
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
         self._rdm = rdm or RDM()
-        self._similarity = similarity or RDMSimilarity()
+        self._similarity = checked_metric(similarity or RDMSimilarity(), benchmark=identifier, name="similarity")
+        validate_pair(self._similarity, estimate, ceil_score, of=f"Benchmark {identifier!r}")
+        check_degrees(visual_degrees, identifier)
 
     @cached_property
     def timebins(self) -> list[tuple[float, float]]:
         """The windows to record, ms after stimulus onset."""
-        return timebins(self._assembly)
+        return timebins(checked_recordings(self._assembly, benchmark=self.identifier))
 
     def __call__(self, candidate: BrainModel) -> Score:
         """Score a candidate; `CeilingError` if the recordings have no usable ceiling.
@@ -97,12 +115,18 @@ class RSABenchmark(BenchmarkBase):
         -------
         Score
             0-d. Attributes: ``raw`` (mean over subjects; its ``raw`` has dims (subject), its ``subject_scores`` the
-            same as a list, its ``error`` is the standard error over subjects), ``ceiling``, ``error``, ``n_stimuli``,
-            ``n_neuroids``, ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model says which it used.
+            same as a list, its ``error`` is over new subjects and, if the similarity says how single stimuli move it,
+            new stimuli, see `note_error_over_units`), ``ceiling``, ``error``, ``n_stimuli``,
+            ``n_neuroids``, ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model says which it used. NaN
+            with the reason in ``not_applicable`` if the similarity with no subject is defined, such as that of a model
+            that answers the same to all stimuli.
         """
         conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
-        score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
+        score = score_of_constant(candidate, self.ceiling, source)
+        if score is None:
+            score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
+            say_why_undefined(score, candidate)
         # Ready-made dissimilarities have no neuroids; the model's are counted then.
         counted = self._assembly if "neuroid" in self._assembly.dims else source
         shown = [self._assembly, counted]
@@ -112,9 +136,9 @@ class RSABenchmark(BenchmarkBase):
     def _raw(self, model: DataAssembly) -> Score:
         subjects = split_subjects(squeeze_single_timebin(self._assembly))
         parts = [part if is_square(part) else self._rdm(part) for part in subjects.values()]
-        similarities = [self._similarity(model, part) for part in parts]
+        similarities = [compare(self._similarity, model, part, benchmark=self.identifier) for part in parts]
         values = np.array([float(similarity) for similarity in similarities])
-        if np.isnan(values).any():
+        if np.isnan(values).any() and not np.isnan(values).all():  # of all: it is the model that has none
             names = [str(name) for name, value in zip(subjects, values, strict=True) if np.isnan(value)]
             raise AssemblyError(
                 f"The similarity of the model and the subjects {names} is undefined, such as for constant patterns; "
@@ -123,7 +147,7 @@ class RSABenchmark(BenchmarkBase):
         raw = Score(values.mean())
         raw.attrs["raw"] = Score(values, coords={"subject": ("subject", list(subjects))}, dims=["subject"])
         raw.attrs.update(subject_scores=values.tolist(), n_subjects=len(values))
-        attach_standard_error(raw, values, over="subject")
+        note_error_over_units(raw, dict(zip(map(str, subjects), similarities, strict=True)), "subject")
         quantity = getattr(similarities[0], "attrs", {}).get("quantity")
         if quantity is not None:
             raw.attrs["quantity"] = quantity

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
-from tqdm import tqdm
 
 from brainscore_core.caching import atomic_path, content_digest
 from brainscore_core.config import settings
 from brainscore_core.errors import MissingStimulusError, StimulusError
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.benchmark_helpers.png import can_write_png, write_png
 
 __all__ = ["fit_to_ratio", "place_on_screen"]
 
@@ -49,8 +51,8 @@ def place_on_screen(
         `stimulus_set` itself if no stimulus changes. Otherwise a new one, identifier
         ``<identifier>--target<degrees>--source<degrees>``, with the column ``degrees`` set to the target,
         `stimulus_paths` of converted files (str; unconverted stimuli keep their path) and `original_paths`. Files
-        lie below ``<BRAINSCORE_HOME>/stimuli_on_screen/`` under the digest of their source and are made only if
-        they are absent.
+        lie below ``<BRAINSCORE_HOME>/stimuli_on_screen/`` under the digest of their source and of the geometry, and
+        are made, by several threads, only if they are absent.
 
     Raises
     ------
@@ -59,6 +61,8 @@ def place_on_screen(
     MissingStimulusError
         A stimulus file does not exist.
     """
+    from tqdm import tqdm  # needed by those who convert, not by all who load a benchmark
+
     sources = _source_degrees(stimulus_set, target_visual_degrees, source_visual_degrees)
     if (sources == target_visual_degrees).all():
         return stimulus_set
@@ -67,15 +71,23 @@ def place_on_screen(
     identifier = f"{name}--target{target_visual_degrees:.2f}--source{shown_source}"
     folder = settings().home / "stimuli_on_screen" / re.sub(r"[^\w.=+-]", "_", identifier)
     originals = {stimulus_id: stimulus_set.get_stimulus(stimulus_id) for stimulus_id in stimulus_set["stimulus_id"]}
-    paths: dict[Hashable, str | Path] = {}
-    degrees_of = zip(originals.items(), _first_per_stimulus(stimulus_set, sources), strict=True)
-    progress = tqdm(degrees_of, total=len(originals), desc="place on screen", unit="stimuli", leave=False, disable=None)
-    for (stimulus_id, path), source in progress:
-        paths[stimulus_id] = (
-            path
-            if source == target_visual_degrees
-            else _convert(stimulus_id, path, source, target_visual_degrees, folder)
-        )
+
+    def place(stimulus_id: Hashable, path: str | Path, source: float) -> str | Path:
+        if source == target_visual_degrees:
+            return path
+        return _convert(stimulus_id, path, source, target_visual_degrees, folder)
+
+    sizes = _first_per_stimulus(stimulus_set, sources)
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:  # decoding and encoding leave Python alone
+        placed = threads.map(place, originals, originals.values(), sizes)
+        try:
+            shown = tqdm(
+                placed, total=len(originals), desc="place on screen", unit="stimuli", leave=False, disable=None
+            )
+            paths: dict[Hashable, str | Path] = dict(zip(originals, shown, strict=True))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)  # the first stimulus that fails, or Ctrl-C, ends it
+            raise
     converted = StimulusSet(stimulus_set.copy(deep=True))
     converted.stimulus_paths = paths
     converted.original_paths = dict(stimulus_set.stimulus_paths)
@@ -144,7 +156,10 @@ def _write_converted(stimulus_id: Hashable, original: Path, ratio: float, conver
             "that Pillow can decode and that keeps at least one pixel."
         ) from error
     with atomic_path(converted) as temporary:
-        fitted.save(temporary, format=file_format)
+        if (file_format or Image.registered_extensions()[original.suffix.lower()]) == "PNG" and can_write_png(fitted):
+            write_png(fitted, temporary)
+        else:
+            fitted.save(temporary, format=file_format)
 
 
 def fit_to_ratio(image: Image.Image, ratio: float) -> Image.Image:

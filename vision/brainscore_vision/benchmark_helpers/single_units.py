@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLANK_STIM_NAME",
+    "MARQUES2020",
     "ORIENTATION_STIM_NAME",
     "RF_STIM_NAME",
+    "GratingSets",
     "ReceptiveFields",
     "centres_of",
     "firing_rate_scale",
@@ -48,6 +50,28 @@ MEDIAN_MAX_RESP = {"V1": 33.8}
 MEDIAN_SPONTANEOUS = {"V1": 0.82}
 SINGLE_MAX_RESP = {"V1": 243.1}
 RESP_THRESH = {"V1": 5}
+
+
+@dataclass(frozen=True)
+class GratingSets:
+    """The registered stimulus sets by which an experiment finds out where units respond, and how strongly.
+
+    Attributes
+    ----------
+    blank : str
+        One uniform image.
+    receptive_field : str
+        Small gratings: every position, row by row, with the same conditions at each.
+    orientation : str
+        Gratings at one place: in the order of `require_gratings`.
+    """
+
+    blank: str
+    receptive_field: str
+    orientation: str
+
+
+MARQUES2020 = GratingSets(BLANK_STIM_NAME, RF_STIM_NAME, ORIENTATION_STIM_NAME)
 
 
 @dataclass(frozen=True)
@@ -95,16 +119,16 @@ def stimulus_position(stimuli: StimulusSet | NeuroidAssembly) -> Floats:
     return np.array([float(values[0]) for values in positions])
 
 
-def map_receptive_fields(model: BrainModel) -> ReceptiveFields:
-    """Map the receptive fields of a model that has started recording.
+def map_receptive_fields(model: BrainModel, gratings: GratingSets = MARQUES2020) -> ReceptiveFields:
+    """Map the receptive fields of a model that has started recording, by the sets of an experiment.
 
     Raises
     ------
     AssemblyError
         If the model does not answer with the gratings that it was shown, in their order.
     """
-    blank = _rectified(model, BLANK_STIM_NAME, RF_NUMBER_OF_TRIALS).values
-    responses = _rectified(model, RF_STIM_NAME, RF_NUMBER_OF_TRIALS)
+    blank = _rectified(model, gratings.blank, RF_NUMBER_OF_TRIALS).values
+    responses = _rectified(model, gratings.receptive_field, RF_NUMBER_OF_TRIALS)
     require_gratings(responses)
     position_y, position_x = (np.unique(responses[name].values) for name in ("position_y", "position_x"))
     places = responses.values.reshape(len(blank), len(position_y), len(position_x), -1)
@@ -149,11 +173,13 @@ def units_near(centres: Floats, position: ArrayLike, delta: float = RF_DELTA) ->
     return chosen
 
 
-def firing_rate_scale(model: BrainModel, region: str, centres: Floats) -> tuple[float, float]:
+def firing_rate_scale(
+    model: BrainModel, region: str, centres: Floats, gratings: GratingSets = MARQUES2020
+) -> tuple[float, float]:
     """Find slope and offset that turn activations into firing rates typical of a region.
 
     The median response to the best grating and the median response to the blank, over responsive units, are mapped to
-    those of recorded neurons.
+    those of recorded neurons. Both are shown by the sets of an experiment.
 
     Returns
     -------
@@ -169,8 +195,8 @@ def firing_rate_scale(model: BrainModel, region: str, centres: Floats) -> tuple[
         raise AssemblyError(
             f"Typical firing rates are known for {', '.join(MEDIAN_MAX_RESP)}, not for region {region!r}."
         )
-    blank = _rectified(model, BLANK_STIM_NAME, ORIENTATION_NUMBER_OF_TRIALS).values[:, 0]
-    responses = _rectified(model, ORIENTATION_STIM_NAME, ORIENTATION_NUMBER_OF_TRIALS)
+    blank = _rectified(model, gratings.blank, ORIENTATION_NUMBER_OF_TRIALS).values[:, 0]
+    responses = _rectified(model, gratings.orientation, ORIENTATION_NUMBER_OF_TRIALS)
     require_gratings(responses)
     in_rf = units_near(centres, stimulus_position(responses))
     n_phases = len(np.unique(responses["phase"].values))

@@ -76,14 +76,14 @@ def binned_recordings(make_recordings):
 def per_neuroid():
     """The median of some values as a score that keeps them for each neuroid."""
 
-    def make(values, ids=None):
+    def make(values, ids=None, subjects=None):
         values = np.asarray(values, dtype=float)
         score = Score(np.median(values))
         score.attrs["raw"] = Score(
             values,
             coords={
                 "neuroid_id": ("neuroid", ids or [f"n{i}" for i in range(len(values))]),
-                "subject": ("neuroid", ["one"] * len(values)),
+                "subject": ("neuroid", subjects or ["one"] * len(values)),
             },
             dims=["neuroid"],
         )
@@ -159,4 +159,4 @@ class V1(BrainModel):
 def world(monkeypatch):
     """What the tests of single units share: a model of V1, its stimulus sets (registered), and how these vary."""
     monkeypatch.setattr(single_units, "load_stimulus_set", SETS.__getitem__)
-    return SimpleNamespace(V1=V1, SETS=SETS, POSITIONS=POSITIONS, ORIENTATIONS=ORIENTATIONS)
+    return SimpleNamespace(V1=V1, SETS=SETS, POSITIONS=POSITIONS, ORIENTATIONS=ORIENTATIONS, gratings=gratings)

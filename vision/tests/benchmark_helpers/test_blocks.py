@@ -3,6 +3,7 @@ import pytest
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.testing.synthetic import make_neuroid_assembly
+from brainscore_vision.benchmark_helpers.blocks import neuroid_concat
 from brainscore_vision.benchmark_helpers.multi_subject import block_diagonal_concat
 
 
@@ -27,3 +28,20 @@ def test_blocks_need_two_dimensions():
         block_diagonal_concat([make_neuroid_assembly(4, 3, time_bins=[(0, 10), (10, 20)])])
     with pytest.raises(AssemblyError, match="got 0"):
         block_diagonal_concat([])
+
+
+def test_neuroids_side_by_side_for_the_stimuli_that_all_saw(make_recordings):
+    first = make_recordings(np.arange(8.0).reshape(4, 2), stimulus_ids=list("abcd"), subject=("neuroid", ["x"] * 2))
+    second = make_recordings(np.arange(9.0).reshape(3, 3), stimulus_ids=list("dae"), subject=("neuroid", ["y"] * 3))
+    joined = neuroid_concat([first, second])
+    assert joined["stimulus_id"].values.tolist() == ["a", "d"]
+    np.testing.assert_array_equal(joined.values, [[0, 1, 3, 4, 5], [6, 7, 0, 1, 2]])
+    assert joined["subject"].values.tolist() == ["x", "x", "y", "y", "y"]
+
+
+def test_what_cannot_be_put_side_by_side(make_recordings):
+    first = make_recordings(np.ones((2, 2)), stimulus_ids=list("ab"))
+    with pytest.raises(AssemblyError, match="no stimulus is in all"):
+        neuroid_concat([first, make_recordings(np.ones((2, 2)), stimulus_ids=list("cd"))])
+    with pytest.raises(AssemblyError, match=r"assemblies \[1\] occur more than once"):
+        neuroid_concat([first, make_recordings(np.ones((2, 2)), stimulus_ids=["a", "a"])])

@@ -1,11 +1,17 @@
+from functools import partial
+
 import numpy as np
 import pytest
+import xarray as xr
 from PIL import Image
 
+from brainscore_core.benchmarks import LazyCeiling, ceil_score
 from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Metric, Score
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, walk_coords
+from brainscore_vision import load_ceiling, load_metric
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.ceilings import geometry_ceiling
 from brainscore_vision.benchmark_helpers.neural_common import (
     NeuralBenchmark,
     TrainTestNeuralBenchmark,
@@ -13,7 +19,9 @@ from brainscore_vision.benchmark_helpers.neural_common import (
     explained_variance,
     place_on_screen,
 )
+from brainscore_vision.benchmark_helpers.recordings import Conditions, describe
 from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.testing.random_model import RandomModel
 from brainscore_vision.utils import LazyLoad
 
 N_STIMULI, N_NEUROIDS, N_REPETITIONS = 12, 5, 4
@@ -106,6 +114,22 @@ def test_call_records_shows_compares_and_normalises(stimulus_set, repeated):
     described = {name: score.attrs[name] for name in ("n_stimuli", "n_neuroids", "n_trials", "simulated")}
     assert described == {"n_stimuli": N_STIMULI, "n_neuroids": N_NEUROIDS, "n_trials": 50, "simulated": False}
     assert "layers" not in score.attrs
+
+
+def test_a_score_names_what_its_influences_are_of():
+    """Benchmarks on the same stimuli, or of the same neuroids, are matched by these names in averages."""
+    assembly = xr.DataArray(
+        np.zeros((2, 1)),
+        coords={"stimulus_id": ("presentation", ["a", "b"])},
+        dims=["presentation", "neuroid"],
+        attrs={"identifier": "Recordings", "stimulus_set_identifier": "Objects"},
+    )
+    unnamed, named = Score(0.5), Score(0.5)
+    conditions = Conditions("IT", [(70, 170)], 8, 1)
+    describe(named, RandomModel(), [assembly], conditions)
+    describe(unnamed, RandomModel(), [assembly.assign_attrs(identifier=None, stimulus_set_identifier=None)], conditions)
+    assert (named.attrs["stimulus_set"], named.attrs["assembly"]) == ("Objects", "Recordings")
+    assert not {"stimulus_set", "assembly"} & set(unnamed.attrs)
 
 
 def test_layers_come_from_the_model(stimulus_set, repeated):
@@ -225,7 +249,7 @@ def train_test(tmp_path, repeated, make_stimuli, per_neuroid):
             repeated(make_stimuli(tmp_path / "test", 6, "u"), timebins=[(70, 170)], subjects=subjects, seed=1)
         )
         metric = CorrelateTest(per_neuroid)
-        ceiling = per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9])
+        ceiling = per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], subjects=subjects)
         benchmark = TrainTestNeuralBenchmark(
             identifier="Test2026.IT-split",
             version=2,
@@ -258,7 +282,9 @@ def test_train_and_test_stimuli_are_shown_and_normalised(train_test):
 
 def test_each_neuroid_by_its_own_ceiling(train_test):
     benchmark, model, _ = train_test(per_voxel_ceilings=True)
-    assert float(benchmark(model)) == pytest.approx(np.mean(1 / np.array([0.5, 0.6, 0.7, 0.8, 0.9])))
+    score, ratios = benchmark(model), 1 / np.array([0.5, 0.6, 0.7, 0.8, 0.9])
+    assert float(score) == pytest.approx(np.mean(ratios))
+    assert score.attrs["error"] == pytest.approx(np.std(ratios, ddof=1) / np.sqrt(5))
 
 
 def test_each_subject_apart(train_test):
@@ -270,6 +296,58 @@ def test_each_subject_apart(train_test):
     assert float(score) == pytest.approx((1 / 0.55 + 1 / 0.8) / 2)
     assert float(score.raw) == pytest.approx(1)
     assert score.raw.raw.sizes["neuroid"] == 5
+    assert score.attrs["error"] == pytest.approx(abs(1 / 0.55 - 1 / 0.8) / 2)  # of the mean of two
+    assert score.attrs["error_over"] == score.raw.attrs["error_over"] == ["subject"]
+    assert score.raw.attrs["error"] == 0  # both are 1
+
+
+def numbered_anew(assembly):
+    """Number the neuroids of each subject from 0, as many data sets do."""
+    ids = np.concatenate([np.arange(n) for n in (2, 3)]).astype(str)
+    coords = {name: (dims, values) for name, dims, values in walk_coords(assembly)}
+    coords["neuroid_id"] = ("neuroid", ids)
+    return type(assembly)(assembly.values, coords=coords, dims=assembly.dims, attrs=dict(assembly.attrs))
+
+
+def test_subjects_may_number_their_neuroids_alike(train_test, per_neuroid):
+    subjects = ["one", "one", "two", "two", "two"]
+    benchmark, model, _ = train_test(alpha_coord="subject")
+    for name in ("_train_assembly", "_test_assembly"):
+        setattr(benchmark, name, numbered_anew(getattr(benchmark, name)[:]))
+    benchmark._similarity_metric = lambda **parts: per_neuroid(np.ones(parts["target_test"].sizes["neuroid"]))
+    benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], list("01012"), subjects)
+    score = benchmark(model)
+    assert float(score.attrs["one"]) == pytest.approx(1 / 0.55)
+    assert float(score.attrs["two"]) == pytest.approx(1 / 0.8)
+
+
+def test_a_ceiling_of_other_neuroids_is_refused(train_test, per_neuroid):
+    benchmark, model, _ = train_test(alpha_coord="subject")
+    benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6])
+    with pytest.raises(AssemblyError, match="none of the 3 neuroids"):
+        benchmark(model)
+
+
+def test_subjects_may_have_seen_different_stimuli(train_test):
+    benchmark, model, metric = train_test(alpha_coord="subject")
+    train = benchmark._train_assembly[:]
+    values = train.values.copy()
+    values[:4, :2] = np.nan  # subject one did not see the first four, subject two not the last
+    values[9:, 2:] = np.nan
+    benchmark._train_assembly = train.copy(data=values)
+    score = benchmark(model)
+    assert np.isfinite(float(score))
+    shown = [(call[0]["stimulus_id"].values.tolist(), call[2]["stimulus_id"].values.tolist()) for call in metric.calls]
+    assert [len(source) for source, _ in shown] == [6, 9]
+    assert all(source == target for source, target in shown)
+    assert not any(np.isnan(call[2].values).any() for call in metric.calls)
+
+
+def test_subjects_of_training_and_test_must_be_the_same(train_test):
+    benchmark, model, _ = train_test(alpha_coord="subject")
+    benchmark._test_assembly = benchmark._test_assembly[:, 2:]
+    with pytest.raises(AssemblyError, match=r"different subjects: \['one'\] only train and \[\] only test"):
+        benchmark(model)
 
 
 def test_train_and_test_must_be_of_one_region(tmp_path, train_test, repeated, make_stimuli):
@@ -284,3 +362,39 @@ def test_train_and_test_must_be_of_one_region(tmp_path, train_test, repeated, ma
 def test_what_plugins_import_from_here():
     assert callable(explained_variance)
     assert callable(place_on_screen)
+
+
+def fails_to_load():
+    raise AssertionError("nothing is loaded")
+
+
+@pytest.mark.parametrize("metric", ["rdm", "rdm_cv", "cka", "accuracy", "error_consistency"])
+@pytest.mark.parametrize("says", [True, False], ids=["a ceiling that says what it is", "any function"])
+def test_unlawful_pairs_are_refused_when_the_benchmark_is_built(metric, says):
+    reliability = load_ceiling("internal_consistency")
+    ceiling = LazyCeiling(reliability, fails_to_load) if says else lambda: reliability(fails_to_load())
+    settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT", "ceiling_func": ceiling}
+    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
+        NeuralBenchmark("A2024.IT-x", LazyLoad(fails_to_load), load_metric(metric), **settings)
+    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
+        TrainTestNeuralBenchmark(
+            "A2024.IT-x",
+            train_assembly=LazyLoad(fails_to_load),
+            test_assembly=LazyLoad(fails_to_load),
+            similarity_metric=load_metric(metric),
+            **settings,
+        )
+
+
+def test_lawful_pairs_are_built():
+    rdm = load_metric("rdm")
+    settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT"}
+    for metric, ceiler, normalization in (
+        (load_metric("pls"), load_ceiling("internal_consistency"), explained_variance),
+        (rdm, partial(geometry_ceiling, rdm), ceil_score),
+        (rdm, load_ceiling("rsa_ceiling"), ceil_score),
+        (rdm, load_ceiling("internal_consistency", consistency_metric=rdm), explained_variance),
+    ):
+        ceiling = LazyCeiling(ceiler, fails_to_load)
+        assembly = LazyLoad(fails_to_load)
+        NeuralBenchmark("A2024.IT-x", assembly, metric, normalization=normalization, ceiling_func=ceiling, **settings)

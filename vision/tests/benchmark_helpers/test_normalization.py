@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from scipy.stats import sem
 
 from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Score
 from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.neural_common import neuroid_wise_explained_var
+from brainscore_vision.metric_helpers.uncertainty.errors import standard_error_of_median
 
 
 @pytest.mark.parametrize(("value", "expected"), [(1.2, 1), (-0.1, 0), (0.4, 0.4), (0, 0), (1, 1)])
@@ -34,6 +36,21 @@ def test_neuroid_wise_leaves_out_what_the_metric_left_out(per_neuroid):
     score = neuroid_wise_explained_var(per_neuroid([0.6, np.nan, 0.3]), per_neuroid([0.9, np.nan, 0.5]))
     np.testing.assert_allclose(score.attrs["ceiled_scores"].values, [0.4, np.nan, 0.18])
     assert float(score) == pytest.approx(0.29)
+
+
+def test_neuroid_wise_error_is_that_of_the_mean_over_neuroids(per_neuroid):
+    raw, ceiling = per_neuroid([0.6, np.nan, 0.3, 0.5]), per_neuroid([0.9, np.nan, 0.5, 0.5])
+    raw.attrs.update(error=0.1, error_over=["split"], error_df=3.0)
+    score = neuroid_wise_explained_var(raw, ceiling)
+    assert score.attrs["error"] == pytest.approx(sem([0.4, 0.18, 0.5]))
+    assert score.attrs["error_over"] == ["neuroid"]
+    assert "error_df" not in score.attrs  # of the raw score
+    median = neuroid_wise_explained_var(raw, ceiling, np.median)
+    assert median.attrs["error"] == pytest.approx(standard_error_of_median([0.4, 0.18, 0.5]))
+    assert "max over neuroids" in neuroid_wise_explained_var(raw, ceiling, np.max).attrs["error_nan_reason"]
+    single = neuroid_wise_explained_var(per_neuroid([0.6]), per_neuroid([0.9]))
+    assert np.isnan(single.attrs["error"])
+    assert "a single neuroid" in single.attrs["error_nan_reason"]
 
 
 def test_neuroid_wise_refuses_what_is_no_reliability(per_neuroid):

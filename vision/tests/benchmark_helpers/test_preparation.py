@@ -9,6 +9,7 @@ from brainscore_vision.benchmark_helpers.neural_common import (
     flatten_timebins_into_neuroids,
     timebins_from_assembly,
 )
+from brainscore_vision.benchmark_helpers.preparation import name_neuroids_apart
 
 
 def test_reliable_neuroids_are_those_strictly_above(binned_recordings):
@@ -51,3 +52,27 @@ def test_apply_keep_attrs(binned_recordings):
     np.testing.assert_array_equal(doubled.values, original.values * 2)
     doubled.attrs["kept"] = 2
     assert original.attrs == {"kept": 1}
+
+
+class TestNameNeuroidsApart:
+    def test_numbers_that_repeat_are_preceded_by_the_subject(self, make_recordings):
+        given = make_recordings(
+            np.ones((2, 3)), neuroid_id=("neuroid", [0, 1, 0]), subject=("neuroid", ["a", "a", "b"]), attrs={"kept": 1}
+        )
+        named = name_neuroids_apart(given)
+        assert named["neuroid_id"].values.tolist() == ["a/0", "a/1", "b/0"]
+        assert named["subject"].values.tolist() == ["a", "a", "b"]
+        assert named["stimulus_id"].values.tolist() == given["stimulus_id"].values.tolist()
+        assert named.attrs == {"kept": 1}
+        assert np.shares_memory(named.values, given.values)
+
+    def test_names_of_their_own_stay(self, make_recordings):
+        given = make_recordings(np.ones((2, 3)), subject=("neuroid", ["a", "a", "b"]))
+        assert name_neuroids_apart(given) is given
+
+    def test_names_that_repeat_within_a_subject(self, make_recordings):
+        given = make_recordings(
+            np.ones((2, 3)), neuroid_id=("neuroid", [0, 0, 0]), subject=("neuroid", ["a", "a", "b"])
+        )
+        with pytest.raises(AssemblyError, match="1 neuroids have the neuroid_id of another also within one 'subject'"):
+            name_neuroids_apart(given)

@@ -9,6 +9,8 @@ from brainscore_vision.benchmark_helpers.properties_common import (
     _assert_grating_activations,
     calc_circular_variance,
 )
+from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.single_units import GratingSets
 
 
 def recorded(world, names=("circular_variance",), n=12, region="V1"):
@@ -69,5 +71,34 @@ def test_several_regions_are_refused(world):
     target = recorded(world)
     mixed = target.assign_coords(region=("neuroid", ["V1"] * 11 + ["V2"]))
     mixed.attrs.update(target.attrs)
+    benchmark = PropertiesBenchmark(
+        "x", mixed, None, lambda *_: Score(1), [(70, 170)], ceiling_func=lambda _: 1, version=1
+    )
     with pytest.raises(AssemblyError, match="V2"):
-        PropertiesBenchmark("x", mixed, None, None, [(70, 170)], ceiling_func=lambda _: 1, version=1)
+        benchmark(world.V1())
+
+
+def test_what_is_found_by_one_experiments_gratings_is_not_given_to_another(world, monkeypatch):
+    far = world.gratings("Far", position_x=[-0.5], position_y=[-0.5], orientation=world.ORIENTATIONS)
+    monkeypatch.setitem(world.SETS, "Far", far)
+    other = GratingSets("Marques2020_blank", "Marques2020_receptive_field", "Far")
+    found = []
+
+    def median_rate(model_identifier, responses, baseline):
+        return float(np.median(responses.values))
+
+    def similarity(value, assembly):
+        found.append(value)
+        return Score(0.5)
+
+    settings = {"timebins": [(70, 170)], "ceiling_func": lambda _: Score(1), "version": 1}
+    usual, others = (
+        PropertiesBenchmark("x", recorded(world), median_rate, similarity, **settings, **more)
+        for more in ({}, {"gratings": other})
+    )
+    shared = SharedCandidate(world.V1())
+    for candidate in (world.V1(), shared):
+        usual(candidate)
+        others(candidate)
+    assert found[0] != found[1]  # other units say what a usual rate is
+    assert found[2:] == found[:2]

@@ -3,9 +3,10 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, CeilingError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_vision import load_ceiling
 from brainscore_vision.benchmark_helpers import PrecomputedFeatures, neural_common
 from brainscore_vision.benchmark_helpers.rsa import RSABenchmark
 from brainscore_vision.utils import LazyLoad
@@ -106,3 +107,16 @@ def test_published_import_path():
     assert neural_common.RSABenchmark is RSABenchmark
     with pytest.raises(AttributeError, match="no attribute 'RSABenchmrk'"):
         _ = neural_common.RSABenchmrk
+
+
+def test_subjects_must_have_seen_the_same_stimuli(data):
+    _, _, recordings, model = data
+    recordings.values[:3, :P] = np.nan  # the first subject did not see three of them
+    with pytest.raises(AssemblyError, match=f"{P} of {P} neuroids have NaN or infinite values for some stimuli"):
+        make(recordings)(model)
+
+
+def test_a_ceiling_of_another_quantity_is_refused_when_the_benchmark_is_built():
+    with pytest.raises(CeilingError, match=r"'Test\.IT-rdm' pairs a metric and a ceiling that do not fit"):
+        make(LazyLoad(lambda: None), ceiler=load_ceiling("internal_consistency"))
+    make(LazyLoad(lambda: None), ceiler=load_ceiling("rsa_ceiling"))

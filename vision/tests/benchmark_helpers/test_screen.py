@@ -95,6 +95,28 @@ def test_files_are_made_once_and_again_when_they_are_gone_or_changed(stimuli):
     np.testing.assert_array_equal(pixels_of(first, "a")[3:9, 4:12], picture())  # earlier results stay valid
 
 
+def test_many_are_placed_at_once_and_each_is_its_own(write_stimuli):
+    stimuli = write_stimuli({f"s{i}": picture(seed=i % 30) for i in range(60)}, "Author2024")
+    placed = place_on_screen(stimuli, 16, 8)
+    assert list(placed.stimulus_paths) == stimuli["stimulus_id"].tolist()
+    for i in range(60):
+        np.testing.assert_array_equal(pixels_of(placed, f"s{i}")[3:9, 4:12], picture(seed=i % 30))
+    stimuli.get_stimulus("s20").write_bytes(b"no picture")
+    stimuli.get_stimulus("s40").unlink()
+    with pytest.raises(StimulusError, match="'s20'"):  # the first in their order, whichever fails first
+        place_on_screen(stimuli, 4, 8)
+
+
+def test_other_formats_and_colour_profiles_are_kept(stimuli, tmp_path):
+    Image.fromarray(picture(16, 16)).save(tmp_path / "a.jpg", quality=95)
+    Image.fromarray(picture(16, 16)).save(tmp_path / "b.png", icc_profile=b"a profile")
+    stimuli.stimulus_paths = {name: tmp_path / file for name, file in (("a", "a.jpg"), ("b", "b.png"))}
+    placed = place_on_screen(stimuli, 4, 8)
+    with Image.open(placed.get_stimulus("a")) as jpeg, Image.open(placed.get_stimulus("b")) as png:
+        assert (jpeg.format, jpeg.size) == ("JPEG", (8, 8))
+        assert png.info["icc_profile"] == b"a profile"
+
+
 def test_sets_of_one_identifier_do_not_disturb_each_other(stimuli):
     other = stimuli.copy()
     other.stimulus_paths = dict(zip("ab", reversed(stimuli.stimulus_paths.values()), strict=True))

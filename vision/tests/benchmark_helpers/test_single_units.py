@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
+from brainscore_vision.benchmark_helpers import single_units
 from brainscore_vision.benchmark_helpers.single_units import (
+    GratingSets,
     centres_of,
     firing_rate_scale,
     firing_rates,
@@ -67,3 +69,15 @@ def test_stimuli_at_several_places_are_refused(world):
     assert stimulus_position(world.SETS["Marques2020_blank"]).tolist() == [0.5, 0.5]
     with pytest.raises(AssemblyError, match="one place"):
         stimulus_position(world.SETS["Marques2020_receptive_field"])
+
+
+def test_an_experiment_can_have_gratings_of_its_own(world, monkeypatch):
+    own = {f"Own-{name.removeprefix('Marques2020_')}": each for name, each in world.SETS.items()}
+    asked = []
+    monkeypatch.setattr(single_units, "load_stimulus_set", lambda name: asked.append(name) or own[name])
+    gratings = GratingSets("Own-blank", "Own-receptive_field", "Own-orientation")
+    centres = map_receptive_fields(world.V1(), gratings).centres
+    scale = firing_rate_scale(world.V1(), "V1", centres, gratings)
+    assert asked == ["Own-blank", "Own-receptive_field", "Own-blank", "Own-orientation"]
+    monkeypatch.setattr(single_units, "load_stimulus_set", world.SETS.__getitem__)
+    assert scale == firing_rate_scale(world.V1(), "V1", map_receptive_fields(world.V1()).centres)

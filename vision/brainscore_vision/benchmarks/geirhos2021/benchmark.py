@@ -11,12 +11,7 @@ from typing import Any
 import numpy as np
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers import bound_score
-from brainscore_vision.benchmark_helpers.screen import place_on_screen
-from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
-from brainscore_vision.metrics import Score
-from brainscore_vision.model_interface import BrainModel
-from brainscore_vision.utils import LazyLoad
+from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople, LabelAccuracy
 
 BIBTEX = """@inproceedings{geirhos2021partial,
   title={Partial success in closing the gap between human and machine vision},
@@ -26,6 +21,11 @@ BIBTEX = """@inproceedings{geirhos2021partial,
   volume={34}, pages={23885--23899}, year={2021}, url={https://openreview.net/forum?id=QkljT4mrfs}
 }"""
 
+DATASETS = [
+    "colour", "contrast", "cue-conflict", "edge", "eidolonI", "eidolonII", "eidolonIII", "false-colour", "high-pass",
+    "low-pass", "phase-scrambling", "power-equalisation", "rotation", "silhouette", "sketch", "stylized",
+    "uniform-noise",
+]  # fmt: skip
 VISUAL_DEGREES = 3
 
 # Left out as in the analysis of the paper (toolbox modelvshuman): the unchanged images of each set, and levels at which
@@ -46,7 +46,7 @@ EXCLUDED_CONDITIONS = {
 }
 
 
-class Geirhos2021ErrorConsistency(BenchmarkBase):
+class Geirhos2021ErrorConsistency(AgreementWithPeople):
     """Agreement with people in which images are named wrongly, as a share of the agreement between people.
 
     Parameters
@@ -60,61 +60,26 @@ class Geirhos2021ErrorConsistency(BenchmarkBase):
     """
 
     def __init__(self, condition: str, *, dataset: str | None = None, visual_degrees: float = VISUAL_DEGREES) -> None:
-        self._metric = load_metric("error_consistency")
-        self._assembly = LazyLoad(lambda: load_choices(condition, dataset or f"Geirhos2021_{condition}"))
-        self._visual_degrees = visual_degrees
         super().__init__(
-            identifier=f"Geirhos2021{condition.replace('-', '')}-error_consistency",
-            version=1,
-            ceiling_func=lambda: self._metric.ceiling(self._assembly),
+            f"Geirhos2021{condition.replace('-', '')}-error_consistency",
+            load_metric("error_consistency"),
+            lambda: load_choices(condition, dataset or f"Geirhos2021_{condition}"),
+            visual_degrees=visual_degrees,
             parent="Geirhos2021",
             bibtex=BIBTEX,
         )
 
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Return the kappa between candidate and people, divided by the one between people, clipped to [0, 1]."""
-        candidate.start_task(BrainModel.Task.label, choice_labels(self._assembly["truth"].values))
-        stimulus_set = place_on_screen(
-            self._assembly.stimulus_set,
-            target_visual_degrees=candidate.visual_degrees(),
-            source_visual_degrees=self._visual_degrees,
-        )
-        choices = candidate.look_at(stimulus_set, number_of_trials=1)
-        score = ceil_score(self._metric(choices, self._assembly), self.ceiling)
-        bound_score(score)
-        score.attrs.update(n_stimuli=len(stimulus_set), n_trials=int(self._assembly.sizes["presentation"]))
-        return score
 
-
-class Geirhos2021Accuracy(BenchmarkBase):
+class Geirhos2021Accuracy(LabelAccuracy):
     """Share of images that are named correctly; the images fill the model's field of view."""
 
     def __init__(self, condition: str, *, stimuli: str | None = None) -> None:
-        self._metric = load_metric("accuracy")
-        self._stimulus_set = LazyLoad(
-            lambda: without_excluded(load_stimulus_set(stimuli or f"Geirhos2021_{condition}"), condition)
-        )
         super().__init__(
-            identifier=f"Geirhos2021{condition.replace('-', '')}-top1",
-            version=1,
-            ceiling_func=lambda: Score(1.0),
+            f"Geirhos2021{condition.replace('-', '')}-top1",
+            lambda: without_excluded(load_stimulus_set(stimuli or f"Geirhos2021_{condition}"), condition),
             parent="Geirhos2021-top1",
             bibtex=BIBTEX,
         )
-
-    def __call__(self, candidate: BrainModel) -> Score:
-        """Return the accuracy of the candidate."""
-        truth = self._stimulus_set["truth"].to_numpy()
-        candidate.start_task(BrainModel.Task.label, choice_labels(truth))
-        choices = candidate.look_at(self._stimulus_set.content, number_of_trials=1)
-        score = ceil_score(self._metric(choices, truth), self.ceiling)
-        score.attrs.update(n_stimuli=len(truth), n_trials=len(truth))
-        return score
-
-
-def choice_labels(truth: Any) -> list[str]:
-    """Return the categories to choose from, sorted."""
-    return sorted({str(label) for label in truth})
 
 
 def load_choices(condition: str, dataset: str) -> Any:

@@ -10,6 +10,8 @@ from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_benchmark, stimulus_set_registry
 from brainscore_vision.model_interface import BrainModel
 
+from .benchmark import DATASETS
+
 CONDITIONS = [
     "colour", "contrast", "cueconflict", "edge", "eidolonI", "eidolonII", "eidolonIII", "falsecolour", "highpass",
     "lowpass", "phasescrambling", "powerequalisation", "rotation", "silhouette", "sketch", "stylized", "uniformnoise",
@@ -25,6 +27,7 @@ def test_key_is_the_identifier_and_loading_fetches_nothing(condition, metric, pa
 
 
 def test_there_are_34():
+    assert [name.replace("-", "") for name in DATASETS] == CONDITIONS
     tree = ast.parse((Path(__file__).parent / "__init__.py").read_text())
     assert sum(isinstance(node, ast.Assign) for node in tree.body) == 34
 
@@ -34,7 +37,7 @@ def stimuli(tmp_path, conditions):
         {
             "stimulus_id": [str(i) for i in range(len(conditions))],
             "condition": conditions,
-            "truth": ["dog", "cat"] * (len(conditions) // 2),
+            "truth": ["dog", "dog", "cat", "cat"],
         }
     )
     stimulus_set.identifier = "levels"
@@ -57,7 +60,7 @@ class AlwaysCat(BrainModel):
         ids = stimuli["stimulus_id"].to_numpy()
         return BehavioralAssembly(
             [["cat"] * len(ids)],
-            coords={"stimulus_id": ("presentation", ids), "truth": ("presentation", stimuli["truth"].to_numpy())},
+            coords={"stimulus_id": ("presentation", ids), "trial": ("presentation", range(len(ids)))},
             dims=["choice", "presentation"],
         )
 
@@ -73,5 +76,5 @@ def test_left_out_levels_are_not_shown(tmp_path, conditions):
     finally:
         del stimulus_set_registry["Geirhos2021_high-pass"]
     assert score.attrs["n_stimuli"] == 2
-    assert float(score) == 1.0  # both that remain (0.7 and 1.0) are at odd places, hence cats
-    assert (model.task, model.labels) == ("label", ["cat"])
+    assert float(score) == 0.5  # of a dog (0.7) and a cat (1.0)
+    assert (model.task, model.labels) == ("label", ["cat", "dog"])

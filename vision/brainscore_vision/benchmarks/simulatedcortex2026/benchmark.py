@@ -1,9 +1,11 @@
-"""Compare models with two SIMULATED populations by PLS regression, against their split-half reliability.
+"""Compare models with SIMULATED populations, people and cells, against what their noise allows.
 
 The benchmarks run everywhere without a download and check the whole chain, because the truth behind the data is known:
-the population that generated the spikes reaches 1 within the stated interval, shuffled stimuli reach about 0.
+the population that generated the spikes reaches 1 within the stated interval, shuffled stimuli reach about 0. The same
+holds for what people believe and their choices, and for other cells and the orientations that the recorded ones prefer,
+where chance is what an even distribution shares with them.
 
-Design. Sizes are those of ordinary recordings: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes,
+Design of the recordings. Sizes are ordinary: 500 stimuli, 72 and 96 neuroids, 20 repetitions of about 5 spikes,
 which gives a split-half reliability of .96 (V1) and .94 (IT). The rest follows from the metric: a regression with 25
 components, learned from 450 stimuli, cannot predict a population that fills many more dimensions, not even from its
 own noise-free responses, and it always loses about 25/450 of the noise variance. So both populations are of low
@@ -17,10 +19,17 @@ perf/simulated_truth.py.
 A score here says how well a model spans Gabor energy and random combinations of it, NOT how brain-like it is.
 """
 
-from functools import cache
+from typing import Any
 
-from brainscore_vision import load_ceiling, load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, PropertyAssembly
+from brainscore_vision import load_ceiling, load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers.match_to_sample import MatchToSampleBenchmark
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
+from brainscore_vision.benchmark_helpers.presentation_order import require_gratings
+from brainscore_vision.benchmark_helpers.properties_common import PropertiesBenchmark
+from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
+from brainscore_vision.benchmark_helpers.single_units import GratingSets
+from brainscore_vision.metric_helpers.arrays.properties.tuning import calc_preferred_orientation
 from brainscore_vision.utils import LazyLoad
 
 BIBTEX = """@article{adelson1985spatiotemporal,
@@ -44,6 +53,11 @@ BIBTEX = """@article{adelson1985spatiotemporal,
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 20
+GRATINGS = GratingSets(
+    blank="SimulatedCortex2026.blank",
+    receptive_field="SimulatedCortex2026.receptive_field",
+    orientation="SimulatedCortex2026.orientation",
+)
 
 
 def load_repetitions(region: str):
@@ -52,26 +66,81 @@ def load_repetitions(region: str):
     return assembly.sel(neuroid=assembly["region"] == region).squeeze("time_bin")
 
 
-def _benchmark(region: str) -> NeuralBenchmark:
-    repetitions = cache(lambda: load_repetitions(region))  # one loading serves the comparison and the ceiling
-    return NeuralBenchmark(
-        identifier=f"SimulatedCortex2026.{region}-pls",
-        version=1,
-        assembly=LazyLoad(lambda: average_repetition(repetitions())),
-        similarity_metric=load_metric("pls"),
+def SimulatedCortex2026(region: str, metric: str) -> NeuralBenchmark:  # noqa: N802 - factories are named like classes
+    """Compare with one of the populations, by a usual metric (version 1) or by the share of signal (version 2)."""
+    described = {**_described(region), "version": 2 if metric.endswith("_signal") else 1}
+    return benchmark_of_repetitions(
+        f"SimulatedCortex2026.{region}-{metric}", lambda: load_repetitions(region), metric, **described
+    )
+
+
+def SimulatedCortex2026Temporal(metric: str) -> NeuralBenchmark:  # noqa: N802 - factories are named like classes
+    """Compare with IT over time, of which the pattern changes from bin to bin."""
+    return benchmark_of_repetitions(
+        f"SimulatedCortex2026.IT-temporal-{metric}",
+        lambda: load_dataset("SimulatedCortex2026.temporal"),
+        f"spantime_{metric}",
+        **_described("IT"),
+    )
+
+
+def SimulatedCortex2026Choices() -> MatchToSampleBenchmark:  # noqa: N802 - factories are named like classes
+    """Ask from which photograph patches were cut, and whether single patches mislead a model as they mislead people.
+
+    A model learns the photographs from 250 patches and says how probable each is for 250 others.
+    """
+    return MatchToSampleBenchmark(
+        "SimulatedCortex2026-i2n",
+        load_metric("i2n"),
+        lambda: load_dataset("SimulatedCortex2026.choices"),
+        lambda: load_stimulus_set("SimulatedCortex2026.fitting"),
         visual_degrees=VISUAL_DEGREES,
-        number_of_trials=NUMBER_OF_TRIALS,
-        ceiling_func=lambda: load_ceiling("internal_consistency")(repetitions()),
-        parent=region,
+        parent="behavior",
         bibtex=BIBTEX,
     )
 
 
-def SimulatedCortex2026V1PLS() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
-    """Compare with the V1-like population."""
-    return _benchmark("V1")
+def SimulatedCortex2026Preferences() -> PropertiesBenchmark:  # noqa: N802 - factories are named like classes
+    """Compare how preferred orientations are distributed over the units of a model and over cells of V1."""
+    metric = load_metric("ks_similarity", property_name="preferred_orientation")
+    return PropertiesBenchmark(
+        "SimulatedCortex2026.V1-pref_or",
+        assembly=LazyLoad(lambda: load_dataset("SimulatedCortex2026.preferences")),
+        neuronal_property=preferred_orientation,
+        similarity_metric=metric,
+        timebins=[(70, 170)],
+        gratings=GRATINGS,
+        version=1,
+        ceiling_func=load_ceiling("property_ceiling", metric),
+        parent="V1-orientation",
+        bibtex=BIBTEX,
+    )
 
 
-def SimulatedCortex2026ITPLS() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
-    """Compare with the deeper population."""
-    return _benchmark("IT")
+def preferred_orientation(responses: NeuroidAssembly, **_: object) -> PropertyAssembly:
+    """Find the orientations that units prefer by the vector sum of their mean responses, degrees, 0 to 180."""
+    require_gratings(responses)
+    frequencies, orientations, phases = (
+        sorted(set(responses[name].values)) for name in ("spatial_frequency", "orientation", "phase")
+    )
+    curves = responses.values.reshape(-1, len(frequencies), len(orientations), len(phases)).mean(axis=(1, 3))
+    preferred = calc_preferred_orientation(curves, orientations)
+    return PropertyAssembly(
+        preferred[:, None],
+        coords={
+            "neuroid_id": ("neuroid", range(len(preferred))),
+            "region": ("neuroid", ["V1"] * len(preferred)),
+            "neuronal_property": ["preferred_orientation"],
+        },
+        dims=["neuroid", "neuronal_property"],
+    )
+
+
+def _described(region: str) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "visual_degrees": VISUAL_DEGREES,
+        "number_of_trials": NUMBER_OF_TRIALS,
+        "parent": region,
+        "bibtex": BIBTEX,
+    }

@@ -1,0 +1,156 @@
+"""Bring metrics of geometry and of time courses, and their ceilings, to one number each that can be divided."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.metrics import Score
+from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_vision.loading import load_ceiling
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error, declare_no_error
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats
+
+__all__ = ["ceiling_over_time", "geometry_ceiling", "over_time"]
+
+_OF_BINS = {"raw", "error", "interval", "influence", "split_error", "error_over", "error_nan_reason"}
+_SILENT = "the values in time bins do not say how single stimuli and neuroids move them"
+
+
+def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly) -> Score:
+    r"""Return what the true geometry of a population reaches: :math:`\sqrt{\rho}`.
+
+    The reliability :math:`\rho` is the metric between random halves of the repetitions, stepped up to all of them
+    (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for ``cka`` without bias,
+    the cosine between Gram matrices: noise that is independent between repetitions adds to one side of it only.
+
+    Parameters
+    ----------
+    metric : Metric
+        ``metric(assembly, assembly)`` returns a `Score` that is linear in the geometry of either side.
+    repetitions : NeuroidAssembly
+        Dims (presentation, neuroid), single repetitions with the coordinate ``repetition``.
+
+    Returns
+    -------
+    Score
+        0-d, of the quantity of the metric, for `ceil_score`. Attributes: ``reliability`` (Score), ``error`` and
+        ``interval`` (over new stimuli and new neuroids, of metrics that `internal_consistency` has them of).
+    """
+    reliability = load_ceiling("internal_consistency", consistency_metric=metric)(repetitions)
+    ceiling = Score(np.sqrt(max(float(reliability), 0.0)))
+    kept = {key: value for key, value in reliability.attrs.items() if key not in {*_OF_BINS, "quantity"}}
+    ceiling.attrs.update(kept, reliability=reliability, quantity=getattr(metric, "quantity", None))
+    ceiling.attrs.pop("stimulus_error", None)
+    influence = reliability.attrs.get("influence")
+    if isinstance(influence, Influence) and ceiling > 0:
+        return attach_influence(ceiling, influence * (1 / (2 * float(ceiling))), scale="fisher")
+    return declare_no_error(ceiling, reliability.attrs.get("error_nan_reason", "the geometry is not reliable"))
+
+
+def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataArray], Score]:
+    r"""Make one correlation of those in all time bins: the root of their mean square, with its sign.
+
+    With `ceiling_over_time`, `explained_variance` gives the explained part of the explainable variance of all bins,
+    :math:`\sum_t \operatorname{sign}(r_t) r_t^2 / \sum_t \rho_t`: a bin weighs as much as it is reliable, so that those
+    before the response count for nothing.
+
+    Parameters
+    ----------
+    metric : Metric
+        ``metric(source, target)`` returns correlations, dims (time_bin), such as ``spantime_pls``.
+
+    Returns
+    -------
+    callable
+        ``f(source, target)``; its Score is 0-d with the attributes of the metric's, ``error`` and ``interval`` (over
+        new stimuli and new neuroids, by the chain rule), ``split_error`` and ``per_time_bin`` (the metric's Score).
+        Bins in which the target is constant do not count; one that the source does not predict at all counts 0.
+    """
+
+    def compare(source: xr.DataArray, target: xr.DataArray) -> Score:
+        per_bin = metric(source, target)
+        counted = _varying_bins(target, per_bin)
+        score = Score(_signed_root(per_bin.values[counted]))
+        score.attrs.update({key: value for key, value in per_bin.attrs.items() if key not in _OF_BINS})
+        score.attrs["per_time_bin"] = per_bin
+        splits = _medians(per_bin)
+        if splits is not None:
+            attach_split_error(score, np.array([_signed_root(row[counted]) for row in splits]))
+        weights = np.zeros(len(per_bin))
+        if score:  # the root has no slope at 0
+            weights[counted] = np.abs(np.nan_to_num(per_bin.values[counted])) / (len(counted) * abs(float(score)))
+        return _attach(score, per_bin, weights)
+
+    return compare
+
+
+def ceiling_over_time(reliabilities: Score) -> Score:
+    """Make one reliability of those in all time bins, for `over_time`: their mean.
+
+    Parameters
+    ----------
+    reliabilities : Score
+        Dims (time_bin), such as those of ``internal_consistency_temporal``; NaN in bins that do not count.
+
+    Returns
+    -------
+    Score
+        0-d, with the attributes of the reliabilities, ``error`` and ``interval`` (over new stimuli and new neuroids),
+        ``split_error`` and ``per_time_bin``.
+    """
+    ceiling = Score(np.nanmean(reliabilities.values))
+    ceiling.attrs.update({key: value for key, value in reliabilities.attrs.items() if key not in _OF_BINS})
+    ceiling.attrs["per_time_bin"] = reliabilities
+    splits = _medians(reliabilities)
+    if splits is not None:
+        attach_split_error(ceiling, np.nanmean(splits, axis=1))
+    known = ~np.isnan(reliabilities.values)
+    return _attach(ceiling, reliabilities, known / max(known.sum(), 1))
+
+
+def _attach(score: Score, per_bin: Score, weights: Floats) -> Score:
+    """Add up the influences of time bins; weights, shape (n_bins,), are derivatives of the score by their values."""
+    influences = per_bin.attrs.get("influence")
+    if influences is None or not weights.any():
+        return declare_no_error(score, _SILENT if influences is None else "the score is 0, where its root has no slope")
+    parts = [each * float(weight) for each, weight in zip(influences, weights, strict=True) if weight]
+    return attach_influence(score, reduce(operator.add, parts), scale="fisher")
+
+
+def _medians(per_bin: Score) -> Floats | None:
+    """Return the medians over neuroids, shape (splits, bins); NaN in bins without any."""
+    raw = per_bin.attrs.get("raw")
+    if raw is None or set(raw.dims) != {"split", "time_bin", "neuroid"}:
+        return None
+    values = np.asarray(raw.transpose("split", "time_bin", "neuroid").values, dtype=float)
+    medians = np.full(values.shape[:2], np.nan)
+    known = ~np.isnan(values).all(axis=2)
+    medians[known] = np.nanmedian(values[known], axis=1)
+    return medians
+
+
+def _signed_root(correlations: Floats) -> float:
+    known = np.nan_to_num(correlations)
+    mean = float(np.mean(np.sign(known) * known**2))
+    return float(np.sign(mean) * np.sqrt(abs(mean)))
+
+
+def _varying_bins(target: xr.DataArray, per_bin: Score) -> np.ndarray:
+    """Return positions of the bins, in the order of the score, in which some neuroid of the target varies."""
+    values = target.transpose("time_bin", "presentation", "neuroid").values
+    varies = {
+        start: not constant_columns(block).all()
+        for start, block in zip(target["time_bin_start"].values.tolist(), values, strict=True)
+    }
+    return np.flatnonzero([varies[start] for start in per_bin["time_bin_start"].values.tolist()])

@@ -1,0 +1,203 @@
+"""Check what a benchmark is made of, and what its metric and its model hand over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError, ContractError
+from brainscore_core.metrics import Score, described, single_score
+from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
+from brainscore_vision.utils import loaded
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = [
+    "answer_of",
+    "checked_metric",
+    "checked_recordings",
+    "compare",
+    "name_tested",
+    "say_why_undefined",
+    "score_of_constant",
+]
+
+
+def checked_metric(metric: Any, *, benchmark: str, name: str = "similarity_metric") -> Callable[..., Any]:
+    """Return what a benchmark is to compare with, if it can be called with assemblies.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter that it was given as.
+
+    Raises
+    ------
+    ContractError
+        If it is a text, a class, None, or anything else that cannot compare.
+    """
+    if callable(metric) and not isinstance(metric, type):
+        return metric  # type: ignore[no-any-return]  # whatever the plugin calls a metric
+    remedy = f"Load one: {name}=load_metric({metric if isinstance(metric, str) else 'pls'!r})."
+    if isinstance(metric, type):
+        remedy = f"Make one of the class: {name}={metric.__name__}(...)."
+    raise ContractError(
+        f"The {name} of benchmark {benchmark!r} is {described(metric)}; expected a metric, which is called with the "
+        f"assembly of a model and that of the measurement. {remedy}"
+    )
+
+
+def checked_recordings(assembly: Any, *, benchmark: str) -> NeuroidAssembly:
+    """Return the measurements of a benchmark, if they are an assembly with something in it.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly or LazyLoad
+        Which is loaded.
+
+    Raises
+    ------
+    AssemblyError
+        If it is no labelled array, a dimension has no entries, or the values are no real numbers.
+    """
+    whose = f"The assembly of benchmark {benchmark!r}"
+    assembly = loaded(assembly)
+    if not isinstance(assembly, xr.DataArray):
+        remedy = (
+            f"Load it: load_dataset({assembly!r})."
+            if isinstance(assembly, str)
+            else "Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), 'neuroid_id': "
+            "('neuroid', [...]), 'region': ('neuroid', [...])}, dims=['presentation', 'neuroid'])."
+        )
+        raise AssemblyError(f"{whose} is {described(assembly)}; expected a NeuroidAssembly. {remedy}")
+    if not assembly.size:
+        raise AssemblyError(
+            f"{whose} is empty: its sizes are {dict(assembly.sizes)}. A selection has matched nothing; compare what it "
+            "asks for with the values that there are, such as np.unique(assembly['region'])."
+        )
+    if assembly.dtype.kind not in "biuf":
+        raise AssemblyError(
+            f"{whose} holds values of type {assembly.dtype}; expected real numbers. Convert them, such as by "
+            "assembly.astype(float)."
+        )
+    return assembly  # type: ignore[return-value]  # any labelled array will do
+
+
+def compare(metric: Callable[..., Any], *assemblies: Any, benchmark: str, **named: Any) -> Score:
+    """Return ``metric(*assemblies, **named)``, if that is one score.
+
+    Raises
+    ------
+    ContractError
+        If the metric returns something else than one score without dimensions, or an infinite one.
+    """
+    whole = metric.func if isinstance(metric, partial) else metric
+    name = getattr(whole, "__name__", type(whole).__name__)
+    return single_score(metric(*assemblies, **named), by=f"metric {name!r} of benchmark {benchmark!r}")
+
+
+def name_tested(score: Score, assembly: xr.DataArray) -> None:
+    """Write the identifiers of what was measured into a score, so that averages know what scores share.
+
+    Parameters
+    ----------
+    score : Score
+        Gets the attributes ``stimulus_set`` and ``assembly``, each if the assembly says it.
+    assembly : DataAssembly
+        With the attributes ``stimulus_set_identifier`` and ``identifier`` that a loaded one has.
+    """
+    for key, source in (("stimulus_set", "stimulus_set_identifier"), ("assembly", "identifier")):
+        if assembly.attrs.get(source):
+            score.attrs[key] = str(assembly.attrs[source])
+
+
+def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
+    """Return what a model answered, if it is an assembly with these dimensions that says which stimuli it is about.
+
+    Parameters
+    ----------
+    dims : sequence of str
+        That have to be there, with entries; others may be.
+
+    Raises
+    ------
+    AssemblyError
+        If it is something else, lacks a dimension or the coordinate ``stimulus_id``, is empty, or (of neuroids) holds
+        no real numbers.
+    """
+    whose = f"Model {getattr(candidate, 'identifier', type(candidate).__name__)!r} answered"
+    wanted = " and ".join(map(repr, dims))
+    expected = f"expected an assembly with the dimension{'s' * (len(dims) > 1)} {wanted}, which look_at returns"
+    expected += " while it records." if "neuroid" in dims else " for a task."
+    if not hasattr(answer, "dims"):
+        raise AssemblyError(f"{whose} with {described(answer)}; {expected}")
+    if not set(dims) <= set(answer.dims):
+        found = f"dimensions {tuple(answer.dims)} of sizes {tuple(answer.shape)}"
+        raise AssemblyError(f"{whose} with {found}; {expected}")
+    if not answer.size:
+        raise AssemblyError(
+            f"{whose} with nothing: the sizes are {dict(answer.sizes)}. Look at what its layers, units or stimuli are "
+            "selected by."
+        )
+    if not has_coordinate(answer, "stimulus_id"):
+        known = [str(name) for name in answer.coords]
+        raise AssemblyError(
+            f"{whose} without the coordinate 'stimulus_id', so that nobody knows which stimuli it is about; it has "
+            f"{', '.join(known) or 'none'}. Keep the columns of the stimulus set: "
+            "coords={'stimulus_id': ('presentation', stimuli['stimulus_id'].to_numpy()), ...}."
+        )
+    if "neuroid" in dims and answer.dtype.kind not in "biuf":
+        raise AssemblyError(f"{whose} with values of type {answer.dtype}; expected real numbers, its activity.")
+    return answer
+
+
+def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataArray) -> Score | None:
+    """Return the score of a model that answers the same to all stimuli: NaN, with the reason; None of any other.
+
+    To compare such answers would be to compare rounding errors: what a regression predicts from them differs in its
+    last digits only, which correlate with anything.
+
+    Parameters
+    ----------
+    sources : NeuroidAssembly
+        What the model answered, dims (presentation, ...), to each of the stimulus sets.
+
+    Returns
+    -------
+    Score or None
+        Attributes: ``raw`` (NaN), ``ceiling`` and ``not_applicable``, the reason.
+    """
+    constant = [source for source in sources if _is_constant(source)]
+    if not constant:
+        return None
+    score = Score(float("nan"))
+    reason = (
+        f"Model {candidate.identifier!r} answers the same to all of {constant[0].sizes['presentation']} stimuli, so "
+        "that there is nothing to compare. Look at its weights, at its preprocessing and at the layer that stands for "
+        "the region."
+    )
+    score.attrs.update(raw=Score(float("nan")), ceiling=ceiling, not_applicable=reason)
+    return score
+
+
+def say_why_undefined(score: Score, candidate: BrainModel) -> None:
+    """Attach to a score that is NaN what is known of the reason (``not_applicable``), unless it says it itself."""
+    if not np.isnan(float(score)) or score.attrs.get("not_applicable"):
+        return
+    n_undefined = score.attrs.get("n_undefined")
+    what = f"{n_undefined} values of the metric are" if n_undefined else "the metric is"
+    score.attrs["not_applicable"] = (
+        f"For model {candidate.identifier!r}, {what} not defined, though its answers to the stimuli differ."
+    )
+
+
+def _is_constant(source: xr.DataArray) -> bool:
+    """Tell whether all presentations are the same, and several; where the first ones differ, no more are compared."""
+    rows = np.moveaxis(source.values, source.get_axis_num("presentation"), 0)
+    return len(rows) > 1 and all(np.array_equal(row, rows[0]) for row in rows[1:])

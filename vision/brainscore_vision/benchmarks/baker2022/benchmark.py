@@ -1,0 +1,51 @@
+"""Ask a model and people which of nine animals a silhouette shows, whole or disturbed, and compare what this costs.
+
+Baker & Elder (2022) cut silhouettes in two and put the halves together the other way round (Frankenstein), or apart
+(fragmented): local shape stays, the configuration does not. People find fewer animals then, networks as many.
+"""
+
+import numpy as np
+
+from brainscore_vision import load_dataset, load_metric
+from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople
+
+BIBTEX = """@article{baker2022,
+  title={Deep learning models fail to capture the configural nature of human shape perception},
+  author={Baker, Nicholas and Elder, James H.},
+  journal={iScience}, volume={25}, number={9}, pages={104913}, year={2022}, doi={10.1016/j.isci.2022.104913}
+}"""
+
+VISUAL_DEGREES = 8.8
+
+
+def accuracy_delta(kind: str, orientation: str, disturbed: str, *, published: bool = False) -> AgreementWithPeople:
+    """Compare the cost in accuracy of a model with that of people.
+
+    Parameters
+    ----------
+    kind : str
+        ``'frankenstein'``, ``'fragmented'`` or ``'inverted'``.
+    orientation : {'normal', 'inverted'}
+        Upright silhouettes, or upside down.
+    disturbed : {'f', 'o'}
+        Type of the disturbed images: Frankenstein or fragmented.
+    published : bool
+        Take the published halves of people, and the published ceiling.
+    """
+    return AgreementWithPeople(
+        f"Baker2022{kind}-accuracy_delta",
+        load_metric("baker_accuracy_delta", image_types=["w", disturbed], compat=published),
+        lambda: load_assembly(orientation),
+        visual_degrees=VISUAL_DEGREES,
+        parent="Baker2022",
+        bibtex=BIBTEX,
+    )
+
+
+def load_assembly(orientation: str):
+    """Load what people said to silhouettes of one orientation: not 0 if they were right."""
+    assembly = load_dataset(f"Baker2022_{orientation}_distortion")
+    stimuli = assembly.stimulus_set
+    kept = assembly[{"presentation": np.flatnonzero(assembly["orientation"].values == orientation)}]
+    kept.attrs["stimulus_set"] = stimuli[stimuli["orientation"] == orientation]
+    return kept

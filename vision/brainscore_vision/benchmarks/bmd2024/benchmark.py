@@ -1,0 +1,21 @@
+"""Ask a model and people to name objects whose surface is textured or made of dots, and compare their accuracies."""
+
+from brainscore_vision import load_dataset, load_metric
+from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople
+
+BIBTEX = """@misc{bmd2024,
+  title={BMD2024: human recognition of textured and dotted objects},
+  howpublished={Distributed with Brain-Score}, year={2024}, note={The article has not appeared yet}
+}"""
+
+
+def accuracy_distance(dataset: str) -> AgreementWithPeople:
+    """Compare accuracies on a set of images, such as ``'texture_1'``."""
+    return AgreementWithPeople(
+        f"BMD2024.{dataset}Behavioral-accuracy_distance",
+        load_metric("accuracy_distance"),
+        lambda: load_dataset(f"BMD2024.{dataset}"),
+        visual_degrees=8,
+        parent="BMD2024",
+        bibtex=BIBTEX,
+    )

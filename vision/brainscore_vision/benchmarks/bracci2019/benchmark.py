@@ -1,0 +1,71 @@
+"""Compare the geometry of models with human fMRI of animals, objects, and objects like animals (Bracci et al. 2019).
+
+The mean pattern over conditions is taken from the voxels of each subject. A model is compared with each subject, and
+the mean is divided by the highest value that any model can reach. The published benchmark averages the n-th voxels of
+all subjects, compares once, and divides by how well a single subject agrees with the others: a mean of subjects has
+less noise than a subject has, and a model may exceed that. ``published=True`` gives its number.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_ceiling, load_dataset, load_stimulus_set
+from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark
+from brainscore_vision.utils import LazyLoad
+
+VISUAL_DEGREES = 8
+NUMBER_OF_TRIALS = 1
+REGIONS = {"V1": (0, "V1"), "posteriorVTC": (1, "IT"), "anteriorVTC": (2, "IT")}
+"""How the data number a region of interest, and the region of a model that is compared with it."""
+BIBTEX = """@article{bracci2019ventral,
+  title={The ventral visual pathway represents animal appearance over animacy, unlike human behavior and deep neural
+    networks},
+  author={Bracci, Stefania and Ritchie, J Brendan and Kalfas, Ioannis and Op de Beeck, Hans P},
+  journal={Journal of Neuroscience},
+  volume={39},
+  number={33},
+  pages={6513--6525},
+  year={2019},
+  doi={10.1523/JNEUROSCI.1714-18.2019}
+}"""
+
+
+def load_patterns(region: str) -> NeuroidAssembly:
+    """Load the patterns of a region in all subjects, each voxel with mean 0, and the stimuli."""
+    assembly = load_dataset("Bracci2019")
+    assembly = assembly.sel(neuroid=assembly["roi"] == REGIONS[region][0]).transpose("presentation", "neuroid")
+    stimuli = load_stimulus_set("Bracci2019")
+    centred = assembly.copy(data=assembly.values - assembly.values.mean(axis=0))
+    centred.attrs.update(stimulus_set=stimuli, stimulus_set_identifier=stimuli.identifier)
+    return centred
+
+
+def average_subjects(patterns: NeuroidAssembly) -> NeuroidAssembly:
+    """Average the voxels of a number over subjects, as one subject ``'average'``."""
+    voxels, of_voxel = np.unique(patterns["voxels"].values, return_inverse=True)
+    weights = np.eye(len(voxels))[of_voxel] / np.bincount(of_voxel)
+    coords = {
+        "stimulus_id": ("presentation", patterns["stimulus_id"].values),
+        "voxels": ("neuroid", voxels),
+        "subject": ("neuroid", ["average"] * len(voxels)),
+    }
+    return NeuroidAssembly(patterns.values @ weights, coords=coords, dims=patterns.dims, attrs=patterns.attrs)
+
+
+def Bracci2019RSA(region: str, *, published: bool = False) -> RSABenchmark:  # noqa: N802 - named like a class
+    """Compare with ``'V1'``, ``'posteriorVTC'`` or ``'anteriorVTC'``."""
+    patterns = cache(lambda: load_patterns(region))
+    ceiling = load_ceiling("rsa_ceiling", **({"bound": "lower", "compat": True} if published else {}))
+    return RSABenchmark(
+        identifier=f"Bracci2019.{region}-rdm",
+        version=1,
+        assembly=LazyLoad(lambda: average_subjects(patterns()) if published else patterns()),
+        region=REGIONS[region][1],
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        ceiler=lambda _: ceiling(patterns()),
+        parent="Bracci2019",
+        bibtex=BIBTEX,
+    )

@@ -1,0 +1,135 @@
+"""Compare the geometry of models with human fMRI of whole and occluded objects (Coggan and Tong 2024).
+
+Units of a model are chosen as voxels were, by a large mean response, and brought to mean 0 and variance 1 over the 24
+conditions; the correlations of their patterns are correlated (Pearson) with those of each person. The mean is divided
+by the highest value that any model can reach. The published benchmark divides by how well a person agrees with the
+others, squares the ratio, which makes a model of the opposite geometry a good one, and clips it at 1;
+``published=True`` gives its number.
+"""
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly, walk_coords
+from brainscore_vision import load_dataset
+from brainscore_vision.benchmark_helpers import bound_score
+from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import upper_triangle
+from brainscore_vision.metric_helpers.labelled.rdms import paired_rdms, read_square
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.utils import LazyLoad
+
+VISUAL_DEGREES = 9
+NUMBER_OF_TRIALS = 1
+TIME_BIN = (0, 250)
+UNIT_THRESHOLD = 3.1  # standard deviations of the mean responses of all units
+BIBTEX = """@article{Tong.Coggan2024.fMRI,
+  title={Evidence of strong amodal completion in both early and high-level visual cortices},
+  author={Coggan, David D. and Tong, Frank},
+  journal={under review},
+  year={2024}
+}"""
+
+
+def load_dissimilarities(region: str) -> DataAssembly:
+    """Load one minus the similarities of conditions; dims (presentation, presentation_other, subject)."""
+    similarities = load_dataset("Coggan2024_fMRI")
+    labels = {name: values for name, _, values in walk_coords(similarities)}
+    chosen = np.flatnonzero(labels["region"] == region)
+    values = 1 - similarities.values[:, :, chosen]
+    values[np.arange(len(values)), np.arange(len(values))] = 0  # of a condition with itself, which does not count
+    start, end = TIME_BIN
+    return DataAssembly(
+        (values + values.transpose(1, 0, 2)) / 2,
+        coords={
+            "stimulus_id": ("presentation", labels["stimulus_id"]),
+            "object_name": ("presentation", labels["object_name"]),
+            "subject": ("subject", labels["subject"][chosen]),
+            "time_bin_start": start,
+            "time_bin_end": end,
+        },
+        dims=["presentation", "presentation_other", "subject"],
+        attrs=similarities.attrs,
+    )
+
+
+def rdm_of_units(assembly: NeuroidAssembly) -> DataAssembly:
+    """Return one minus the correlations between conditions of those units that respond much.
+
+    Raises
+    ------
+    AssemblyError
+        If the mean response of no unit is further from 0 than 3.1 standard deviations over units.
+    """
+    patterns = np.asarray(assembly.transpose("presentation", "neuroid").values, dtype=float)
+    patterns = patterns[:, patterns.std(axis=0) > 0]
+    mean = patterns.mean(axis=0)
+    chosen = np.abs(mean) > UNIT_THRESHOLD * mean.std()
+    if not chosen.any():
+        raise AssemblyError(
+            f"None of {len(chosen)} units has a mean response beyond {UNIT_THRESHOLD} standard deviations of those of "
+            "all units, as the voxels have that it is compared with. Choose a layer with more units for this region."
+        )
+    z = (patterns - mean)[:, chosen] / patterns[:, chosen].std(axis=0)
+    coords = {"stimulus_id": ("presentation", assembly["stimulus_id"].values)}
+    return DataAssembly(1 - np.corrcoef(z), coords=coords, dims=["presentation", "presentation_other"])
+
+
+def similarity(model: DataAssembly, subject: DataAssembly) -> Score:
+    """Correlate two sets of dissimilarities (Pearson)."""
+    first, second, notes = paired_rdms(read_square(model), read_square(subject))
+    score = Score(np.corrcoef(upper_triangle(first), upper_triangle(second))[0, 1])
+    score.attrs.update(notes, quantity="dissimilarity_correlation")
+    return score
+
+
+def ceiling(dissimilarities: DataAssembly, *, published: bool = False) -> Score:
+    """Return the highest mean correlation with people that any model can reach: that of their mean, standardised.
+
+    With `published`, how well a person correlates with the mean of the others; the other one is in
+    ``attrs['lower_bound']`` or ``attrs['upper_bound']``.
+    """
+    people = np.stack([upper_triangle(each) for each in np.moveaxis(dissimilarities.values, 2, 0)])
+    standardised = (people - people.mean(axis=1, keepdims=True)) / people.std(axis=1, keepdims=True)
+    upper = np.array([np.corrcoef(own, standardised.mean(axis=0))[0, 1] for own in people])
+    lower = np.array([np.corrcoef(own, np.delete(people, i, 0).mean(axis=0))[0, 1] for i, own in enumerate(people)])
+    chosen = lower if published else upper
+    score = attach_standard_error(Score(chosen.mean()), chosen, over="subject")
+    score.attrs.update(
+        raw=Score(chosen, coords={"subject": dissimilarities["subject"].values}, dims=["subject"]),
+        upper_bound=float(upper.mean()),
+        lower_bound=float(lower.mean()),
+        quantity="dissimilarity_correlation",
+    )
+    return score
+
+
+class PublishedCoggan2024(RSABenchmark):
+    """Square the ratio and clip it at 1."""
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate; attributes as for `RSABenchmark`, of the ratio before it was squared."""
+        score = super().__call__(candidate)
+        score.data = np.square(score.data)
+        bound_score(score)
+        return score
+
+
+def Coggan2024(region: str, *, published: bool = False) -> RSABenchmark:  # noqa: N802 - named like a class
+    """Compare with ``'V1'``, ``'V2'``, ``'V4'`` or ``'IT'``."""
+    kind = PublishedCoggan2024 if published else RSABenchmark
+    return kind(
+        identifier=f"tong.Coggan2024_fMRI.{region}-rdm",
+        version=1,
+        assembly=LazyLoad(lambda: load_dissimilarities(region)),
+        region=region,
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        ceiler=lambda dissimilarities: ceiling(dissimilarities, published=published),
+        parent=region,
+        bibtex=BIBTEX,
+        rdm=rdm_of_units,
+        similarity=similarity,
+    )

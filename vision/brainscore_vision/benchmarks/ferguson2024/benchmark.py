@@ -1,0 +1,234 @@
+"""Ask a model whether one item of a display is odd, and compare how search is easier one way than the other.
+
+In the first block of an experiment the odd item A is among items B, in the second B among A, with 1, 5 or 11 others.
+With the accuracies ``p_n`` for ``n`` others, the asymmetry is the area between the two blocks,
+
+    ``a = integral from 1 to 11 of (p_n(second) - p_n(first)) dn``
+
+by the trapezoidal rule, and the raw score ``exp(-0.75 |a_model - a_people|)``. Accuracies of people are corrected for
+trials without attention, a share ``l`` of all, in which they guess: ``(p - l / 2) / (1 - l)`` (Wichmann & Hill, 2001,
+doi:10.3758/BF03194544). A model learns from other displays which ones hold an odd item.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError, UnknownIdentifierError, did_you_mean
+from brainscore_vision import load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers import bound_score
+from brainscore_vision.benchmark_helpers.choices import learned_choices
+from brainscore_vision.benchmark_helpers.handover import name_tested
+from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.gather import one_each
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metrics import Score
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.utils import LazyLoad, loaded
+
+BIBTEX = """@misc{ferguson2024,
+  title={How Well is Visual Search Asymmetry predicted by a Binary-Choice, Rapid, Accuracy-based Visual-search,
+    Oddball-detection (BRAVO) task?},
+  author={Ferguson, Michael E, Jr and Ngo, Jerry and Lee, Michael and DiCarlo, James and Schrimpf, Martin},
+  publisher={OSF}, year={2024}, doi={10.17605/OSF.IO/5BA3N}, url={https://osf.io/5ba3n}
+}"""
+
+VISUAL_DEGREES = 8
+NUMBER_OF_TRIALS = 3
+SCALE = 0.75  # of the asymmetry, per unit of area
+BLOCKS = ("first", "second")
+DISTRACTORS = (1.0, 5.0, 11.0)
+N_HALVES = 500
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What was published of an experiment."""
+
+    lapse_rate: float  # mean over subjects
+    ceiling: float
+    ceiling_deviation: float  # over halves of the trials
+
+
+EXPERIMENTS = {
+    "circle_line": Experiment(0.0335, 0.883, 0.078),
+    "color": Experiment(0.0578, 0.897, 0.072),
+    "convergence": Experiment(0.0372, 0.862, 0.098),
+    "eighth": Experiment(0.05556, 0.852, 0.107),
+    "gray_easy": Experiment(0.0414, 0.907, 0.064),
+    "gray_hard": Experiment(0.02305, 0.863, 0.099),
+    "half": Experiment(0.0637, 0.898, 0.077),
+    "juncture": Experiment(0.3715, 0.767, 0.141),
+    "lle": Experiment(0.0573, 0.831, 0.116),
+    "llh": Experiment(0.0402, 0.812, 0.123),
+    "quarter": Experiment(0.0534, 0.876, 0.087),
+    "round_f": Experiment(0.08196, 0.874, 0.088),
+    "round_v": Experiment(0.0561, 0.853, 0.101),
+    "tilted_line": Experiment(0.04986, 0.912, 0.064),
+}
+
+
+class ValueDelta(BenchmarkBase):
+    """How near the asymmetry of a model's search comes to that of people.
+
+    The ceiling is what a model of the true asymmetry scores, on average over samples of people as large as this one.
+    Halves of the people differ from each other by the sampling error of both; the mean of all differs from the truth by
+    a known part of that, half of it for equal halves.
+
+    Parameters
+    ----------
+    experiment : str
+        A key of `EXPERIMENTS`.
+    published : bool
+        Correct the accuracies of the model for lapses of attention too, and take the published ceiling: the score of
+        one half of the trials against the other, as if people had been asked half as often.
+    """
+
+    def __init__(self, experiment: str, *, published: bool = False) -> None:
+        if experiment not in EXPERIMENTS:
+            hint = did_you_mean(experiment, EXPERIMENTS)
+            raise UnknownIdentifierError(
+                f"There is no experiment {experiment!r}; known: {', '.join(EXPERIMENTS)}.{hint}"
+            )
+        self._facts = EXPERIMENTS[experiment]
+        self._published = published
+        self._metric = load_metric("value_delta", scale=SCALE)
+        self._assembly = LazyLoad(lambda: load_dataset(f"Ferguson2024_{experiment}"))
+        self._fitting_stimuli = LazyLoad(lambda: load_stimulus_set(f"Ferguson2024_{experiment}_training_stimuli"))
+        super().__init__(
+            f"Ferguson2024{experiment}-value_delta",
+            ceiling_func=self._published_ceiling if published else self._sampling_ceiling,
+            version=1,
+            parent="behavior",
+            bibtex=BIBTEX,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attributes: ``raw``, ``ceiling``, ``error`` (standard error over subjects),
+            ``model_asymmetry`` and ``human_asymmetry`` (accuracy times number of items), ``n_stimuli``, ``n_trials``,
+            ``n_subjects``.
+        """
+        people = self._people()
+        stimuli = labelled(loaded(self._assembly).stimulus_set)
+        choices = learned_choices(
+            candidate,
+            stimuli,
+            labelled(loaded(self._fitting_stimuli)),
+            visual_degrees=VISUAL_DEGREES,
+            number_of_trials=NUMBER_OF_TRIALS,
+        )
+        shares = self._shares_of_model(choices)
+        model, human = float(asymmetry(shares)[0]), float(asymmetry(np.nanmean(people, axis=2)))
+        raw = self._metric(model, human)
+        halves = np.exp(-SCALE * np.abs(model - asymmetry(means_of_halves(people)[0])))
+        # Halves drawn without replacement scatter around the mean of all as this one does around the truth.
+        note_error(raw, float(halves.std()), over="subject", n=people.shape[2])
+        score = ceil_score(raw, self.ceiling)
+        bound_score(score)
+        score.attrs.update(model_asymmetry=model, human_asymmetry=human, n_subjects=people.shape[2])
+        score.attrs.update(n_stimuli=len(stimuli), n_trials=int(self._assembly.sizes["presentation"]))
+        name_tested(score, loaded(self._assembly))
+        return score
+
+    def _shares_of_model(self, choices):
+        right = choices.values == choices["image_label"].values
+        distractors = n_distractors(choices["image_number"].values)
+        lapse_rate = self._facts.lapse_rate if self._published else 0.0
+        return accuracies(choices["block"].values, distractors, np.zeros(len(right)), right, lapse_rate)
+
+    def _people(self):
+        """Return corrected accuracies, shape (2 blocks, 3 numbers of distractors, n_subjects)."""
+        assembly = loaded(self._assembly)
+        normal = coordinate(assembly, "trial_type").astype(str) == "normal"
+        names = ("block", "distractor_nums", "participant_id", "correct")
+        block, distractors, subject, right = (coordinate(assembly, name)[normal] for name in names)
+        right = np.isin(right.astype(str), ["True", "1", "1.0"])
+        return accuracies(block, distractors.astype(float), subject, right, self._facts.lapse_rate)
+
+    def _sampling_ceiling(self) -> Score:
+        people = self._people()
+        n = people.shape[2]
+        if n < 2:
+            raise AssemblyError(f"The ceiling compares halves of the subjects and needs at least two, found {n}.")
+        one, two = (asymmetry(half) for half in means_of_halves(people))
+        part = np.sqrt((n // 2) * (n - n // 2)) / n  # deviation of the mean of n over that of the difference of parts
+        closeness = np.exp(-SCALE * part * np.abs(one - two))
+        ceiling = Score(closeness.mean())
+        ceiling.attrs.update(raw=one_each(closeness, "split"), n_subjects=n, quantity="share")
+        return ceiling
+
+    def _published_ceiling(self) -> Score:
+        ceiling = Score(self._facts.ceiling)
+        ceiling.attrs.update(error=self._facts.ceiling_deviation, quantity="share")
+        return ceiling
+
+
+def labelled(stimuli):
+    """Return the displays with what there is to say of them: those of even numbers hold an odd item."""
+    is_odd = stimuli["image_number"].astype(int) % 2 == 0
+    return stimuli.assign(image_label=np.where(is_odd, "oddball", "same"))
+
+
+def n_distractors(image_number):
+    """Return how many other items a display holds: displays come in pairs, with 1, 5 and 11 in turn."""
+    return np.asarray(DISTRACTORS)[np.asarray(image_number).astype(int) // 2 % len(DISTRACTORS)]
+
+
+def accuracies(block, distractors, subject, right, lapse_rate: float):
+    """Return the accuracy of each subject, corrected for lapses of attention.
+
+    Parameters
+    ----------
+    block, distractors, subject, right : array-like, shape (n_trials,)
+        Values of `BLOCKS` and `DISTRACTORS`, the subject, and whether the answer was right.
+    lapse_rate : float
+        Share of trials in which one of the two answers was guessed.
+
+    Returns
+    -------
+    ndarray, shape (2, 3, n_subjects)
+        NaN where a subject has no trials.
+
+    Raises
+    ------
+    AssemblyError
+        If nobody has trials of a block and a number of distractors.
+    """
+    names, code = np.unique(subject, return_inverse=True)
+    result = np.empty((len(BLOCKS), len(DISTRACTORS), len(names)))
+    for row, column in np.ndindex(result.shape[:2]):
+        chosen = (np.asarray(block).astype(str) == BLOCKS[row]) & (np.asarray(distractors) == DISTRACTORS[column])
+        number = np.bincount(code[chosen], minlength=len(names))
+        if not number.any():
+            raise AssemblyError(
+                f"There are no trials with {DISTRACTORS[column]:g} distractors in the {BLOCKS[row]} block; the area "
+                f"needs blocks {', '.join(BLOCKS)} with 1, 5 and 11 distractors each."
+            )
+        hits = np.bincount(code[chosen], weights=right[chosen], minlength=len(names))
+        result[row, column] = np.divide(hits, number, out=np.full(len(names), np.nan), where=number > 0)
+    return (result - lapse_rate / 2) / (1 - lapse_rate)
+
+
+def means_of_halves(people):
+    """Return the means over random halves of the subjects and over the rest, from shape (2, 3, n_subjects).
+
+    Returns
+    -------
+    list of ndarray, shape (2, 3, n_halves)
+    """
+    halves = random_halves(generator(0, "ferguson2024", "subject"), N_HALVES, people.shape[2])
+    known = np.isfinite(people).astype(float)
+    return [(np.nan_to_num(people) @ half.T) / (known @ half.T) for half in (halves, ~halves)]
+
+
+def asymmetry(shares):
+    """Return the area between the accuracies of the second and the first block, from shape (2, 3, ...)."""
+    return np.trapezoid(shares[1] - shares[0], DISTRACTORS, axis=0)

@@ -1,0 +1,1 @@
+"""Published code imports from below here."""

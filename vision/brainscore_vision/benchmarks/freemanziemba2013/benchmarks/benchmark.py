@@ -1,0 +1,65 @@
+"""Compare models with V1 and V2 of macaques that saw textures and noise of equal spectra (Freeman, Ziemba et al. 2013).
+
+Images of 4 degrees in a soft aperture, 20 times each; spikes 50 to 200 ms after onset. 315 images are private, 135
+public. Textures and noise are in every fold of the cross-validation.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from brainscore_vision import load_dataset
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
+from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
+
+BIBTEX = """@article{freeman2013functional,
+  title={A functional and perceptual signature of the second visual area in primates},
+  author={Freeman, Jeremy and Ziemba, Corey M and Heeger, David J and Simoncelli, Eero P and Movshon, J Anthony},
+  journal={Nature Neuroscience},
+  volume={16}, number={7}, pages={974--981}, year={2013}, doi={10.1038/nn.3402}
+}"""
+
+VISUAL_DEGREES = 4
+NUMBER_OF_TRIALS = 20
+TIME_WINDOW = (50, 200)  # ms after onset
+
+
+def FreemanZiemba2013(  # noqa: N802 - factories of benchmarks are named like classes
+    region: str, *, access: str = "private", metric: str = "pls"
+) -> NeuralBenchmark:
+    """Make a benchmark on V1 or V2; ``access`` is that of `load_assembly`."""
+    public = access == "public"
+    return benchmark_of_repetitions(
+        f"FreemanZiemba2013{'public' if public else ''}.{region}-{metric}",
+        lambda: load_assembly(False, region, access),
+        metric,
+        crossvalidation_kwargs={"stratification_coord": "texture_type"},
+        compat=True,
+        version=1 if public else 3,
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        parent=None if public else region,
+        bibtex=BIBTEX,
+    )
+
+
+def load_assembly(average_repetitions: bool, region: str, access: str = "private"):
+    """Load mean spikes of one region in `TIME_WINDOW`, dims (presentation, neuroid).
+
+    Parameters
+    ----------
+    access : {'private', 'public'}
+        Which part of the images.
+    """
+    from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align  # brings much
+
+    assembly = load_dataset(f"FreemanZiemba2013.{access}")
+    assembly = assembly[{"neuroid": np.flatnonzero(assembly["region"].values == region)}]
+    assembly = apply_keep_attrs(assembly, lambda spikes: assembly_time_align(spikes, [TIME_WINDOW]))
+    assembly = assembly.squeeze("time_bin").transpose("presentation", "neuroid")
+    return average_repetition(assembly) if average_repetitions else assembly
+
+
+# Names that published code imports.
+MovshonFreemanZiemba2013V1PLS = partial(FreemanZiemba2013, "V1")
+MovshonFreemanZiemba2013V2PLS = partial(FreemanZiemba2013, "V2")

@@ -1,0 +1,34 @@
+"""Compare models with fMRI of people who looked at objects of THINGS, voxel by voxel (Hebart et al. 2023).
+
+The responses of each subject are predicted from the model, learned from 8,640 objects shown once and tested on 100
+others, against their split-half reliability over twelve repetitions. Voxels with a noise ceiling of 30 % or less in the
+test objects do not count.
+"""
+
+from brainscore_vision import load_metric
+from brainscore_vision.benchmark_helpers.given_split import GivenSplit
+from brainscore_vision.benchmark_helpers.neural_common import TrainTestNeuralBenchmark
+
+BIBTEX = """@article{hebart2023things,
+  title={{THINGS}-data, a multimodal collection of large-scale datasets for investigating object representations in
+    human brain and behavior},
+  author={Hebart, M. N. and Contier, O. and Teichmann, L. and Rockter, A. H. and Zheng, C. Y. and Kidder, A. and
+    Corriveau, A. and Vaziri-Pashkam, M. and Baker, C. I.},
+  journal={eLife},
+  volume={12}, pages={e82580}, year={2023}, doi={10.7554/eLife.82580}
+}"""
+
+RECORDINGS = GivenSplit(
+    dataset="Hebart2023_fmri",
+    version=3,
+    visual_degrees=10,  # of the images; the cross to fixate is .5
+    above=("nc_testset", 30),  # percent of the variance of the mean over the twelve repetitions
+    bibtex=BIBTEX,
+)
+
+
+def Hebart2023fmri(  # noqa: N802 - factories of benchmarks are named like classes
+    region: str, metric_type: str, **kwargs
+) -> TrainTestNeuralBenchmark:
+    """Predict responses by ``ridge`` or ``ridgecv``."""
+    return RECORDINGS.regression(region, metric_type, load_metric(f"{metric_type}_split"), **kwargs)

@@ -1,0 +1,87 @@
+"""Check the registrations, and score models on images that are made up."""
+
+import numpy as np
+import pytest
+
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import load_benchmark, load_stimulus_set
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.testing.stand_ins import draw_stimuli
+
+from .benchmark import corrupted_accuracy, sampled
+
+CATEGORIES = ["noise", "blur", "weather", "digital"]
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_making_one_loads_nothing(category):
+    benchmark = load_benchmark(f"ImageNet-C-{category}-top1")
+    assert benchmark.identifier == f"ImageNet-C-{category}-top1"
+    assert (benchmark.parent, benchmark.version) == ("Hendrycks2019-top1", 2)
+    assert float(benchmark.ceiling) == 1
+
+
+TYPES = ["gaussian_noise", "shot_noise", "impulse_noise"]
+N_ORIGINALS = 20
+
+
+@pytest.fixture(scope="module")
+def stimuli(module_stand_ins):
+    """Let 20 originals stand in, each with three corruptions at two levels."""
+    conditions = [(kind, level) for kind in TYPES for level in (1, 5)]
+    originals = np.tile([f"ILSVRC2012_val_{number:08d}" for number in range(N_ORIGINALS)], len(conditions))
+    kind, level = (np.repeat(values, N_ORIGINALS) for values in zip(*conditions, strict=True))
+    ids = [f"{k}_{at}_{name}" for k, at, name in zip(kind, level, originals, strict=True)]
+    columns = {
+        "stimulus_id": ids,
+        "noise_type": kind,
+        "noise_level": level,
+        "synset": np.tile(np.repeat(["n01440764", "n01443537"], N_ORIGINALS // 2), len(conditions)),
+    }
+    stimuli = draw_stimuli("imagenet_c.noise", len(ids), columns=columns, size_px=16)
+    module_stand_ins.stimuli("imagenet_c.noise", stimuli)
+    return stimuli
+
+
+def observer(stimuli, answers):
+    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "label": ("presentation", answers)}
+    return PrecomputedFeatures(BehavioralAssembly([answers], coords=coords, dims=["choice", "presentation"]), 8)
+
+
+def test_every_corruption_weighs_alike(stimuli):
+    blind = (stimuli["noise_type"] == "shot_noise") & (stimuli["noise_level"] == 5)
+    answers = np.where(blind, "n00000000", stimuli["synset"])
+    benchmark = load_benchmark("ImageNet-C-noise-top1")
+    score = benchmark(observer(stimuli, answers))
+    assert float(score) == pytest.approx(5 / 6)
+    raw = score.raw.raw
+    wrong = raw[{"condition": np.flatnonzero(raw.values == 0)}]
+    assert (wrong["noise_type"].item(), wrong["noise_level"].item()) == ("shot_noise", 5)
+    assert score.raw.attrs["error_over"] == ["origin"]
+    assert float(benchmark(observer(stimuli, stimuli["synset"].to_numpy()))) == 1
+    assert float(benchmark(observer(stimuli, np.full(len(stimuli), "n00000000")))) == 0
+
+
+def test_every_tenth_original_is_shown_with_all_corruptions(stimuli):
+    model = observer(stimuli, stimuli["synset"].to_numpy())
+    assert load_benchmark("ImageNet-C-noise-top1")(model).attrs["n_stimuli"] == 2 * 6
+    assert corrupted_accuracy("noise", sampling_factor=1)(model).attrs["n_stimuli"] == N_ORIGINALS * 6
+    shown = sampled(load_stimulus_set("imagenet_c.noise"), 10)
+    assert shown["origin"].unique().tolist() == ["ILSVRC2012_val_00000000", "ILSVRC2012_val_00000010"]
+    assert set(shown.groupby("origin").size()) == {6}
+
+
+def test_the_error_is_over_originals(stimuli):
+    answers = np.where(stimuli["synset"] == "n01440764", stimuli["synset"], "n00000000")
+    score = load_benchmark("ImageNet-C-noise-top1")(observer(stimuli, answers))
+    assert float(score) == 0.5
+    assert score.attrs["error"] == pytest.approx(np.std([1, 0], ddof=1) / np.sqrt(2))
+
+
+@pytest.mark.private_access
+@pytest.mark.slow
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_a_model_without_a_clue(category):
+    benchmark = load_benchmark(f"ImageNet-C-{category}-top1")
+    stimuli = load_stimulus_set(f"imagenet_c.{category}")
+    assert float(benchmark(observer(stimuli, np.full(len(stimuli), "n00000000")))) == 0

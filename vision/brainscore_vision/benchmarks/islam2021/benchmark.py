@@ -1,0 +1,125 @@
+"""Record a region of a model while it sees pairs of images that share the shape or the texture (Islam et al., 2021).
+
+Each image is the first of one pair: the second shows the same picture in another texture, or another shape in the same
+texture. How many units a factor has, the metric ``factor_dimensionality`` tells from how the two agree. No brain is
+compared with: the ceiling is 1.
+"""
+
+import random
+from collections import defaultdict
+
+import numpy as np
+
+from brainscore_core.errors import StimulusError
+from brainscore_vision import load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
+from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.metric_helpers.labelled.alignment import matching_order
+from brainscore_vision.metrics import Score
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.utils import LazyLoad, loaded
+
+BIBTEX = """@inproceedings{islam2021shape,
+  title={Shape or Texture: Understanding Discriminative Features in {CNN}s},
+  author={Islam, Md Amirul and Kowal, Matthew and Esser, Patrick and Jia, Sen and Ommer, Bj{\\"o}rn
+    and Derpanis, Konstantinos G. and Bruce, Neil},
+  booktitle={International Conference on Learning Representations}, year={2021},
+  url={https://openreview.net/forum?id=NcFEZOi-rLa}
+}"""
+
+TIME_BIN = (70, 170)
+SEED = 1751  # of the published pairs
+
+
+class FactorDimensionality(BenchmarkBase):
+    """Share of the units of a region that are about shape, or about texture.
+
+    Parameters
+    ----------
+    factor : {'shape', 'texture'}
+    region : {'V1', 'V2', 'V4', 'IT'}
+    """
+
+    def __init__(self, factor: str, region: str) -> None:
+        self._metric = load_metric("factor_dimensionality", factor=factor)
+        self._region = region
+        self._stimulus_set = LazyLoad(lambda: load_stimulus_set("Islam2021"))
+        super().__init__(
+            f"Islam2021-{factor}_{region.lower()}_dimensionality",
+            ceiling=1.0,
+            version=1,
+            parent="Islam2021",
+            bibtex=BIBTEX,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Return the share of units; the images fill the model's field of view.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attributes: ``raw``, ``ceiling`` and those of the metric, such as the ``shares`` of all
+            factors; ``n_stimuli``.
+        """
+        stimuli = loaded(self._stimulus_set)
+        candidate.start_recording(self._region, time_bins=[TIME_BIN])
+        recorded = squeeze_single_timebin(candidate.look_at(stimuli, number_of_trials=1))
+        recorded = recorded.transpose("presentation", "neuroid")
+        order = matching_order(
+            stimuli["stimulus_id"].to_numpy().astype(str), recorded["stimulus_id"].values.astype(str)
+        )
+        factors, second = pairs(stimuli)
+        in_order = np.array_equal(order, np.arange(len(order)))  # then the first members are no copy
+        first = recorded if in_order else recorded[{"presentation": order}]
+        members = (first, recorded[{"presentation": order[second]}])
+        members = [each.assign_coords(factor=("presentation", factors)) for each in members]
+        score = ceil_score(self._metric(*members), self.ceiling)
+        score.attrs["n_stimuli"] = len(stimuli)
+        return score
+
+
+def pairs(stimuli, seed: int = SEED):
+    """Draw a second member for each image.
+
+    Parameters
+    ----------
+    stimuli : StimulusSet
+        With columns ``shape``, ``texture`` and ``original_image_id``, the picture that a texture was put on.
+    seed : int
+        Of what is shared, ``'shape'`` or ``'texture'``, and of the partner.
+
+    Returns
+    -------
+    factors : ndarray of str, shape (n_stimuli,)
+        What each pair shares.
+    second : ndarray of int, shape (n_stimuli,)
+        Row of the second member of the pair whose first one is the image itself.
+
+    Raises
+    ------
+    StimulusError
+        If there are fewer than two shapes or textures, or a partner is not there.
+    """
+    shape, texture = (stimuli[name].astype(str).to_list() for name in ("shape", "texture"))
+    picture = stimuli["original_image_id"].to_list()
+    shapes, textures = sorted(set(shape)), sorted(set(texture))
+    if min(len(shapes), len(textures)) < 2:
+        raise StimulusError(f"Pairs need two shapes and two textures at least; there are {shapes} and {textures}.")
+    same_picture = {key: row for row, key in enumerate(zip(picture, texture, strict=True))}
+    looks_alike = defaultdict(list)
+    for row, key in enumerate(zip(shape, texture, strict=True)):
+        looks_alike[key].append(row)
+    draw = random.Random(seed)  # noqa: S311 - the published pairs come from this generator, whose results are fixed
+    factors, second = [], []
+    for row in range(len(stimuli)):
+        factors.append(draw.choice(["shape", "texture"]))
+        if factors[-1] == "shape":
+            key = picture[row], draw.choice([each for each in textures if each != texture[row]])
+            found = [same_picture[key]] if key in same_picture else []
+        else:
+            key = draw.choice([each for each in shapes if each != shape[row]]), texture[row]
+            found = looks_alike[key]
+        if not found:
+            raise StimulusError(f"No image shares the {factors[-1]} of row {row} and shows {key}; every one is needed.")
+        second.append(found[0] if factors[-1] == "shape" else draw.choice(found))
+    return np.array(factors), np.array(second)

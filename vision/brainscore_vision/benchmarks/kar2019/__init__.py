@@ -1,0 +1,7 @@
+"""Register the benchmark of Kar et al. (2019): when IT solves which object is in an image."""
+
+from brainscore_vision import benchmark_registry
+
+from .benchmark import DicarloKar2019OST
+
+benchmark_registry["Kar2019-ost"] = DicarloKar2019OST

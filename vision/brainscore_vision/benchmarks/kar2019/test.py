@@ -1,0 +1,172 @@
+"""Check the benchmark on a stand-in whose truth is known, and pin what the published system measured."""
+
+import numpy as np
+import pytest
+
+from brainscore_core import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+from brainscore_vision import load_benchmark, load_dataset, load_metric, load_model
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.screen import place_on_screen
+from brainscore_vision.benchmark_helpers.test_helper import NumberOfTrialsTests, VisualDegreesTests
+from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.benchmarks.kar2019.benchmark import TIME_BINS
+from brainscore_vision.testing.stand_ins import draw_stimuli, shuffled
+
+LABELS = ["apple", "bear", "car", "dog"]
+N = 80
+
+
+@pytest.fixture(scope="module")
+def stimuli(tmp_path_factory):
+    columns = {"image_label": LABELS * (N // len(LABELS)), "image_num": np.arange(N)}
+    return draw_stimuli("Kar2019", N, size_px=32, columns=columns, folder=tmp_path_factory.mktemp("images"))
+
+
+@pytest.fixture(scope="module")
+def course(stimuli, module_stand_ins):
+    """Population whose evidence for the object grows over time, sooner for some images: solution times are known."""
+    rng = np.random.default_rng(0)
+    onset = rng.uniform(80, 200, N)
+    starts = np.array([start for start, _ in TIME_BINS])
+    strength = np.clip((starts - onset[:, None]) / 40, 0, 1)  # (image, bin)
+    prototypes = rng.normal(size=(len(LABELS), 40))
+    labels = np.array([LABELS.index(label) for label in stimuli["image_label"]])
+    values = strength[:, None, :] * prototypes[labels][:, :, None] + 0.05 * rng.normal(size=(N, 40, len(starts)))
+    module_stand_ins.data(
+        "Kar2019", solution_times(stimuli, np.where(onset > 190, np.nan, onset + 20)), nans_expected=True
+    )
+    return recorded(stimuli, values)
+
+
+def solution_times(stimuli, times):
+    coords = {
+        "decoder": ("decoder", ["logistic", "svm"]),
+        "stimulus_id": ("presentation", stimuli["stimulus_id"]),
+        "image_label": ("presentation", stimuli["image_label"]),
+        "i1": ("presentation", np.full(len(times), 1.5)),
+    }
+    values = np.stack([np.full(len(times), 70.0), times])
+    return DataAssembly(values, coords=coords, dims=["decoder", "presentation"], attrs={"stimulus_set": stimuli})
+
+
+def recorded(stimuli, values):
+    coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"].to_numpy()),
+              "neuroid_id": ("neuroid", np.arange(values.shape[1])), "region": ("neuroid", ["IT"] * values.shape[1]),
+              "time_bin_start": ("time_bin", [start for start, _ in TIME_BINS]),
+              "time_bin_end": ("time_bin", [end for _, end in TIME_BINS])}  # fmt: skip
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid", "time_bin"])
+
+
+class Watched(PrecomputedFeatures):
+    """Notes how many images it is shown, in which time bins."""
+
+    def __init__(self, features):
+        super().__init__(features, visual_degrees=8)
+        self.shown = []
+
+    def start_recording(self, recording_target, time_bins):
+        assert recording_target == "IT"
+        assert time_bins == [(70 + 10 * number, 80 + 10 * number) for number in range(18)]
+
+    def look_at(self, stimuli, number_of_trials=1):
+        assert number_of_trials == 44
+        self.shown.append(len(stimuli))
+        return super().look_at(stimuli, number_of_trials)
+
+
+def test_published_identifier_is_registered():
+    benchmark = load_benchmark("Kar2019-ost")
+    assert (benchmark.identifier, benchmark.version, benchmark.parent) == ("Kar2019-ost", 2, "IT")
+    assert float(benchmark.ceiling) == 0.79
+
+
+def test_population_that_solves_images_in_their_order_reaches_the_ceiling(course):
+    model = Watched(course)
+    score = load_benchmark("Kar2019-ost")(model)
+    assert float(score) > 0.95
+    assert float(score) == pytest.approx(float(score.raw) / 0.79)
+    assert model.shown == [1, N]
+    assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (N, 44)
+
+
+def test_population_that_solves_them_in_another_order_does_not(course, stimuli):
+    rng = np.random.default_rng(1)
+    labels = np.array(stimuli["image_label"])
+    order = np.arange(N)
+    for label in LABELS:  # the objects stay right
+        order[labels == label] = rng.permutation(order[labels == label])
+    score = load_benchmark("Kar2019-ost")(Watched(course.copy(data=course.values[order])))
+    assert abs(float(score)) < 0.35  # 10 splits of 8 images
+
+
+def test_population_that_knows_no_object_solves_nothing(course):
+    noise = course.copy(data=np.random.default_rng(2).normal(size=course.shape))
+    for candidate in (shuffled(course), noise):
+        score = load_benchmark("Kar2019-ost")(Watched(candidate))
+        assert np.isnan(score)
+        assert "solves too few images" in score.attrs["not_applicable"]
+        assert score.raw.attrs["n_unsolved"] > N / 2
+
+
+@pytest.mark.parametrize("squeezed", [False, True])
+def test_static_models_are_not_applicable_and_say_why(course, squeezed):
+    static = course.copy(data=np.repeat(course.values[:, :, -1:], len(TIME_BINS), axis=2))
+    model = Watched(static[{"time_bin": [0]}] if squeezed else static)
+    score = load_benchmark("Kar2019-ost")(model)
+    assert np.isnan(score)
+    assert np.isnan(score.raw)
+    assert float(score.ceiling) == 0.79
+    assert "does not change over time" in score.attrs["not_applicable"]
+    assert model.shown == [1]
+
+
+def test_a_registered_static_model_is_not_applicable(course):
+    score = load_benchmark("Kar2019-ost")(load_model("pixels"))
+    assert "'pixels' does not change over time" in score.attrs["not_applicable"]
+
+
+class AsInTheTutorial(BenchmarkBase):
+    """The benchmark as a contributor writes it after the tutorial on neural benchmarks: a class with its own call."""
+
+    def __init__(self):
+        ceiling = Score(0.79)
+        super().__init__(
+            identifier="MyKar2019-ost", version=2, ceiling_func=lambda: ceiling, parent="IT", bibtex="@article{x}"
+        )
+        self._assembly = load_dataset("Kar2019").sel(decoder="svm")  # the tutorial leaves the decoder out
+        self._similarity_metric = load_metric("ost")
+        self._visual_degrees = 8
+        self._time_bins = TIME_BINS
+
+    def __call__(self, candidate):
+        candidate.start_recording("IT", time_bins=self._time_bins)
+        stimulus_set = place_on_screen(
+            self._assembly.stimulus_set,
+            target_visual_degrees=candidate.visual_degrees(),
+            source_visual_degrees=self._visual_degrees,
+        )
+        check_recordings = candidate.look_at(stimulus_set[:1], number_of_trials=44)
+        if np.ptp(check_recordings.values, axis=check_recordings.dims.index("time_bin")).max() == 0:
+            return Score(np.nan)
+        recordings = candidate.look_at(stimulus_set, number_of_trials=44)
+        score = self._similarity_metric(recordings, self._assembly)
+        return ceil_score(score, self.ceiling)
+
+
+def test_the_class_of_the_tutorial_gives_the_same(course):
+    assert float(AsInTheTutorial()(Watched(course))) == float(load_benchmark("Kar2019-ost")(Watched(course)))
+    static = course.copy(data=np.repeat(course.values[:, :, -1:], len(TIME_BINS), axis=2))
+    assert np.isnan(AsInTheTutorial()(Watched(static)))
+
+
+@pytest.mark.private_access
+def test_published_amount_of_grey():
+    for degrees, expected in ((14, 0.225021), (6, 0.001248)):
+        grey = pytest.approx(expected, abs=0.0001)
+        VisualDegreesTests().amount_gray_test("Kar2019-ost", degrees, "6d19b24c29832dfb28360e7731e3261c13a4287f", grey)
+
+
+@pytest.mark.private_access
+def test_models_are_shown_as_many_trials():
+    NumberOfTrialsTests().repetitions_test("Kar2019-ost")

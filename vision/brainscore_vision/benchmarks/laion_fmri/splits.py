@@ -1,0 +1,33 @@
+"""Tell which images of LAION-fMRI train and which test, as the package ``laion-fmri`` of its authors says."""
+
+from brainscore_core.errors import RequirementsError
+
+SOURCE = "git+https://github.com/ViCCo-Group/LAION-fMRI.git@eee8400aa3214f310b840397f9f043b9c2da79b0"
+
+
+def train_and_test_ids(split: str, pool: str) -> dict[str, set[str]]:
+    """Return ``stimulus_id`` of the images to train on and of those to test on.
+
+    Parameters
+    ----------
+    split : str
+        ``tau`` (test images are like training images, but far from each), ``ood`` (test images are no photographs),
+        ``ood_<kind>`` (one of its nine kinds), ``cluster_k5_<0 to 4>`` (test images are a cluster of their own).
+    pool : str
+        ``shared``, or a subject such as ``sub-01``.
+
+    Raises
+    ------
+    RequirementsError
+        If the package is not installed.
+    """
+    try:
+        from laion_fmri.splits import get_train_test_ids
+    except ImportError as error:
+        raise RequirementsError(
+            "The splits of LAION-fMRI come with the package laion-fmri, which is not installed. Install it, without "
+            f"what it needs for downloads: pip install --no-deps 'laion-fmri @ {SOURCE}'"
+        ) from error
+    kind = {"ood_types": [split.removeprefix("ood_")]} if split.startswith("ood_") else {}
+    train, test = get_train_test_ids("ood" if kind else split, pool=pool, **kind)
+    return {"train": set(train), "test": set(test)}

@@ -1,0 +1,37 @@
+"""Let a model learn what there is to say about curves that cross, and compare its accuracy with that of people."""
+
+from brainscore_vision import load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople, LabelAccuracy
+
+BIBTEX = """@misc{lonnqvist2024,
+  title={Lonnqvist2024: human tracing of curves that cross},
+  author={Lonnqvist, Ben}, howpublished={Distributed with Brain-Score}, year={2024},
+  note={The article has not appeared yet}
+}"""
+
+VISUAL_DEGREES = 17.70753
+
+
+def accuracy_distance(kind: str, dataset: str) -> AgreementWithPeople:
+    """Compare accuracies with the people of one experiment, such as ``'inlab-instructions'``."""
+    return AgreementWithPeople(
+        f"Lonnqvist2024_{kind}BehavioralAccuracyDistance",
+        load_metric("accuracy_distance"),
+        lambda: load_dataset(f"Lonnqvist2024_{dataset}"),
+        load_fitting_stimuli=lambda: load_stimulus_set("Lonnqvist2024_train"),
+        visual_degrees=VISUAL_DEGREES,
+        parent="Lonnqvist2024",
+        bibtex=BIBTEX,
+    )
+
+
+def engineering_accuracy() -> LabelAccuracy:
+    """Share of right answers."""
+    return LabelAccuracy(
+        "Lonnqvist2024_EngineeringAccuracy",
+        lambda: load_stimulus_set("Lonnqvist2024_test"),
+        load_fitting_stimuli=lambda: load_stimulus_set("Lonnqvist2024_train"),
+        visual_degrees=VISUAL_DEGREES,
+        parent="Lonnqvist2024",
+        bibtex=BIBTEX,
+    )

@@ -1,0 +1,87 @@
+"""Compare models with V4 and IT of macaques that saw 64 objects on natural backgrounds (Majaj, Hong et al. 2015).
+
+Images of 8 degrees for 100 ms; spikes 70 to 170 ms after onset, mean over some 50 repetitions. The private images are
+the 2,560 with the largest changes of view, the public ones the 3,200 others. Regressions are cross-validated with every
+object in every fold; `benchmark_of_repetitions` says how each metric is divided by its ceiling.
+"""
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from brainscore_vision import load_dataset
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
+from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
+
+BIBTEX = """@article{majajhong2015simple,
+  title={Simple learned weighted sums of inferior temporal neuronal firing rates accurately predict human core object
+    recognition performance},
+  author={Majaj, Najib J and Hong, Ha and Solomon, Ethan A and DiCarlo, James J},
+  journal={Journal of Neuroscience},
+  volume={35}, number={39}, pages={13402--13418}, year={2015}, doi={10.1523/JNEUROSCI.5181-14.2015}
+}"""
+
+VISUAL_DEGREES = 8
+NUMBER_OF_TRIALS = 50
+
+
+def MajajHong2015(  # noqa: N802 - factories of benchmarks are named like classes
+    region: str,
+    *,
+    access: str = "private",
+    metric: str = "pls",
+    time_interval: int | None = None,
+    identifier: str | None = None,
+) -> NeuralBenchmark:
+    """Make a benchmark on V4 or IT; ``access`` and ``time_interval`` are those of `load_assembly`."""
+    variant, kind = "public" if access == "public" else "", "temporal-" if time_interval else ""
+    return benchmark_of_repetitions(
+        identifier or f"MajajHong2015{variant}.{region}-{kind}{metric}",
+        lambda: load_assembly(False, region, access, time_interval),
+        f"spantime_{metric}" if time_interval else metric,
+        crossvalidation_kwargs={"stratification_coord": "object_name"},
+        compat=True,
+        version=4,
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        parent=region,
+        bibtex=BIBTEX,
+    )
+
+
+def load_assembly(average_repetitions: bool, region: str, access: str = "private", time_interval: int | None = None):
+    """Load the spikes of one region.
+
+    Parameters
+    ----------
+    access : {'private', 'public'}
+        Which half of the images.
+    time_interval : int, optional
+        Width of time bins, ms, that follow one another from the onset of the image on. None: one bin.
+
+    Returns
+    -------
+    NeuroidAssembly
+        Dims (presentation, neuroid[, time_bin]).
+    """
+    if time_interval is None:
+        assembly = load_dataset(f"MajajHong2015.{access}").squeeze("time_bin")
+    else:
+        from brainscore_vision.model_helpers.brain_transformation.temporal import assembly_time_align  # brings much
+
+        assembly = load_dataset(f"MajajHong2015.temporal.{access}")
+        edges = range(0, int(assembly["time_bin_end"].max()) + 1, time_interval)
+        assembly = apply_keep_attrs(assembly, lambda spikes: assembly_time_align(spikes, list(pairwise(edges))))
+    assembly = assembly[{"neuroid": np.flatnonzero(assembly["region"].values == region)}]
+    assembly = assembly.transpose("presentation", "neuroid", ...)
+    return average_repetition(assembly) if average_repetitions else assembly
+
+
+# Names that published code imports.
+DicarloMajajHong2015V4PLS = partial(MajajHong2015, "V4")
+DicarloMajajHong2015ITPLS = partial(MajajHong2015, "IT")
+MajajHongV4PublicBenchmark = partial(MajajHong2015, "V4", access="public")
+MajajHongITPublicBenchmark = partial(MajajHong2015, "IT", access="public")
+MajajHongV4TemporalPublicBenchmark = partial(MajajHong2015, "V4", access="public", time_interval=10)
+MajajHongITTemporalPublicBenchmark = partial(MajajHong2015, "IT", access="public", time_interval=10)

@@ -1,0 +1,250 @@
+"""Ask a model to which side a vernier is offset, and compare the smallest offset that it sees with that of people.
+
+Malania, Herzog & Westheimer (2007), doi:10.1167/7.2.1: the two bars of a vernier were offset by some seconds of arc,
+with or without flanking lines. Flankers raise the offset that people need for 75 % right answers, less so where they
+form a group apart from the vernier. Compared are the ratio of thresholds with and without flankers, for each kind of
+flankers, and the threshold without any.
+
+A model learns left and right from drawings of its own, 500 for each kind of flankers, and each drawing is shown ten
+times with small movements of the eye, as one answer of a deterministic model would tell little about a threshold.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_vision import load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers import bound_score
+from brainscore_vision.benchmark_helpers.screen import place_on_screen
+from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
+from brainscore_vision.metrics import Score
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.utils import LazyLoad, loaded
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
+
+BIBTEX = """@article{malania2007,
+  author={Malania, Maka and Herzog, Michael H. and Westheimer, Gerald},
+  title={Grouping of contextual elements that affect vernier thresholds},
+  journal={Journal of Vision},
+  volume={7},
+  number={2},
+  pages={1--1},
+  year={2007},
+  issn={1534-7362},
+  doi={10.1167/7.2.1},
+  url={https://doi.org/10.1167/7.2.1}
+}"""
+
+BASELINE_CONDITION = "vernier_only"
+# How long the flankers are beside the vernier, and how many there are on both sides together.
+CONDITIONS = ("short2", "short4", "short6", "short8", "short16", "equal2", "long2", "equal16", "long16")
+DATASETS = [*(f"{condition}-threshold_elevation" for condition in CONDITIONS), "vernieracuity-threshold"]
+"""What comes behind ``Malania2007.`` in the identifiers."""
+
+VISUAL_DEGREES = 2.986667
+NUMBER_OF_TRIALS = 10
+NUMBER_OF_FITTING_TRIALS = 2
+OFFSET = "vernier_offset_arcsec"
+THRESHOLD_ACCURACY = 0.75
+
+
+class Malania2007ThresholdElevation(BenchmarkBase):
+    """How near the ratio of thresholds with and without flankers is to that of people.
+
+    Parameters
+    ----------
+    condition : str
+        One of `CONDITIONS`.
+    published : bool
+        Compute ceiling and errors as published (see the metric `threshold_elevation`), and no bound at 1.
+    """
+
+    def __init__(self, condition: str, *, published: bool = False) -> None:
+        self._condition = condition
+        self._people: Any = LazyLoad(lambda: people_in(condition))
+        self._drawings = _drawings(f"{condition}_fit", BASELINE_CONDITION, condition)
+        self._visual_degrees = VISUAL_DEGREES
+        self._published = published
+        self._metric: Any = load_metric(
+            "threshold_elevation",
+            independent_variable=OFFSET,
+            baseline_condition=BASELINE_CONDITION,
+            test_condition=condition,
+            threshold_accuracy=THRESHOLD_ACCURACY,
+            compat=published,
+        )
+        super().__init__(
+            identifier=f"Malania2007.{condition}-threshold_elevation",
+            version=1,
+            ceiling_func=lambda: self._metric.ceiling(loaded(self._people)),
+            parent="Malania2007",
+            bibtex=BIBTEX,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Return the closeness to people, divided by that between people; 0 for a model without a threshold."""
+        responses = respond(candidate, self._drawings, self._condition, [BASELINE_CONDITION, self._condition])
+        score = ceil_score(self._metric(responses, loaded(self._people)), self.ceiling)
+        if not self._published:
+            bound_score(score)
+        return score
+
+
+class Malania2007VernierAcuity(BenchmarkBase):
+    """How near the threshold without flankers is to that of people, on average over what the model learned from.
+
+    For each kind of flankers the model learns from drawings with these, and is compared with the people who saw them.
+
+    Parameters
+    ----------
+    published : bool
+        Compute ceiling and errors as published, and clip to 1 for each kind of flankers, before the mean.
+    """
+
+    def __init__(self, *, published: bool = False) -> None:
+        self._people = {condition: LazyLoad(partial(people_in, condition)) for condition in CONDITIONS}
+        self._drawings = _drawings(BASELINE_CONDITION, *(f"{condition}_fit" for condition in CONDITIONS))
+        self._visual_degrees = VISUAL_DEGREES
+        self._published = published
+        self._metric: Any = load_metric(
+            "threshold", independent_variable=OFFSET, threshold_accuracy=THRESHOLD_ACCURACY, compat=published
+        )
+        super().__init__(
+            identifier="Malania2007.vernieracuity-threshold",
+            version=1,
+            ceiling_func=self._mean_ceiling,
+            parent="Malania2007",
+            bibtex=BIBTEX,
+        )
+
+    def _mean_ceiling(self) -> Score:
+        ceilings = [self._metric.ceiling(loaded(people)) for people in self._people.values()]
+        mean = Score(np.mean([float(ceiling) for ceiling in ceilings]))
+        mean.attrs["error"] = float(np.mean([ceiling.attrs["error"] for ceiling in ceilings]))
+        return mean
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Return the mean closeness to people, divided by that between people; conditions without threshold are 0.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. ``raw`` keeps the closeness in each condition (``attrs['raw']``, dims (condition)) and, as
+            ``failures``, why there is no threshold.
+        """
+        scores = {
+            condition: self._metric(
+                respond(candidate, self._drawings, condition, [BASELINE_CONDITION])[BASELINE_CONDITION], loaded(people)
+            )
+            for condition, people in self._people.items()
+        }
+        closeness = np.array([float(score) for score in scores.values()])
+        if self._published:
+            closeness = np.minimum(closeness, float(self.ceiling))
+        raw = Score(closeness.mean())
+        raw.attrs["raw"] = Score(closeness, coords={"condition": list(scores)}, dims=["condition"])
+        raw.attrs["failures"] = {
+            condition: score.attrs["failure"] for condition, score in scores.items() if "failure" in score.attrs
+        }
+        persons = self._of_persons(scores)
+        errors = [score.attrs["error"] for score in scores.values()]
+        note_error(raw, np.mean(errors) if self._published else standard_error(persons), over="subject", n=len(persons))
+        raw.attrs["n_subjects"] = len(persons)
+        score = ceil_score(raw, self.ceiling)
+        bound_score(score)
+        return score
+
+    def _of_persons(self, scores: dict[str, Score]) -> list[float]:
+        """Return the closeness of the model to each person: most of them took part in all conditions."""
+        found: dict[str, list[float]] = {}
+        for condition, score in scores.items():
+            subjects = coordinate(self._people[condition]["baseline_assembly"], "subject").astype(str)
+            values = score.attrs["raw"].values if "raw" in score.attrs else np.zeros(len(subjects))
+            for subject, value in zip(subjects, values, strict=True):
+                found.setdefault(subject, []).append(float(value))
+        return [float(np.mean(values)) for values in found.values()]
+
+
+def load_assembly(dataset: str) -> PropertyAssembly:
+    """Load the thresholds of people in a condition, dims (subject), in seconds of arc."""
+    return load_dataset(f"Malania2007.{dataset}")
+
+
+def people_in(condition: str) -> dict[str, Any]:
+    """Return the thresholds, with and without flankers, of those who have both."""
+    baseline, test = load_assembly(BASELINE_CONDITION), load_assembly(condition)
+    with_both = set(_measured(baseline)) & set(_measured(test))
+    return {"baseline_assembly": _of(baseline, with_both), "condition_assembly": _of(test, with_both)}
+
+
+def _measured(thresholds: PropertyAssembly) -> list[Any]:
+    return list(coordinate(thresholds, "subject")[np.isfinite(thresholds.values)])
+
+
+def _of(thresholds: PropertyAssembly, subjects: set[Any]) -> PropertyAssembly:
+    chosen = [subject in subjects for subject in coordinate(thresholds, "subject").tolist()]
+    return thresholds.isel(subject=np.flatnonzero(chosen))
+
+
+def respond(
+    candidate: BrainModel, drawings: Mapping[str, Any], learned_from: str, conditions: Iterable[str]
+) -> dict[str, Any]:
+    """Let a model learn from drawings with one kind of flankers, and return its answers in some conditions.
+
+    Parameters
+    ----------
+    drawings : mapping of str to StimulusSet
+        With ``<learned_from>_fit`` and the conditions.
+
+    Returns
+    -------
+    dict of str to BehavioralAssembly
+        Dims (presentation, choice); ``vernier_offset_arcsec`` is the size of the offset, whatever side it is to.
+
+    Raises
+    ------
+    AssemblyError
+        The model answers to other drawings than it was shown.
+    """
+    options = _accepted(candidate.start_task, number_of_trials=NUMBER_OF_FITTING_TRIALS, require_variance=True)
+    fitting_stimuli = _on_screen(candidate, drawings[f"{learned_from}_fit"])
+    candidate.start_task(BrainModel.Task.probabilities, fitting_stimuli, **options)
+    options = _accepted(candidate.look_at, require_variance=True)
+    answers = {}
+    for name in conditions:
+        shown = _on_screen(candidate, drawings[name])
+        answers[name] = candidate.look_at(shown, number_of_trials=NUMBER_OF_TRIALS, **options)
+        # Raises if the model answers to other drawings than it was shown, and lists both differences.
+        matching_order(np.unique(shown["stimulus_id"]), np.unique(coordinate(answers[name], "stimulus_id")))
+    return answers
+
+
+def _on_screen(candidate: BrainModel, drawings: Any) -> Any:
+    return place_on_screen(loaded(drawings), candidate.visual_degrees(), VISUAL_DEGREES)
+
+
+def _drawings(*names: str) -> dict[str, LazyLoad]:
+    return {name: LazyLoad(partial(load_drawings, name)) for name in names}
+
+
+def load_drawings(name: str) -> Any:
+    """Load drawings, with the size of their offset whatever side it is to."""
+    drawings = load_stimulus_set(f"Malania2007.{name}")
+    drawings[OFFSET] = drawings[OFFSET].abs()
+    return drawings
+
+
+def _accepted(method: Callable[..., object], **options: Any) -> dict[str, Any]:
+    """Return those options that a model knows: some implement no more than the interface asks for."""
+    parameters = inspect.signature(method).parameters
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return {name: value for name, value in options.items() if takes_all or name in parameters}

@@ -1,0 +1,80 @@
+"""Ask a model what cluttered, occluded and phase-scrambled images show, and compare its errors with those of people.
+
+Maniquet, Op de Beeck & Costantino (2024), doi:10.1101/2024.04.02.587669: people named the objects in such images. A
+model learns the names from images of its own and is tested with others, changed in the same ways; compared are which
+objects are taken for which (`confusion_similarity`), and how accuracy varies over tasks (`tasks_consistency`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from brainscore_vision import load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers.choices import learned_probabilities
+from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.utils import LazyLoad
+
+if TYPE_CHECKING:
+    from brainscore_vision.metrics import Score
+    from brainscore_vision.model_interface import BrainModel
+
+BIBTEX = """@article{Maniquet2024.04.02.587669,
+  author={Maniquet, Tim and Op de Beeck, Hans and Costantino, Andrea Ivan},
+  title={Recurrent issues with deep neural network models of visual recognition},
+  elocation-id={2024.04.02.587669},
+  year={2024},
+  doi={10.1101/2024.04.02.587669},
+  publisher={Cold Spring Harbor Laboratory},
+  url={https://www.biorxiv.org/content/early/2024/04/10/2024.04.02.587669},
+  journal={bioRxiv}
+}"""
+
+VISUAL_DEGREES = 8
+PUBLISHED_CEILINGS = {"confusion_similarity": 0.53526, "tasks_consistency": 0.99810}
+"""Computed once and written down; mean correlations of halves, which a model of all the data can exceed."""
+
+
+class _Maniquet2024(BenchmarkBase):
+    """One pattern of errors of a model beside that of people.
+
+    Parameters
+    ----------
+    metric : {'confusion_similarity', 'tasks_consistency'}
+        Which pattern.
+    published : bool
+        Take the published number for the ceiling, instead of the highest correlation that the noise of the people
+        allows.
+    """
+
+    def __init__(self, metric: str, *, published: bool = False) -> None:
+        self._metric: Any = load_metric(metric)
+        self._fitting_stimuli: Any = LazyLoad(lambda: load_stimulus_set("Maniquet2024-train"))
+        self._stimulus_set: Any = LazyLoad(lambda: load_stimulus_set("Maniquet2024-test"))
+        self._human_assembly: Any = LazyLoad(lambda: load_dataset("Maniquet2024"))
+        self._visual_degrees = VISUAL_DEGREES
+        super().__init__(
+            identifier=f"Maniquet2024-{metric}",
+            version=1,
+            ceiling_func=lambda: (
+                PUBLISHED_CEILINGS[metric] if published else self._metric.ceiling(self._human_assembly)
+            ),
+            parent="Maniquet2024",
+            bibtex=BIBTEX,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Return the correlation of the two patterns, divided by the ceiling."""
+        probabilities = learned_probabilities(
+            candidate, self._stimulus_set, self._fitting_stimuli, visual_degrees=self._visual_degrees
+        )
+        return ceil_score(self._metric(probabilities, self._human_assembly), self.ceiling)
+
+
+def Maniquet2024ConfusionSimilarity(*, published: bool = False) -> _Maniquet2024:  # noqa: N802 - the published name
+    """Which objects are taken for which; see `_Maniquet2024`."""
+    return _Maniquet2024("confusion_similarity", published=published)
+
+
+def Maniquet2024TasksConsistency(*, published: bool = False) -> _Maniquet2024:  # noqa: N802 - the published name
+    """How accuracy varies over kinds of clutter, occlusion and scrambling; see `_Maniquet2024`."""
+    return _Maniquet2024("tasks_consistency", published=published)

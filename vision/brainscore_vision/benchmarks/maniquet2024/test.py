@@ -1,0 +1,184 @@
+"""Check the registrations, and score models on images and people that are made up."""
+
+import numpy as np
+import pytest
+from torch import nn
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import benchmark_registry, load_benchmark
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.model_helpers.adapters import as_brain_model
+from brainscore_vision.testing.stand_ins import draw_stimuli
+
+from .benchmark import PUBLISHED_CEILINGS, Maniquet2024ConfusionSimilarity, Maniquet2024TasksConsistency
+
+METRICS = ["confusion_similarity", "tasks_consistency"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_making_one_loads_nothing(metric):
+    benchmark = load_benchmark(f"Maniquet2024-{metric}")
+    assert benchmark.identifier == f"Maniquet2024-{metric}"
+    assert (benchmark.parent, benchmark.version) == ("Maniquet2024", 1)
+    assert "10.1101/2024.04.02.587669" in benchmark.bibtex
+    assert sum(name.startswith("Maniquet2024") for name in benchmark_registry) == 2
+
+
+# -- with stand-ins ----------------------------------------------------------------------------------------------------
+
+OBJECTS = np.array(["building", "bus", "cat", "face", "tree"])
+CONDITIONS = {  # task of people -> manipulation and details of the images of models
+    "control": ("control", "control"),
+    "clutter_heavy": ("clutter", "heavy"),
+    "clutter_light": ("clutter", "light"),
+    "scrambling_highpass": ("phasescrambling", "highpass"),
+    "scrambling_lowpass": ("phasescrambling", "lowpass"),
+    "occlusion_few_large_blobs_high": ("occluder", "fewlarge-high"),
+    "occlusion_many_small_deletion_low": ("occluder", "manysmall-low"),
+}
+EASE = np.array([0.9, 0.5, 0.8, 0.3, 0.6, 0.4, 0.7])  # share of right answers to each task
+TAKEN_FOR = np.array([[0, 7, 2, 1, 0], [1, 0, 0, 8, 1], [0, 1, 0, 3, 6], [5, 5, 0, 0, 0], [2, 0, 8, 0, 0]])
+N_TRIALS = 7000
+N_EACH = 10  # images of an object in a task
+
+
+def drawn_answers(truth, task, generator):
+    """Draw answers of people: how often they are right depends on the task, what they say else on the object."""
+    wrong = TAKEN_FOR[truth] / TAKEN_FOR[truth].sum(axis=1, keepdims=True) * (1 - EASE[task])[:, None]
+    wrong[np.arange(len(truth)), truth] = EASE[task]
+    return (wrong.cumsum(axis=1) > generator.random(len(truth))[:, None]).argmax(axis=1)
+
+
+def typical_answers(truth, task, ease=EASE, taken_for=TAKEN_FOR):
+    """Return answers of which as many are right, and others taken for each object, as people's are on average."""
+    answers = truth.copy()
+    for shown in range(len(OBJECTS)):
+        wrong = np.concatenate(
+            [
+                np.flatnonzero((truth == shown) & (task == number))[round(N_EACH * share) :]
+                for number, share in enumerate(ease)
+            ]
+        )
+        quota = taken_for[shown].cumsum() / taken_for[shown].sum() * len(wrong)
+        answers[wrong] = (np.arange(len(wrong))[:, None] + 0.5 > quota).sum(axis=1)
+    return answers
+
+
+@pytest.fixture(scope="module")
+def stimuli(module_stand_ins):
+    """Let made-up images and people stand in; returns the images that models are tested with."""
+    generator = np.random.default_rng(0)
+    train = draw_stimuli("Maniquet2024-train", 20, columns={"image_label": np.resize(OBJECTS, 20)}, size_px=32)
+    module_stand_ins.stimuli("Maniquet2024-train", train)
+    names = np.array(list(CONDITIONS))
+    shown, condition = (each.ravel() for each in np.mgrid[: len(OBJECTS), : len(names) * N_EACH])
+    columns = {
+        "image_label": OBJECTS[shown],
+        "manipulation": [CONDITIONS[names[number % len(names)]][0] for number in condition],
+        "manipulation_details": [CONDITIONS[names[number % len(names)]][1] for number in condition],
+    }
+    test = draw_stimuli("Maniquet2024-test", len(shown), columns=columns, size_px=16)
+    module_stand_ins.stimuli("Maniquet2024-test", test)
+    truth, task = generator.integers(len(OBJECTS), size=N_TRIALS), generator.integers(len(names), size=N_TRIALS)
+    answer = drawn_answers(truth, task, generator)
+    columns = {
+        "stimulus_id": [f"shown{number}" for number in range(N_TRIALS)],
+        "image_label": OBJECTS[truth],
+        "prediction": OBJECTS[answer],
+        "task": names[task],
+        "subject_id": generator.integers(20, size=N_TRIALS),
+    }
+    coords = {name: ("presentation", values) for name, values in columns.items()}
+    people = BehavioralAssembly((truth == answer).astype(float), coords=coords, dims=["presentation"])
+    module_stand_ins.data("Maniquet2024", people)
+    return test
+
+
+class Answering(PrecomputedFeatures):
+    """A model with given answers, by number of the object; keeps what it was shown."""
+
+    def __init__(self, stimuli, answers, visual_degrees=8):
+        probabilities = np.full((len(answers), len(OBJECTS)), 0.1)
+        probabilities[np.arange(len(answers)), answers] = 0.6
+        coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "choice": ("choice", OBJECTS)}
+        coords["n"] = "presentation", range(len(answers))
+        dims = ["presentation", "choice"]
+        super().__init__(BehavioralAssembly(probabilities, coords=coords, dims=dims), visual_degrees)
+
+    def start_task(self, task, fitting_stimuli):
+        self.task, self.learned_from = task, fitting_stimuli
+
+    def look_at(self, stimuli, number_of_trials=1):
+        self.shown = stimuli
+        return super().look_at(stimuli, number_of_trials)
+
+
+def shown_in(stimuli):
+    """Return the numbers of object and task of each image."""
+    conditions = list(CONDITIONS.values())
+    both = zip(stimuli["manipulation"], stimuli["manipulation_details"], strict=True)
+    return np.searchsorted(OBJECTS, stimuli["image_label"]), np.array([conditions.index(each) for each in both])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_model_that_errs_like_people_reaches_the_ceiling(stimuli, metric):
+    benchmark = load_benchmark(f"Maniquet2024-{metric}")
+    assert 0.9 < benchmark.ceiling <= 1
+    truth, task = shown_in(stimuli)
+    score = benchmark(Answering(stimuli, typical_answers(truth, task)))
+    assert float(score) == pytest.approx(1, abs=2 * score.attrs["error"])
+    generator = np.random.default_rng(0)
+    others = []
+    for _ in range(20):
+        elsewhere = generator.permuted(TAKEN_FOR, axis=1)
+        np.fill_diagonal(elsewhere, 0)
+        answers = typical_answers(truth, task, generator.permutation(EASE), elsewhere)
+        others.append(float(benchmark(Answering(stimuli, answers))))
+    assert abs(np.mean(others)) < 0.3
+    assert float(score) > max(others)
+
+
+def test_a_network_takes_part(stimuli):
+    network = nn.Sequential(nn.Conv2d(3, 8, 7, stride=8), nn.ReLU())
+    model = as_brain_model(network, layers="1", preprocessing="imagenet-64", identifier="small")
+    score = load_benchmark("Maniquet2024-confusion_similarity")(model)
+    assert float(score) < 0.5  # these images do not show their objects
+    assert score.attrs["n_stimuli"] == 350
+
+
+def test_answers_to_other_images(stimuli):
+    answering = Answering(stimuli, typical_answers(*shown_in(stimuli)))
+
+    class Elsewhere(PrecomputedFeatures):
+        def look_at(self, stimuli, number_of_trials=1):
+            return super().look_at(stimuli[:-1], number_of_trials)
+
+    with pytest.raises(AssemblyError, match=r"1 only in the target \('Maniquet2024-test_0349'\)"):
+        load_benchmark("Maniquet2024-tasks_consistency")(Elsewhere(answering.features, 8))
+
+
+def test_images_have_the_size_that_people_saw(stimuli):
+    model = Answering(stimuli, typical_answers(*shown_in(stimuli)), visual_degrees=4)
+    score = load_benchmark("Maniquet2024-tasks_consistency")(model)
+    assert model.task == "probabilities"
+    for shown, name in ((model.learned_from, "Maniquet2024-train"), (model.shown, "Maniquet2024-test")):
+        assert shown["degrees"].unique().tolist() == [4]
+        assert shown.identifier.startswith(name)
+    assert score.attrs["tasks"] == sorted(CONDITIONS)
+    assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (350, N_TRIALS)
+
+
+def test_published_ceilings_are_an_argument_away():
+    assert float(Maniquet2024ConfusionSimilarity(published=True).ceiling) == 0.53526
+    assert float(Maniquet2024TasksConsistency(published=True).ceiling) == 0.99810
+
+
+# -- published numbers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.private_access
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_ceiling_is_above_the_correlation_of_halves(metric):
+    ceiling = float(load_benchmark(f"Maniquet2024-{metric}").ceiling)
+    assert PUBLISHED_CEILINGS[metric] - 0.01 < ceiling <= 1

@@ -1,0 +1,53 @@
+"""Predict the features of a model from macaque V4 and IT, instead of the reverse (Muzellec and Kar 2025).
+
+Features that no neuron predicts lower the score: it falls with what a model has that the brain has not. Recordings are
+the public ones of Majaj, Hong et al. (2015). A score is divided by the split-half reliability of the neurons, as
+published. That is no bound: many neurons together are more reliable than one, and a score may exceed 1.
+"""
+
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
+from brainscore_vision import load_ceiling, load_dataset
+from brainscore_vision.benchmark_helpers.given_split import of_region
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
+
+VISUAL_DEGREES = 8
+NUMBER_OF_TRIALS = 50
+BIBTEX = """@article{muzellec2025reverse,
+  title={Reverse Predictivity: Going Beyond One-Way Mapping to Compare Artificial Neural Network Models and Brains},
+  author={Muzellec, Sabine and Kar, Kohitij},
+  journal={bioRxiv},
+  year={2025}
+}"""
+
+
+def load_assembly(average_repetitions: bool, region: str, access: str = "public") -> NeuronRecordingAssembly:
+    """Load the responses of one region, dims (presentation, neuroid)."""
+    assembly = of_region(load_dataset(f"MajajHong2015.{access}"), region)
+    return average_repetition(assembly) if average_repetitions else assembly
+
+
+def _benchmark(region: str) -> NeuralBenchmark:
+    return benchmark_of_repetitions(
+        f"MajajHong2015public.{region}-reverse_pls",
+        lambda: load_assembly(average_repetitions=False, region=region),
+        "reverse_pls",
+        crossvalidation_kwargs={"stratification_coord": "object_name"},
+        compat=True,
+        ceiler=load_ceiling("predictor_consistency"),
+        version=4,
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        parent=region,
+        bibtex=BIBTEX,
+    )
+
+
+def MajajHongV4PublicBenchmark() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+    """Predict a model from V4."""
+    return _benchmark("V4")
+
+
+def MajajHongITPublicBenchmark() -> NeuralBenchmark:  # noqa: N802 - as above
+    """Predict a model from IT."""
+    return _benchmark("IT")

@@ -1,0 +1,47 @@
+"""Compare models with multi-unit activity of V1, V4 and IT of two macaques that see THINGS (Papale et al. 2025).
+
+A mapping is fitted to each monkey, on images that were shown once, and tested on images that were shown 30 times. Sites
+with a reliability above .3 count.
+"""
+
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_dataset, load_metric
+from brainscore_vision.benchmark_helpers.given_split import of_region, train_test_benchmark
+from brainscore_vision.benchmark_helpers.neural_common import TrainTestNeuralBenchmark, average_repetition
+
+# Images filled 17.3 degrees of the screen of one monkey and 18.6 of the other's. A model with a smaller field of view
+# sees their centre.
+VISUAL_DEGREES = 18
+NUMBER_OF_TRIALS = 1
+RELIABILITY_THRESHOLD = 0.3
+BIBTEX = """@article{papale_extensive_2025,
+  title={An extensive dataset of spiking activity to reveal the syntax of the ventral stream},
+  author={Papale, Paolo and Wang, Feng and Self, Matthew W. and Roelfsema, Pieter R.},
+  journal={Neuron},
+  volume={113},
+  year={2025},
+  doi={10.1016/j.neuron.2024.12.003}
+}"""
+
+
+def load_assembly(
+    region: str, split: str, average_repetitions: bool, reliability_threshold: float = RELIABILITY_THRESHOLD
+) -> NeuroidAssembly:
+    """Load the reliable sites of one region, dims (presentation, neuroid); ``split`` is ``'train'`` or ``'test'``."""
+    assembly = of_region(load_dataset(f"Papale2025_{split}"), region, above=("reliability", reliability_threshold))
+    return average_repetition(assembly) if average_repetitions else assembly
+
+
+def Papale2025(region: str, metric: str) -> TrainTestNeuralBenchmark:  # noqa: N802 - named like a class
+    """Predict a region by ``'ridge'`` with a penalty of 1, or by ``'ridgecv'`` with a penalty for each monkey."""
+    return train_test_benchmark(
+        f"Papale2025.{region}-{metric}",
+        lambda split: load_assembly(region, split, average_repetitions=False),
+        load_metric(f"{metric}_split"),
+        version=3,
+        alpha_coord="subject",
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        parent=region,
+        bibtex=BIBTEX,
+    )

@@ -1,0 +1,104 @@
+"""Ask whether models confuse the same images of 24 objects as people do (Rajalingham et al. 2018).
+
+People saw an image (8 degrees, 100 ms) and chose between the object shown and a distractor. A model learns the objects
+from the public images and says how probable each is for the images of the test; ``i2n`` compares single images.
+"""
+
+import numpy as np
+
+from brainscore_vision import load_dataset, load_metric, load_stimulus_set
+from brainscore_vision.benchmark_helpers.choices import learned_probabilities
+from brainscore_vision.benchmark_helpers.handover import name_tested
+from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_vision.metrics import Score
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.utils import LazyLoad, loaded
+
+BIBTEX = """@article{rajalingham2018large,
+  title={Large-scale, high-resolution comparison of the core visual object recognition behavior of humans, monkeys, and
+    state-of-the-art deep artificial neural networks},
+  author={Rajalingham, Rishi and Issa, Elias B and Bashivan, Pouya and Kar, Kohitij and Schmidt, Kailyn and DiCarlo,
+    James J},
+  journal={Journal of Neuroscience},
+  volume={38}, number={33}, pages={7255--7269}, year={2018}, doi={10.1523/JNEUROSCI.0388-18.2018}
+}"""
+
+VISUAL_DEGREES = 8
+NUMBER_OF_TRIALS = 2
+
+
+class Rajalingham2018(BenchmarkBase):
+    """Correlate which objects single images are taken for, and divide by what two halves of the trials share.
+
+    Parameters
+    ----------
+    access : {'private', 'public'}
+        Which images are tested. The public ones are those that models learn from: they learn from one half of them,
+        with every object in it, and are tested on the other, in turn.
+    published : bool
+        Let models learn from all public images also when they are tested on these, as published scores do.
+    """
+
+    def __init__(self, metric: str = "i2n", *, access: str = "private", published: bool = False) -> None:
+        self._metric = load_metric(metric)
+        self._is_public = access == "public"
+        self._learn_apart = self._is_public and not published
+        self._assembly = LazyLoad(lambda: load_assembly(access))
+        self._visual_degrees = VISUAL_DEGREES
+        self._number_of_trials = NUMBER_OF_TRIALS
+        super().__init__(
+            identifier=f"Rajalingham2018{'public' if self._is_public else ''}-{metric}",
+            version=2,
+            ceiling_func=lambda: self._metric.ceiling(self._assembly, skipna=self._is_public),
+            parent="behavior",
+            bibtex=BIBTEX,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate; ``raw`` is the correlation with a half of the trials, mean over random halves."""
+        tested = self._assembly.stimulus_set
+        if self._learn_apart:
+            half = _halves(tested["image_label"].to_numpy())
+            answers = [self._answers(candidate, tested[half == this], tested[half != this]) for this in (0, 1)]
+            values = np.concatenate([each.values for each in answers])
+            ids = np.concatenate([each["stimulus_id"].values for each in answers])
+            coords = {"stimulus_id": ("presentation", ids), "choice": ("choice", answers[0]["choice"].values)}
+            probabilities = type(answers[0])(values, coords=coords, dims=["presentation", "choice"])
+        else:
+            probabilities = self._answers(candidate, tested, load_stimulus_set("objectome.public"))
+        score = self._metric(probabilities, self._assembly)
+        ceiled = self._metric.ceil_score(score, self.ceiling)
+        described = ("n_stimuli", "n_trials", "seed")
+        ceiled.attrs.update({name: score.attrs[name] for name in described if name in score.attrs})
+        name_tested(ceiled, loaded(self._assembly))
+        return ceiled
+
+    def _answers(self, candidate: BrainModel, stimuli, fitting_stimuli):
+        return learned_probabilities(
+            candidate,
+            stimuli,
+            fitting_stimuli,
+            visual_degrees=self._visual_degrees,
+            number_of_trials=self._number_of_trials,
+        )
+
+
+def _halves(labels: np.ndarray) -> np.ndarray:
+    """Divide images in two: 0 and 1 in turn among those of one object, in their order."""
+    half = np.empty(len(labels), dtype=int)
+    for label in np.unique(labels):
+        of_label = np.flatnonzero(labels == label)
+        half[of_label] = np.arange(len(of_label)) % 2
+    return half
+
+
+def load_assembly(access: str = "private"):
+    """Load single trials of people, dims (presentation), with the coordinate ``correct``."""
+    assembly = load_dataset(f"Rajalingham2018.{access}")
+    chosen = assembly["choice"] if "choice" in assembly.coords else assembly
+    return assembly.assign_coords(correct=("presentation", chosen.values == assembly["sample_obj"].values))
+
+
+# Names that published code imports.
+_DicarloRajalingham2018 = Rajalingham2018
+DicarloRajalingham2018I2n = Rajalingham2018

@@ -1,0 +1,44 @@
+"""Compare models with macaque IT that sees letters, words and non-words (Rajalingham et al. 2020)."""
+
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
+from brainscore_vision import load_dataset
+from brainscore_vision.benchmark_helpers.given_split import of_region
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
+
+VISUAL_DEGREES = 8
+NUMBER_OF_TRIALS = 33
+BIBTEX = """@article{Rajalingham2020,
+  title={The inferior temporal cortex is a potential cortical precursor of orthographic processing in untrained
+    monkeys},
+  author={Rajalingham, Rishi and Kar, Kohitij and Sanghavi, Sachi and Dehaene, Stanislas and DiCarlo, James J.},
+  journal={Nature Communications},
+  volume={11},
+  number={1},
+  pages={3886},
+  year={2020},
+  doi={10.1038/s41467-020-17714-3}
+}"""
+
+
+def load_assembly(average_repetitions: bool, region: str) -> NeuronRecordingAssembly:
+    """Load the responses of one region, dims (presentation, neuroid)."""
+    assembly = of_region(load_dataset("Rajalingham2020"), region)
+    return average_repetition(assembly) if average_repetitions else assembly
+
+
+def DicarloRajalingham2020ITPLS() -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+    """Predict IT; images have no categories that splits could keep in proportion."""
+    return benchmark_of_repetitions(
+        "Rajalingham2020.IT-pls",
+        lambda: load_assembly(average_repetitions=False, region="IT"),
+        "pls",
+        crossvalidation_kwargs={"stratification_coord": None},
+        compat=True,
+        version=2,
+        visual_degrees=VISUAL_DEGREES,
+        number_of_trials=NUMBER_OF_TRIALS,
+        timebins=[(70, 170)],
+        parent="IT",
+        bibtex=BIBTEX,
+    )

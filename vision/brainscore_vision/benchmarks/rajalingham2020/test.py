@@ -1,0 +1,89 @@
+"""Check the benchmark on recordings that were made up, and by published numbers where the recordings can be had."""
+
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_vision import load_benchmark, load_model
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.test_helper import NumberOfTrialsTests, StandardizedTests
+from brainscore_vision.testing.stand_ins import draw_stimuli, recordings, shuffled
+
+IDENTIFIER = "Rajalingham2020.IT-pls"
+
+
+@pytest.fixture(scope="module")
+def truth(module_stand_ins):
+    """Letters of 33 repetitions, of which each neuroid has 27 or more, in a file that also has V4."""
+    stimuli = draw_stimuli("Rajalingham2020", 80)
+    regions = ["IT"] * 30 + ["V4"] * 5
+    assembly, signal = recordings(
+        stimuli,
+        n_neuroids=35,
+        n_repetitions=33,
+        noise=1.0,
+        neuroid_coords={"region": regions},
+        time_bins=[(70, 170)],
+    )
+    n_recorded = 27 + np.arange(35) % 7
+    assembly.values[assembly["repetition"].values[:, None] >= n_recorded] = np.nan
+    assembly = assembly.rename(time_bin_end="time_bin_stop")  # as the file has it
+    module_stand_ins.data("Rajalingham2020", assembly, checked=False)
+    return signal[:, :30]
+
+
+def score_of(model):
+    return load_benchmark(IDENTIFIER)(model)
+
+
+def test_as_published():
+    benchmark = load_benchmark(IDENTIFIER)
+    assert (benchmark.identifier, benchmark.version, benchmark.parent) == (IDENTIFIER, 2, "IT")
+    assert benchmark.timebins == [(70, 170)]
+
+
+def test_brain_reaches_its_ceiling(truth):
+    score = score_of(PrecomputedFeatures(truth, visual_degrees=8))
+    low, high = score.attrs["interval"]
+    assert low <= 1 <= high
+    assert high - low < 0.05
+    assert (score.attrs["n_stimuli"], score.attrs["n_neuroids"], score.attrs["n_trials"]) == (80, 30, 33)
+    # 27 to 33 repetitions with noise of variance 1: the harmonic mean is 29.9.
+    assert float(score.ceiling) == pytest.approx(29.9 / 30.9, abs=0.01)
+
+
+def test_what_sees_less_scores_less(truth):
+    pixels = float(score_of(load_model("pixels")))
+    assert abs(float(score_of(PrecomputedFeatures(shuffled(truth), visual_degrees=8)))) < 0.1
+    assert 0.1 < pixels < 0.9
+
+
+def test_stimuli_are_shown_as_often(truth):
+    NumberOfTrialsTests().repetitions_test(IDENTIFIER)
+
+
+class Answers(PrecomputedFeatures):
+    """Answers with what it was given, whatever it is shown."""
+
+    def look_at(self, stimuli, number_of_trials=1):
+        return self.features
+
+
+def test_answers_that_cannot_be_compared_are_refused(truth):
+    renamed = truth.copy()
+    renamed["stimulus_id"] = "presentation", ["another", *truth["stimulus_id"].values[1:]]
+    with pytest.raises(AssemblyError, match=r"Rajalingham2020_0000.*another|another.*Rajalingham2020_0000"):
+        score_of(Answers(renamed[:, :, 0], visual_degrees=8))
+    missing = truth[:, :, 0].copy()
+    missing[3, 2] = np.nan
+    with pytest.raises(AssemblyError, match="NaN"):
+        score_of(Answers(missing, visual_degrees=8))
+    with pytest.raises(AssemblyError, match="dim"):
+        score_of(Answers(truth[:, 0, 0], visual_degrees=8))
+
+
+@pytest.mark.private_access
+@pytest.mark.slow
+def test_published_numbers():
+    StandardizedTests().ceilings_test(IDENTIFIER, pytest.approx(0.561013, abs=0.001))
+    StandardizedTests().self_regression_test(IDENTIFIER, visual_degrees=8, expected=pytest.approx(0.693463, abs=0.005))

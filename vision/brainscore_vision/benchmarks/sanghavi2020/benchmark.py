@@ -1,0 +1,74 @@
+"""Compare models with macaque V4 and IT that see HvM, BOLD5000 or Rust2012, recorded alike (Sanghavi et al. 2020)."""
+
+import numpy as np
+
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
+from brainscore_vision import load_dataset
+from brainscore_vision.benchmark_helpers.given_split import of_region
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
+
+_ENTRY = """@misc{{{name},
+  title={{{name}}},
+  author={{{author}}},
+  publisher={{OSF}},
+  year={{2020}},
+  doi={{10.17605/OSF.IO/{code}}}
+}}"""
+
+
+def load_assembly(dataset: str, average_repetitions: bool, region: str) -> NeuronRecordingAssembly:
+    """Load the responses of one region from 70 to 170 ms, dims (presentation, neuroid)."""
+    assembly = load_dataset(dataset)
+    early = np.flatnonzero(assembly["time_bin_id"].values == 0)
+    assembly = of_region(assembly[{"time_bin": early}], region)
+    return average_repetition(assembly) if average_repetitions else assembly
+
+
+def _benchmark(
+    dataset: str, region: str, *, visual_degrees: float, number_of_trials: int, stratified_by: str | None, bibtex: str
+) -> NeuralBenchmark:
+    return benchmark_of_repetitions(
+        f"{dataset}.{region}-pls",
+        lambda: load_assembly(dataset, average_repetitions=False, region=region),
+        "pls",
+        crossvalidation_kwargs={"stratification_coord": stratified_by},
+        compat=True,
+        version=2,
+        visual_degrees=visual_degrees,
+        number_of_trials=number_of_trials,
+        timebins=[(70, 170)],
+        parent=region,
+        bibtex=bibtex,
+    )
+
+
+def Sanghavi2020(region: str) -> NeuralBenchmark:  # noqa: N802 - factories of benchmarks are named like classes
+    """Predict V4 or IT that sees the objects of HvM, of which splits keep the proportions."""
+    bibtex = _ENTRY.format(name="Sanghavi2020", author="Sanghavi, Sachi and DiCarlo, James J", code="CHWDK")
+    return _benchmark(
+        "Sanghavi2020",
+        region,
+        visual_degrees=8,
+        number_of_trials=28,
+        stratified_by="object_name",
+        bibtex=bibtex,
+    )
+
+
+def SanghaviJozwik2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
+    """Predict V4 or IT that sees natural images of BOLD5000."""
+    author = "Sanghavi, Sachi and Jozwik, K M and DiCarlo, James J"
+    bibtex = _ENTRY.format(name="SanghaviJozwik2020", author=author, code="FHY36")
+    return _benchmark(
+        "SanghaviJozwik2020", region, visual_degrees=8, number_of_trials=37, stratified_by=None, bibtex=bibtex
+    )
+
+
+def SanghaviMurty2020(region: str) -> NeuralBenchmark:  # noqa: N802 - as above
+    """Predict V4 or IT that sees the natural images of Rust2012."""
+    author = "Sanghavi, Sachi and Murty, N A R and DiCarlo, James J"
+    bibtex = _ENTRY.format(name="SanghaviMurty2020", author=author, code="FCHME")
+    return _benchmark(
+        "SanghaviMurty2020", region, visual_degrees=5, number_of_trials=50, stratified_by=None, bibtex=bibtex
+    )

@@ -1,0 +1,72 @@
+"""Ask a model to name objects that are drawn with a part of their contours, and compare its answers with people's.
+
+Lonnqvist, Scialom et al. (2025) showed 48 objects of 12 categories as photographs (``rgb``), as ``contours``, and as
+``phosphenes`` or ``segments``, of which 12 to 100 % were drawn; ``phosphenes-all`` and ``segments-all`` join all levels
+with photographs and contours. People chose among the categories.
+"""
+
+from brainscore_vision import load_dataset, load_metric
+from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople, LabelAccuracy
+
+BIBTEX = """@article{lonnqvist2025contour,
+  title={Contour integration underlies human-like vision},
+  author={Lonnqvist, Ben and Scialom, Elsa and Gokce, Abdulkadir and Merchant, Zehra and Herzog, Michael H. and
+    Schrimpf, Martin},
+  journal={arXiv preprint arXiv:2504.05253},
+  year={2025},
+  url={https://arxiv.org/abs/2504.05253}
+}"""
+
+VISUAL_DEGREES = 8
+
+
+def error_consistency(dataset: str, *, published: bool = False) -> AgreementWithPeople:
+    """Whether a model errs on the same drawings as people do, beyond what equal accuracy explains.
+
+    Parameters
+    ----------
+    dataset : str
+        Such as ``'segments-all'``.
+    published : bool
+        Give the absolute value of the score, and no bounds.
+    """
+    return AgreementWithPeople(
+        f"Scialom2024_{dataset}BehavioralErrorConsistency",
+        load_metric("error_consistency", compat=published),
+        lambda: load_dataset(f"Scialom2024_{dataset}"),
+        visual_degrees=VISUAL_DEGREES,
+        bounded=not published,
+        parent="Scialom2024",
+        bibtex=BIBTEX,
+    )
+
+
+def accuracy_distance(dataset: str, *, published: bool = False) -> AgreementWithPeople:
+    """How close the accuracy of a model comes to that of people.
+
+    Parameters
+    ----------
+    dataset : str
+        Such as ``'rgb'`` or ``'phosphenes-12'``.
+    published : bool
+        Let drawings fill the field of view of the model, whatever size it has.
+    """
+    return AgreementWithPeople(
+        f"Scialom2024_{dataset}BehavioralAccuracyDistance",
+        load_metric("accuracy_distance", compat=published),
+        lambda: load_dataset(f"Scialom2024_{dataset}"),
+        visual_degrees=None if published else VISUAL_DEGREES,
+        parent="Scialom2024",
+        bibtex=BIBTEX,
+    )
+
+
+def engineering_accuracy(dataset: str) -> LabelAccuracy:
+    """Share of drawings that are named rightly; they fill the field of view of the model."""
+    return LabelAccuracy(
+        f"Scialom2024_{dataset}EngineeringAccuracy",
+        lambda: load_dataset(f"Scialom2024_{dataset}").stimulus_set,
+        number_of_trials=10,
+        parent="Scialom2024-top1",
+        bibtex=BIBTEX,
+    )
