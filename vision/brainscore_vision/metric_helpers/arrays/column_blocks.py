@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,9 +11,11 @@ import numpy as np
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
-__all__ = ["ColumnBlocks", "as_matrix", "centred", "stack_rows"]
+__all__ = ["ColumnBlocks", "as_matrix", "centred", "is_mapped", "release_pages", "stack_rows"]
 
 BLOCK_BYTES = 32 * 2**20  # of a block in float64
+_MAPPED_BYTES = 256 * 2**20  # a memory map up to this size may stay in memory once it was read
+_PIECE_BYTES = 64 * 2**20  # of the rows of a larger one, as much at a time
 
 
 class ColumnBlocks:
@@ -63,9 +66,7 @@ class ColumnBlocks:
         if isinstance(source, ColumnBlocks):
             return source
         array = as_matrix(source)
-        n, p = array.shape
-        width = _width(n)
-        return cls(lambda: (array[:, first : first + width] for first in range(0, p, width)), (n, p))
+        return cls(lambda: _slices(array), (array.shape[0], array.shape[1]))
 
     def rows(self, order: ArrayLike) -> Self:
         """Return a view of some stimuli in some order, given by their positions."""
@@ -162,6 +163,60 @@ class ColumnBlocks:
             if array.ndim != 2 or array.shape[0] != self.shape[0]:
                 raise ValueError(f"A block of columns has shape {array.shape}; expected ({self.shape[0]}, any width).")
             yield array
+
+
+def _slices(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    width = _width(len(array))
+    for first in range(0, array.shape[1], width):
+        block = array[:, first : first + width]
+        yield _read_in_pieces(block) if array.nbytes > _MAPPED_BYTES else block
+
+
+def _read_in_pieces(block: NDArray[Any]) -> NDArray[Any]:
+    """Copy columns of a memory map some rows at a time; what is not in a read-only map stays as it is.
+
+    To read a few columns the system maps up to 2 MiB around each, which for all rows may be the whole file.
+    """
+    if not _can_be_released(block):
+        return block
+    result = np.empty(block.shape, block.dtype)
+    step = max(1, _PIECE_BYTES // max(1, abs(block.strides[0])))
+    for start in range(0, len(block), step):
+        result[start : start + step] = block[start : start + step]
+        release_pages(block)
+    return result
+
+
+def is_mapped(array: object) -> bool:
+    """Tell whether an array lies in a file."""
+    return _memory_map(array) is not None
+
+
+def release_pages(array: NDArray[Any]) -> None:
+    """Give back the memory that holds what was read of a memory map, which can be read again; of others nothing.
+
+    The pages of a map that was read count as memory of the process until the system needs them. A map that can be
+    written to is left alone.
+    """
+    base = _memory_map(array)
+    if base is not None and _can_be_released(array):
+        pages = base.base  # of the outermost map: the file itself
+        if isinstance(pages, mmap.mmap):
+            pages.madvise(mmap.MADV_DONTNEED)
+
+
+def _can_be_released(array: NDArray[Any]) -> bool:
+    base = _memory_map(array)
+    return base is not None and base.mode == "r" and hasattr(mmap, "MADV_DONTNEED")
+
+
+def _memory_map(array: object) -> np.memmap[Any, Any] | None:
+    found = None
+    while isinstance(array, np.ndarray):
+        # A slice of a memory map is one too, but only the first one holds the file.
+        found = array if isinstance(array, np.memmap) else found
+        array = array.base
+    return found
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

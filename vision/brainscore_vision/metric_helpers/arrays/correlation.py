@@ -9,6 +9,7 @@ import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.ranking import Ranking
+from brainscore_vision.metric_helpers.arrays.scale import ordinary_columns
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
@@ -18,6 +19,7 @@ __all__ = ["constant_columns", "correlate_parts", "pearson_columns", "ranks", "s
 
 # Spread around the mean below this part of the mean's size is what rounding leaves of a constant.
 ROUNDING = 1e-13
+_SQUARES = 1e250  # sums of squares above this, or below one over it, are computed of rescaled columns
 
 
 def constant_columns(values: ArrayLike) -> NDArray[np.bool_]:
@@ -69,15 +71,22 @@ def pearson_columns(first: ArrayLike, second: ArrayLike) -> Floats:
     if len(x) == 0:
         return np.full(x.shape[1:], np.nan)
     undefined = constant_columns(x) | constant_columns(y)
-    x = x - x.mean(axis=0)
-    y = y - y.mean(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # constant columns are set to NaN below
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # constant columns are set to NaN below
         # Unit columns first: the product of two small sums of squares would underflow.
-        x /= np.sqrt(np.einsum("ij,ij->j", x, x))
-        y /= np.sqrt(np.einsum("ij,ij->j", y, y))
+        x, y = _of_length_one(x - x.mean(axis=0)), _of_length_one(y - y.mean(axis=0))
         r = np.clip(np.einsum("ij,ij->j", x, y), -1.0, 1.0)
     r[undefined] = np.nan
     return cast("Floats", r)
+
+
+def _of_length_one(centred: Floats) -> Floats:
+    squares = np.einsum("ij,ij->j", centred, centred)
+    extreme = (squares < 1 / _SQUARES) | (squares > _SQUARES)
+    if extreme.any():  # digits are lost, or all of them
+        centred[:, extreme] = ordinary_columns(centred[:, extreme])
+        squares = np.einsum("ij,ij->j", centred, centred)
+    centred /= np.sqrt(squares)
+    return centred
 
 
 def ranks(values: ArrayLike) -> Floats:

@@ -80,19 +80,32 @@ class Ranking:
     order : ndarray of int, shape (n,)
         Positions from the smallest number to the largest.
     starts : ndarray of int, shape (n_distinct,), or None
-        Where in `order` each distinct number begins; None if all are distinct.
+        Where in `order` each distinct number begins; None if all are distinct. Numbers that count as equal follow each
+        other in `order`.
     """
 
     order: Indices
     starts: Indices | None
 
     @classmethod
-    def of(cls, values: ArrayLike) -> Ranking:
-        """Rank numbers; shape (n,), without NaN."""
+    def of(cls, values: ArrayLike, *, tolerance: float = 0.0) -> Ranking:
+        """Rank numbers.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            Without NaN.
+        tolerance : float
+            Neighbours in the order that differ by no more than this part of the largest size are equal, such as those
+            that rounding alone sets apart. Without effect where a number is infinite.
+        """
         array = np.asarray(values, dtype=np.float64)
         order = sort_order(array)
         ordered = array[order]
-        differs = ordered[1:] != ordered[:-1]
+        if tolerance and len(ordered) and np.isfinite(ordered[[0, -1]]).all():
+            differs = np.diff(ordered) > tolerance * np.abs(ordered[[0, -1]]).max()
+        else:
+            differs = ordered[1:] != ordered[:-1]
         starts = None if differs.all() else np.flatnonzero(np.concatenate(([True], differs)))
         return cls(order=order, starts=starts)
 

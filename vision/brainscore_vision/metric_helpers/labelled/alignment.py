@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from brainscore_core.errors import AssemblyError, did_you_mean
+from brainscore_core.metrics import described
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
@@ -30,6 +31,8 @@ __all__ = [
     "matrix",
     "neuroid_names",
     "neuroid_order",
+    "require_assembly",
+    "require_entries",
     "squeeze_time_bin",
     "usable_neuroids",
 ]
@@ -43,7 +46,14 @@ _NAMED = 1000  # how many neuroids that are left out an attribute names
 
 
 def squeeze_time_bin(assembly: Array) -> Array:
-    """Drop a `time_bin` dimension of length one; leave every other assembly as it is."""
+    """Drop a `time_bin` dimension of length one; leave every other assembly as it is.
+
+    Raises
+    ------
+    AssemblyError
+        If it is no assembly, or an empty one.
+    """
+    require_entries(assembly)
     if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
         return assembly.isel(time_bin=0, drop=True)
     return assembly
@@ -51,6 +61,7 @@ def squeeze_time_bin(assembly: Array) -> Array:
 
 def has_coordinate(assembly: xr.DataArray, name: str) -> bool:
     """Tell whether an assembly has a coordinate or index level of this name along some dimension."""
+    require_assembly(assembly)
     return name in assembly.coords and assembly[name].ndim == 1
 
 
@@ -197,6 +208,26 @@ def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *,
             f"({int(empty.sum())} of {q} are NaN throughout, the others constant)."
         )
     return Neuroids(used=used, names=np.asarray(names))
+
+
+def require_entries(given: object) -> None:
+    """Raise an `AssemblyError` if what a metric was given is no assembly, or one without any values."""
+    require_assembly(given)
+    if not getattr(given, "size", 0):
+        raise AssemblyError(
+            f"There is nothing to compare: a metric was given {described(given)}. A selection has matched nothing; "
+            "compare what it asks for with the values that there are."
+        )
+
+
+def require_assembly(given: object) -> None:
+    """Raise an `AssemblyError` if what a metric was given is no assembly, such as a plain array."""
+    if not hasattr(given, "coords"):
+        raise AssemblyError(
+            f"A metric was given {described(given)}; expected an assembly, which has names for its dimensions and "
+            "coordinates. Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), "
+            "'neuroid_id': ('neuroid', [...])}, dims=['presentation', 'neuroid'])."
+        )
 
 
 def _comparable(values: ArrayLike) -> NDArray[Any]:

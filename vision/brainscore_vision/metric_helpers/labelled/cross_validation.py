@@ -8,7 +8,7 @@ neuroids, say), then the transformation reduces its own dimension.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Score
-    from brainscore_vision.metric_helpers.arrays.types import NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
 __all__ = [
     "Alignment",
@@ -68,7 +68,10 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
 
 
 class Transformation:
-    """Apply a function to parts of assemblies; subclasses say what the parts are and how to gather results."""
+    """Apply a function to parts of assemblies; subclasses say what the parts are and how to gather results.
+
+    They say it with `parts`, or with a generator `pipe` of their own as published code does.
+    """
 
     def __call__(
         self, *args: xr.DataArray, apply: Apply, aggregate: Aggregate | None = None, **kwargs: Any
@@ -87,21 +90,59 @@ class Transformation:
         Score
             With ``attrs['raw']``, the stacked results.
         """
-        labels: list[Label] = []
-        results: list[Score] = []
-        notes: Attrs = {}
-        for label, parts in self.parts(*args, notes=notes):
-            labels.append(label)
-            results.append(as_score(apply(*parts, **kwargs)))
-        if not results:
-            raise AssemblyError("There is nothing to apply to: the assembly has no parts.")
-        score = stack(results, labels)
+        steps = self.pipe(*args)
+        for parts in steps:
+            result = apply(*parts, **kwargs)
+            del parts  # they may be large, and the next ones are made now
+            if steps.send(result):
+                break
+        score = as_score(next(steps))
+        notes = {name: score.attrs.pop(name) for name in list(score.attrs) if name != "raw"}
         if aggregate is not None:
             score = apply_aggregate(aggregate, score)
         score = apply_aggregate(self.aggregate, score)
         for name, value in notes.items():
             score.attrs.setdefault(name, value)
         return score
+
+    def pipe(self, *args: xr.DataArray) -> Generator[Any, Any, None]:  # Any: see below
+        """Do the same step by step, for callers that compute the results themselves.
+
+        Yields
+        ------
+        tuple of DataArray
+            The parts of one step. Send the result for them; what `send` returns says whether that was the last.
+        Score
+            After the last step: the stacked results.
+
+        Examples
+        --------
+        >>> import xarray as xr
+        >>> steps = CartesianProduct(["region"]).pipe(xr.DataArray([1., 2.], {"region": ["IT", "V4"]}, ["region"]))
+        >>> for (part,) in steps:
+        ...     if steps.send(float(part) * 10):
+        ...         break
+        >>> next(steps).values
+        array([10., 20.])
+        """
+        labels: list[Label] = []
+        results: list[Score] = []
+        notes: Attrs = {}
+        steps = self.parts(*args, notes=notes)
+        step = next(steps, None)
+        if step is None:
+            raise AssemblyError("There is nothing to apply to: the assembly has no parts.")
+        while step is not None:
+            labels.append(step[0])
+            parts, step = tuple(step[1]), None
+            result = yield parts
+            del parts  # before the next ones are made
+            results.append(as_score(result))
+            step = next(steps, None)
+            yield step is None
+        score = stack(results, labels)
+        score.attrs.update(notes)
+        yield score
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
         """Yield ``(labels of the new dimensions, arguments for apply)``; may write `notes` for the score's attrs."""
@@ -180,9 +221,18 @@ class CrossValidation(Transformation):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: passed on to `Split`
         self._split = Split(*args, **kwargs)
 
+    @property
+    def compat(self) -> bool:
+        """Whether splits are the published ones, see `Split`."""
+        return self._split.compat
+
     def plan(self, target: xr.DataArray) -> SplitPlan:
         """Return the splits that would be used for a target; see `Split.plan`."""
         return self._split.plan(target)
+
+    def folds(self, target: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
+        """Return positions of the target's presentations that belong together; see `Split.folds`."""
+        return self._split.folds(target, n_folds, random_state)
 
     def parts(self, *args: xr.DataArray, notes: Attrs) -> Iterator[Part]:
         """Yield source and target for training, then for testing, for every split."""
@@ -237,7 +287,8 @@ class CartesianProduct(Transformation):
     ----------
     dividers : sequence of str
         Coordinates; the result has a dimension for each, of their sorted distinct values. Combinations that do not
-        occur are NaN.
+        occur are NaN. Where a combination leaves a single entry along the dimension of a divider, its part has lost
+        that dimension. Results whose `raw` has the dividers as coordinates along one dimension are joined along it.
     """
 
     def __init__(self, dividers: Sequence[str] = ()) -> None:
@@ -251,8 +302,10 @@ class CartesianProduct(Transformation):
             part = assembly
             for name, value in zip(self._dividers, values, strict=True):
                 part = _having(part, name, np.asarray([value]))
-            if all(part.shape):
-                yield dict(zip(self._dividers, values, strict=True)), [part]
+            if not all(part.shape):
+                continue
+            single = {dim for name in self._dividers for dim in assembly[name].dims if part.sizes[dim] == 1}
+            yield dict(zip(self._dividers, values, strict=True)), [part.isel(dict.fromkeys(single, 0))]
 
 
 def expand(assembly: Assembly, target_dims: Sequence[str]) -> Assembly:

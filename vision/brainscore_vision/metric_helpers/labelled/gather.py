@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,7 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
-__all__ = ["as_score", "labelled", "one_each", "same_labels", "stack"]
+__all__ = ["as_score", "bin_order", "labelled", "one_each", "same_labels", "stack"]
 
 
 def as_score(result: Score | xr.DataArray | float) -> Score:
@@ -65,25 +65,41 @@ def labelled(
         if dim == "split":
             coords[dim] = (dim, np.arange(values.shape[axis]))
             continue
-        order = neuroid_order(assembly) if dim == Defaults.neuroid_dim else _bin_order(assembly)
+        order = neuroid_order(assembly) if dim == Defaults.neuroid_dim else bin_order(assembly)
         values = values.take(order, axis=axis)
         coords.update({name: (dim, labels[order]) for name, (_, labels) in coords_along(assembly, dim).items()})
     return Score(values, coords=coords, dims=list(dims))
 
 
-def _bin_order(assembly: xr.DataArray) -> Indices:
+def bin_order(assembly: xr.DataArray) -> Indices:
+    """Return the positions of an assembly's time bins, sorted by their start."""
     named = has_coordinate(assembly, "time_bin_start")
     starts = coordinate(assembly, "time_bin_start") if named else np.arange(assembly.sizes["time_bin"])
     return np.argsort(starts, kind="stable")
 
 
 def stack(results: Sequence[Score], labels: Sequence[Mapping[str, object]]) -> Score:
-    """Arrange results along new dimensions, and likewise the `raw` they carry if all of them do."""
+    """Arrange results along new dimensions, and likewise the `raw` they carry if all of them do.
+
+    Where `raw` has the new dimensions as coordinates along one dimension already, it is joined along that.
+    """
     stacked = _arrange(results, labels)
     raws = [raw for raw in (result.attrs.get("raw") for result in results) if isinstance(raw, xr.DataArray)]
     if len(raws) == len(results):
-        stacked.attrs["raw"] = _arrange([as_score(raw) for raw in raws], labels)
+        dim = _dim_of_all(labels[0], raws)
+        stacked.attrs["raw"] = _arrange(list(map(as_score, raws)), labels) if dim is None else _joined(raws, dim)
     return stacked
+
+
+def _dim_of_all(names: Collection[str], results: Sequence[xr.DataArray]) -> str | None:
+    """Return the dimension of all results that has coordinates of all these names, but other than itself."""
+    dims = {result[name].dims if has_coordinate(result, name) else () for result in results for name in names}
+    dim = dims.pop() if len(dims) == 1 else ()
+    return str(dim[0]) if dim and str(dim[0]) not in names else None
+
+
+def _joined(results: Sequence[xr.DataArray], dim: str) -> Score:
+    return Score(xr.concat([as_score(result) for result in results], dim, join="outer", combine_attrs="drop"))
 
 
 def _arrange(results: Sequence[xr.DataArray], labels: Sequence[Mapping[str, object]]) -> Score:

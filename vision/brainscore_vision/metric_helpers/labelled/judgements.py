@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    coordinate,
+    has_coordinate,
+    require_assembly,
+    require_entries,
+)
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -51,6 +56,7 @@ def labels_of(assembly: DataAssembly, *, role: str = "given") -> Labels:
     AssemblyError
         If there is more than one value for a presentation.
     """
+    require_assembly(assembly)
     values = np.asarray(assembly.values)
     beside = has_coordinate(assembly, "choice") and assembly["choice"].dims == ("presentation",)
     if beside and values.dtype.kind not in "OSU":
@@ -71,6 +77,7 @@ def most_probable(probabilities: DataAssembly) -> Labels:
     AssemblyError
         If there are other dimensions, or NaN.
     """
+    require_entries(probabilities)
     if set(probabilities.dims) != {"presentation", "choice"}:
         raise AssemblyError(
             f"Probabilities have dimensions {tuple(probabilities.dims)} of sizes {tuple(probabilities.shape)}; "

@@ -10,15 +10,16 @@ diagonal, larger for pairs that are less alike.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics import Score
+from brainscore_core.metrics import Quantity, Score
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, walk_coords
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances, rdm_similarity
+from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,
@@ -26,10 +27,13 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     has_coordinate,
     matching_order,
     matrix,
+    require_assembly,
     squeeze_time_bin,
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels, NDArray, Notes
 
 __all__ = [
@@ -57,6 +61,7 @@ class Responses:
 
     values: Floats  # (n_stimuli, n_neuroids), finite
     stimuli: Labels  # (n_stimuli,), their `stimulus_id`
+    neuroids: Labels  # (n_neuroids,), their `neuroid_id`, or positions without one
     notes: Notes  # for `Score.attrs`: `n_neuroids`, and which were left out
 
 
@@ -71,6 +76,7 @@ class SquareRDM:
 
 def is_square(assembly: DataAssembly, neuroid_dim: str = Defaults.neuroid_dim) -> bool:
     """Tell whether an assembly holds dissimilarities: two dimensions of equal size, none of neuroids."""
+    require_assembly(assembly)
     return assembly.ndim == 2 and neuroid_dim not in assembly.dims and assembly.shape[0] == assembly.shape[1]
 
 
@@ -80,6 +86,8 @@ def read_responses(
     role: str = "given",
     neuroid_dim: str = Defaults.neuroid_dim,
     stimulus_coord: str = Defaults.stimulus_coord,
+    dtype: DTypeLike | None = np.float64,
+    scaled: bool = True,
 ) -> Responses:
     """Read the response patterns of an assembly.
 
@@ -87,6 +95,10 @@ def read_responses(
     ----------
     assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
         Neuroids that are NaN throughout are left out. A `time_bin` of length one is dropped.
+    dtype : data type or None
+        Of the values. None: as the assembly has it, without a copy.
+    scaled : bool
+        Divide responses of extreme size by a power of two (see `arrays.scale.ordinary`), for what has no unit.
 
     Raises
     ------
@@ -95,8 +107,9 @@ def read_responses(
     """
     assembly = squeeze_time_bin(assembly)
     dim = _stimulus_dim(assembly, neuroid_dim)
-    values, notes = _patterns(assembly, dim, neuroid_dim, role=role)
-    return Responses(values=values, stimuli=coordinate(assembly, stimulus_coord), notes=notes)
+    values, neuroids, notes = _patterns(assembly, dim, neuroid_dim, role=role, dtype=dtype)
+    (values,) = ordinary(values) if scaled else [values]
+    return Responses(values=values, stimuli=coordinate(assembly, stimulus_coord), neuroids=neuroids, notes=notes)
 
 
 def read_square(assembly: DataAssembly, *, stimulus_coord: str = Defaults.stimulus_coord) -> SquareRDM:
@@ -166,7 +179,7 @@ class RDM:
         """
         assembly = squeeze_time_bin(assembly)
         dim = _stimulus_dim(assembly, self._neuroid_dim)
-        values, _ = _patterns(assembly, dim, self._neuroid_dim, role="given")
+        values, _, _ = _patterns(assembly, dim, self._neuroid_dim, role="given")
         coords = coords_along(assembly, dim)
         other = {f"{name}{OTHER}": (f"{dim}{OTHER}", labels) for name, (_, labels) in coords.items()}
         return DataAssembly(correlation_distances(values), coords={**coords, **other}, dims=[dim, f"{dim}{OTHER}"])
@@ -180,6 +193,8 @@ class RDMSimilarity:
     comparison_coord : str
         Coordinate on the first dimension by which stimuli are aligned.
     """
+
+    quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
 
     def __init__(self, comparison_coord: str = Defaults.stimulus_coord) -> None:
         self._comparison_coord = comparison_coord
@@ -201,7 +216,7 @@ class RDMSimilarity:
         rdms = [read_square(rdm, stimulus_coord=self._comparison_coord) for rdm in (rdm_assembly1, rdm_assembly2)]
         first, second, notes = paired_rdms(rdms[0], rdms[1], stimulus_coord=self._comparison_coord)
         score = Score(rdm_similarity(first, second))
-        score.attrs.update(notes, quantity="correlation")
+        score.attrs.update(notes, quantity=self.quantity)
         return score
 
 
@@ -265,12 +280,16 @@ def _stimulus_dim(assembly: DataAssembly, neuroid_dim: str) -> str:
     return dims[0]
 
 
-def _patterns(assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str) -> tuple[Floats, Notes]:
+def _patterns(
+    assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str, dtype: DTypeLike | None = np.float64
+) -> tuple[Floats, Labels, Notes]:
     """Leave out neuroids that are NaN throughout, refuse other gaps."""
-    values = matrix(assembly, [dim, neuroid_dim], role=role)
+    values = matrix(assembly, [dim, neuroid_dim], role=role, dtype=dtype)
+    along = coords_along(assembly, neuroid_dim)
+    names = along[Defaults.neuroid_coord][1] if Defaults.neuroid_coord in along else np.arange(values.shape[1])
     # A sum is not finite if any value is not, and needs no copy.
     if values.shape[1] and np.isfinite(values.sum()):
-        return values, {"n_neuroids": values.shape[1]}
+        return values, names, {"n_neuroids": values.shape[1]}
     empty = np.isnan(values).all(axis=0)
     kept = values[:, ~empty]
     broken = ~np.isfinite(kept).all(axis=0)
@@ -279,9 +298,7 @@ def _patterns(assembly: DataAssembly, dim: str, neuroid_dim: str, *, role: str) 
             f"Patterns must be finite, but in the {role} assembly {int(broken.sum())} of {values.shape[1]} neuroids "
             f"have NaN or infinite values for some stimuli and {int(empty.sum())} for all. Drop them before scoring."
         )
-    along = coords_along(assembly, neuroid_dim)
-    names = along[Defaults.neuroid_coord][1] if Defaults.neuroid_coord in along else np.arange(values.shape[1])
-    return kept, Neuroids(used=~empty, names=names).attrs
+    return kept, names[~empty], Neuroids(used=~empty, names=names).attrs
 
 
 def _labels(assembly: DataAssembly, name: str) -> Labels:

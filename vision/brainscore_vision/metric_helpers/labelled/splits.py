@@ -1,4 +1,13 @@
-"""Divide the values of a coordinate into training and test values."""
+"""Divide the values of a coordinate into training and test values.
+
+What is divided are the distinct values in sorted order (as `numpy.unique` sorts: numbers by size, texts by their
+characters), with their classes, so that neither the order of the presentations nor their number matters: an assembly
+with its rows in another order has the same stimuli in training and in test, and the same score.
+
+Published differences: the published system divides positions of presentations as they come, so that a score depends on
+the order of rows. ``compat=True`` does so too (values that repeat are divided once each there also, so that no stimulus
+is in training and in test at the same time). Sorted rows give the same splits either way.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +20,18 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, standard_errors
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error, declare_no_error, standard_errors
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
 
-__all__ = ["Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
+__all__ = ["NO_ERROR_OF_SPLITS", "Split", "SplitPlan", "extract_coord", "standard_error_of_the_mean"]
+
+NO_ERROR_OF_SPLITS = (
+    "what the splits were applied to does not say how single stimuli and neuroids move it: ask half_sample_interval of "
+    "uncertainty.intervals for an error"
+)
 
 
 def standard_error_of_the_mean(values: xr.DataArray, dim: str) -> xr.DataArray:
@@ -44,21 +58,36 @@ def extract_coord(assembly: xr.DataArray, coord: str, unique: bool = False) -> x
 class SplitPlan:
     """Which values of a coordinate train and test in each split."""
 
-    values: xr.DataArray  # (n_values,), of the split coordinate, each once if any repeats in the assembly
+    values: xr.DataArray  # (n_values,), of the split coordinate: distinct and sorted, with `compat` in order of rows
     splits: list[tuple[Indices, Indices]]  # positions in `values`: train, test
     notes: Mapping[str, object]  # for `Score.attrs`: seed, stratified_by, and why it could not be stratified
 
+    @property
+    def smallest_test(self) -> int:
+        """Fewest values that a split tests."""
+        return min(len(test) for _, test in self.splits)
+
     def presentations(self, assembly: xr.DataArray) -> list[tuple[Indices, Indices]]:
-        """Return the positions in an assembly that train and test; each presentation of a value goes with it."""
+        """Return the positions in an assembly that train and test; each presentation of a value goes with it.
+
+        They are in the order of the values in the split, whatever the order of the rows; presentations of one value
+        are in that of the rows.
+        """
         (coord,) = self.values.coords
-        present = coordinate(assembly, str(coord))
-        chosen = self.values.values
+        present, chosen = coordinate(assembly, str(coord)), self.values.values
         if np.array_equal(present, chosen):
             return self.splits
-        return [
-            (np.flatnonzero(np.isin(present, chosen[train])), np.flatnonzero(np.isin(present, chosen[test])))
-            for train, test in self.splits
-        ]
+        names, of_chosen = np.unique(chosen, return_inverse=True)
+        of_present = np.minimum(np.searchsorted(names, present), len(names) - 1)
+        of_present[names[of_present] != present] = len(names)  # a value that is not divided
+        rows = np.argsort(of_present, kind="stable")
+        starts = np.searchsorted(of_present[rows], np.arange(len(names) + 1))
+        groups = np.split(rows, starts[1:])[: len(names)]
+
+        def rows_of(part: Indices) -> Indices:
+            return np.concatenate([groups[name] for name in of_chosen[part]]) if len(part) else part
+
+        return [(rows_of(train), rows_of(test)) for train, test in self.splits]
 
 
 class Split:
@@ -76,10 +105,15 @@ class Split:
     kfold : bool
         Use every value once for testing, in `splits` folds.
     unique_split_values : bool
-        Divide distinct values. This is also done, whatever the flag, where values repeat, since otherwise repetitions
-        of a stimulus would be in both training and test.
+        Divide distinct values, as is done anyway unless `compat` is given.
+    random_state : int
+        Seed of the draws.
     preprocess_indices : callable or None
-        ``f(train, test, assembly) -> (train, test)``, changes the indices of every split.
+        ``f(train, test, assembly) -> (train, test)``, changes every split. It is given, and returns, positions in the
+        assembly, one for each value: that of its first presentation.
+    compat : bool
+        Divide values in the order of the assembly, as published, see the module. Where values repeat, and with
+        `unique_split_values`, distinct values in sorted order all the same.
     """
 
     class Defaults:
@@ -103,6 +137,8 @@ class Split:
         unique_split_values: bool = Defaults.unique_split_values,
         random_state: int = Defaults.random_state,
         preprocess_indices: Callable[..., tuple[Indices, Indices]] | None = None,
+        *,
+        compat: bool = False,
     ) -> None:
         if train_size is None and test_size is None:
             train_size = self.Defaults.train_size
@@ -115,6 +151,7 @@ class Split:
         self._unique_split_values = unique_split_values
         self._random_state = random_state
         self._preprocess_indices = preprocess_indices
+        self.compat = compat
 
     @property
     def do_stratify(self) -> bool:
@@ -130,9 +167,7 @@ class Split:
             If the coordinate is missing or has too few values.
         """
         values = coordinate(assembly, self.split_coord)
-        distinct, first = np.unique(values, return_index=True)
-        unique = self._unique_split_values or len(distinct) < len(values)
-        positions = first if unique else np.arange(len(values))
+        positions, number = self._divided(assembly, values)
         classes, reason = self._classes(assembly, positions)
         notes: dict[str, object] = {"seed": self._random_state}
         try:
@@ -149,10 +184,31 @@ class Split:
         if reason:
             notes["stratification"] = reason
         if self._preprocess_indices is not None:
-            splits = [self._preprocess_indices(train, test, assembly) for train, test in splits]
+            given = [(positions[train], positions[test]) for train, test in splits]
+            changed = [self._preprocess_indices(train, test, assembly) for train, test in given]
+            splits = [(number[np.asarray(train)], number[np.asarray(test)]) for train, test in changed]
         dim = assembly[self.split_coord].dims[0]
         chosen = values[positions]
         return SplitPlan(xr.DataArray(chosen, coords={self.split_coord: (dim, chosen)}, dims=[dim]), splits, notes)
+
+    def folds(self, assembly: xr.DataArray, n_folds: int, random_state: int) -> list[Indices]:
+        """Divide an assembly along the same coordinate, and stratified alike, into folds.
+
+        Returns
+        -------
+        list of ndarray of int
+            Positions of the presentations in each fold; together all of them once.
+        """
+        divided = Split(
+            splits=n_folds,
+            split_coord=self.split_coord,
+            stratification_coord=self._stratification_coord,
+            kfold=True,
+            unique_split_values=self._unique_split_values,
+            random_state=random_state,
+            compat=self.compat,
+        )
+        return [test for _, test in divided.plan(assembly).presentations(assembly)]
 
     def build_splits(self, assembly: xr.DataArray) -> tuple[xr.DataArray, list[tuple[Indices, Indices]]]:
         """Return the values of the split coordinate and the positions in them that train and test."""
@@ -161,14 +217,30 @@ class Split:
 
     @classmethod
     def aggregate(cls, values: Score) -> Score:
-        """Take the mean over splits, with the standard error of that mean; see `attach_standard_error`."""
-        return attach_standard_error(values.mean("split"), values.transpose("split", ...).values, over="split")
+        """Take the mean over splits, with its scatter over them as ``split_error``; see `attach_split_error`."""
+        score = attach_split_error(values.mean("split"), values.transpose("split", ...).values)
+        return declare_no_error(score, NO_ERROR_OF_SPLITS)
+
+    def _divided(self, assembly: xr.DataArray, values: NDArray[Any]) -> tuple[Indices, Indices]:
+        """Return one position in the assembly for each value that is divided, and each position's number among them."""
+        distinct, number = np.unique(values, return_inverse=True)
+        if self.compat and not self._unique_split_values and len(distinct) == len(values):
+            return np.arange(len(values)), np.arange(len(values))
+        keys, name = [number], self._stratification_coord
+        if name and self._beside(assembly, name):  # presentations of a value may be of several classes
+            keys.insert(0, assembly[name].values.astype(str))
+        order = np.lexsort(keys)
+        return order[np.searchsorted(number[order], np.arange(len(distinct)))], number
+
+    def _beside(self, assembly: xr.DataArray, name: str) -> bool:
+        """Tell whether there is a coordinate of this name along the dimension that is divided."""
+        return has_coordinate(assembly, name) and assembly[name].dims == assembly[self.split_coord].dims
 
     def _classes(self, assembly: xr.DataArray, positions: Indices) -> tuple[NDArray[Any] | None, str]:
         name = self._stratification_coord
         if not name:
             return None, ""
-        if not has_coordinate(assembly, name) or assembly[name].dims != assembly[self.split_coord].dims:
+        if not self._beside(assembly, name):
             return None, f"shuffled plainly: the assembly has no coordinate {name!r} beside {self.split_coord!r}"
         return assembly[name].values[positions].astype(str), ""
 

@@ -7,15 +7,27 @@ Each also has ``predict_splits``, with which metrics compute all cross-validatio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.matching.assignment import assigned_predict_splits, partners
+from brainscore_vision.metric_helpers.arrays.regression.banded import (
+    ALPHAS,
+    banded_fit,
+    banded_predict_splits,
+    variance_by_band,
+)
 from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_fit, least_squares_split_fits
 from brainscore_vision.metric_helpers.arrays.regression.pls import pls_fit, pls_predict_splits, pls_smooth_splits
+from brainscore_vision.metric_helpers.arrays.regression.pls_path import (
+    pls_path_fit,
+    pls_path_iterate,
+    pls_path_predict_splits,
+)
 from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_fit, ridge_split_fits
 from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import (
     check_alphas,
@@ -33,9 +45,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PLS",
+    "Assignment",
+    "BandedRidge",
     "BlockPredictor",
     "LeastSquares",
+    "OfInnerProducts",
     "OneToOne",
+    "PLSPerNeuroid",
     "PearsonR",
     "Ridge",
     "RidgeCV",
@@ -64,9 +80,15 @@ class BlockPredictor(Protocol):
         ...
 
 
+class OfInnerProducts:
+    """A regression whose predictions depend on features only through the inner products of centred stimuli."""
+
+
 class _Linear:
     """What linear regressions share: a fitted map and its application."""
 
+    of_any_unit: ClassVar[tuple[str, ...]] = ("source", "target")  # sides whose unit changes no correlation
+    adds_mean: ClassVar = True  # of the training responses, to what it predicts from the features
     _map: LinearMap | DualMap | None = None
 
     @property
@@ -91,7 +113,7 @@ class _Linear:
         return self._map
 
 
-class _Smoother(_Linear):
+class _Smoother(_Linear, OfInnerProducts):
     """A linear regression that does most of its work before it sees a target."""
 
     def _split_fits(self, source: Source, splits: Splits) -> SplitFits:
@@ -109,7 +131,7 @@ class _Smoother(_Linear):
                 yield index, columns, prediction
 
 
-class PLS(_Linear):
+class PLS(_Linear, OfInnerProducts):
     """Partial least squares regression without scaling, equal to ``PLSRegression(n_components, scale=False)``.
 
     Parameters
@@ -141,6 +163,49 @@ class PLS(_Linear):
                 yield index, columns, smoother.predict(block)
 
 
+class PLSPerNeuroid(_Linear, OfInnerProducts):
+    """Partial least squares regression without scaling, with a number of components for each neuroid; see `pls_path`.
+
+    Parameters
+    ----------
+    n_components : int
+        The largest number that is chosen.
+    n_folds : int
+        Inner folds of the training stimuli on which it is chosen.
+    backend : str, Backend or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+
+    Attributes
+    ----------
+    n_components_ : ndarray of int, shape (n_neuroids,)
+        What `fit` chose; None before.
+    """
+
+    def __init__(self, n_components: int = 25, n_folds: int = 5, *, backend: str | Backend | None = None) -> None:
+        self.n_components = n_components
+        self.n_folds = n_folds
+        self.backend = backend
+        self.n_components_: Indices | None = None
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self._map, self.n_components_ = pls_path_fit(
+            X, Y, self.n_components, n_folds=self.n_folds, backend=self.backend
+        )
+        return self
+
+    def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Predict the held-out part of every split, choosing in each training set; leaves the fit alone."""
+        return pls_path_predict_splits(
+            source, target, splits, self.n_components, n_folds=self.n_folds, backend=self.backend
+        )[0]
+
+    def predict_blocks(self, source: Source, target: Source, splits: Splits) -> Parts:
+        """Predict the held-out part of every split, block by block of neuroids; see `BlockPredictor`."""
+        parts = pls_path_iterate(source, target, splits, self.n_components, n_folds=self.n_folds, backend=self.backend)
+        return ((index, columns, prediction) for index, columns, prediction, _ in parts)
+
+
 class Ridge(_Smoother):
     """Ridge regression with an intercept, equal to scikit-learn's ``Ridge(alpha)``.
 
@@ -151,6 +216,8 @@ class Ridge(_Smoother):
     backend : str, Backend or None
         Where to compute, such as ``'torch:cuda'``; None: as the settings say.
     """
+
+    of_any_unit: ClassVar = ("target",)  # the penalty has the unit of the squared source
 
     def __init__(self, alpha: float = 1.0, *, backend: str | Backend | None = None) -> None:
         self.alpha = alpha
@@ -188,7 +255,7 @@ class LeastSquares(_Smoother):
         return least_squares_split_fits(source, splits, backend=self.backend)
 
 
-class RidgeCV(_Linear):
+class RidgeCV(_Linear, OfInnerProducts):
     """Ridge regression with the penalty of least leave-one-out error, equal to scikit-learn's ``RidgeCV(alphas)``.
 
     Parameters
@@ -205,6 +272,8 @@ class RidgeCV(_Linear):
     alpha_ : float, or ndarray of shape (n_neuroids,) with `alpha_per_target`
         What `fit` chose; None before.
     """
+
+    of_any_unit: ClassVar = ("target",)
 
     def __init__(
         self,
@@ -237,24 +306,90 @@ class RidgeCV(_Linear):
         return {"alpha_per_target": self.alpha_per_target, "backend": self.backend}
 
 
-class OneToOne:
-    """Predict each neuroid by the one of the source that correlates with it most."""
+class BandedRidge(_Linear):
+    """Ridge regression with weights of bands of features and a penalty that are chosen for each neuroid; see `banded`.
 
+    Parameters
+    ----------
+    bands : array-like of int, shape (n_features,)
+        To which band each feature belongs, numbered from 0.
+    weights : array-like, shape (n_candidates, n_bands), or None
+        Candidates for the weights; None: those of `band_weights`.
+    alphas : array-like
+        Penalties to choose from, in units of the mean squared size of a stimulus.
+    backend : str, Backend or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+
+    Attributes
+    ----------
+    weights_ : ndarray, shape (n_bands, n_neuroids)
+        What `fit` chose; None before.
+    alpha_ : ndarray, shape (n_neuroids,)
+        The same.
+    variance_by_band_ : list of ndarray, shape (n_bands, n_neuroids)
+        How the bands share the variance that the last `predict_splits` explained, for each of its splits; see
+        `variance_by_band`.
+    """
+
+    def __init__(
+        self,
+        bands: ArrayLike,
+        weights: ArrayLike | None = None,
+        alphas: ArrayLike = ALPHAS,
+        *,
+        backend: str | Backend | None = None,
+    ) -> None:
+        check_alphas(alphas)
+        self.bands = bands
+        self.weights = weights
+        self.alphas = alphas
+        self.backend = backend
+        self.weights_: Floats | None = None
+        self.alpha_: Floats | None = None
+        self.variance_by_band_: list[Floats] = []
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self._map, self.weights_, self.alpha_ = banded_fit(X, self.bands, Y, **self._options())
+        return self
+
+    def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Predict the held-out part of every split, choosing in each training set; leaves the fit alone."""
+        found = banded_predict_splits(source, self.bands, target, splits, **self._options())
+        measured = np.asarray(target, dtype=np.float64)
+        self.variance_by_band_ = [
+            variance_by_band(prediction.parts, measured[np.asarray(test, dtype=np.intp)])
+            for prediction, (_, test) in zip(found, splits, strict=True)
+        ]
+        return [prediction.total for prediction in found]
+
+    def _options(self) -> dict[str, Any]:
+        return {"weights": self.weights, "alphas": self.alphas, "backend": self.backend}
+
+
+class _Chosen:
+    """What regressions share that predict each neuroid by one of the source."""
+
+    of_any_unit: ClassVar = ("source", "target")
     mapping: Indices | None = None  # position in the source for each neuroid, after `fit`; -1: none is defined
+
+    def predict(self, X: Source) -> Floats:  # noqa: N803 -- scikit-learn's name
+        """Return the chosen neuroids' responses, shape (n_stimuli, n_neuroids); NaN where none is defined."""
+        if self.mapping is None:
+            raise RuntimeError(f"{type(self).__name__} has not been fitted yet: call fit(X, Y) first.")
+        columns = np.where(self.mapping < 0, 0, self.mapping)
+        source = X if isinstance(X, ColumnBlocks) else np.asarray(X)
+        chosen = source.columns(columns) if isinstance(source, ColumnBlocks) else source[:, columns]
+        return np.where(self.mapping < 0, np.nan, np.asarray(chosen, dtype=np.float64))
+
+
+class OneToOne(_Chosen):
+    """Predict each neuroid by the one of the source that correlates with it most."""
 
     def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
         """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
         self.mapping = best_source(X, Y)
         return self
-
-    def predict(self, X: Source) -> Floats:  # noqa: N803 -- scikit-learn's name
-        """Return the chosen neuroids' responses, shape (n_stimuli, n_neuroids); NaN where none is defined."""
-        if self.mapping is None:
-            raise RuntimeError("OneToOne has not been fitted yet: call fit(X, Y) first.")
-        columns = np.where(self.mapping < 0, 0, self.mapping)
-        source = X if isinstance(X, ColumnBlocks) else np.asarray(X)
-        chosen = source.columns(columns) if isinstance(source, ColumnBlocks) else source[:, columns]
-        return np.where(self.mapping < 0, np.nan, np.asarray(chosen, dtype=np.float64))
 
     def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
         """Predict the held-out part of every split; leaves the fit alone."""
@@ -265,6 +400,19 @@ class OneToOne:
         for columns, block in ColumnBlocks.of(target).placed():
             for index, prediction in enumerate(best_source_predict_splits(source, block, splits)):
                 yield index, columns, prediction
+
+
+class Assignment(_Chosen):
+    """Predict each neuroid by one of the source that predicts no other, so that all correlate most; see `assign`."""
+
+    def fit(self, X: Source, Y: ArrayLike) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit to arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids)."""
+        self.mapping = partners(X, Y)
+        return self
+
+    def predict_splits(self, source: Source, target: ArrayLike, splits: Splits) -> list[Floats]:
+        """Predict the held-out part of every split; leaves the fit alone."""
+        return assigned_predict_splits(source, target, splits)
 
 
 class PearsonR:

@@ -13,10 +13,25 @@ from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import Neuroids, coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
+from brainscore_vision.metric_helpers.labelled.splits import NO_ERROR_OF_SPLITS
 from brainscore_vision.metric_helpers.regression.metrics import RegressedCorrelation, note_alpha
-from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
-from brainscore_vision.metric_helpers.regression.sides import Side, as_array, check_same_features, stacked, take_rows
-from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error_of_median
+from brainscore_vision.metric_helpers.regression.problem import (
+    Engine,
+    Pair,
+    Problem,
+    nan_if_constant,
+    say_why_undefined,
+)
+from brainscore_vision.metric_helpers.regression.sides import (
+    Side,
+    as_array,
+    check_same_features,
+    in_ordinary_units,
+    stacked,
+    take_rows,
+)
+from brainscore_vision.metric_helpers.regression.uncertainty import note_uncertainty
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Indices
@@ -51,10 +66,10 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         Returns
         -------
         Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` (bootstrap standard error of the median
-            over neuroids, see `standard_error_of_median`; it does not cover the choice of stimuli), ``n_stimuli``
-            (tested), ``n_train_stimuli``, ``n_neuroids``; ``alpha`` if the regression chose one. Neuroids that are
-            constant or NaN throughout, in either part, do not count.
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` and ``interval`` (over new stimuli to
+            test and new neuroids, see `brainscore_core.metrics.influence`), ``n_stimuli`` (tested),
+            ``n_train_stimuli``, ``n_neuroids``; ``alpha`` if the regression chose one. Neuroids that are constant or
+            NaN throughout, in either part, do not count.
 
         Raises
         ------
@@ -75,9 +90,6 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         else:
             score = self._by_assemblies(sources, targets, neuroids, order)
         score.attrs.update(neuroids.attrs)
-        if type(self).aggregate is RegressedCorrelation.aggregate:
-            error = standard_error_of_median(score.attrs["raw"].values)
-            note_error(score, error, over="neuroid", n=int(neuroids.used.sum()))
         score.attrs["n_stimuli"] = targets[1].shape[0]
         score.attrs["n_train_stimuli"] = targets[0].shape[0]
         score.attrs["quantity"] = self.quantity
@@ -96,20 +108,26 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         ]
         x = [take_rows(part.finite(), place) for part, place in zip(sources, places, strict=True)]
         y = [part.columns(neuroids.used) for part in targets]
+        x, y = (in_ordinary_units(*side, engine.estimator) for side in ((x, "source"), (y, "target")))
         alpha = None
         if hasattr(
             engine.estimator, "alpha_"
         ):  # what it chooses while fitting is told, so that it is fitted; as a copy
             chooser: Any = copy.copy(engine.estimator)  # Any: not every predictor of splits has alpha_ and fit
             fitted = chooser.fit(x[0], y[0])
-            r, alpha = engine.correlation.columns(as_array(y[1]), fitted.predict(x[1])), fitted.alpha_
+            pair, alpha = (as_array(y[1]), fitted.predict(x[1])), fitted.alpha_
+            r = nan_if_constant(engine.correlation.columns(*pair), stacked(x))
+            pairs: list[Pair] | None = [pair]
         else:
             rows = np.arange(len(ids[0]) + len(ids[1]))
             split = rows[: len(ids[0])], rows[len(ids[0]) :]
             problem = Problem(engine, stacked(x), stacked(y), [split], np.concatenate(ids), {})
-            r = problem.correlations()[0]
+            (r,), pairs = problem.correlations()
         score = Score(median_known(r))
         score.attrs["raw"] = targets[0].labelled(r, neuroids)
+        names = neuroids.names[neuroids.used]
+        note_uncertainty(score, pairs, r[None], tests=[np.arange(len(ids[1]))], stimuli=ids[1], neuroids=names)
+        say_why_undefined(score, stacked(x), engine.estimator)
         note_alpha(score, alpha)
         return score
 
@@ -122,6 +140,7 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
             target_train, target_test = target_train.isel(neuroid=kept), target_test.isel(neuroid=order[kept])
         correlations = self.apply(source_train, target_train, source_test, target_test)
         score: Score = apply_aggregate(self.aggregate, correlations)
+        declare_no_error(score, NO_ERROR_OF_SPLITS)
         if "alpha" in correlations.attrs:
             score.attrs["alpha"] = correlations.attrs["alpha"]
         return score

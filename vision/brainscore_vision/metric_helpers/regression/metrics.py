@@ -20,15 +20,26 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     squeeze_time_bin,
 )
 from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
+from brainscore_vision.metric_helpers.labelled.gather import bin_order
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
+from brainscore_vision.metric_helpers.regression.estimators import OfInnerProducts
 from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegression, SpanTimeRegression, with_bins_of
-from brainscore_vision.metric_helpers.regression.problem import Engine, Problem
-from brainscore_vision.metric_helpers.regression.sides import Options, Side, usable_over_all_dims, whole_assembly
+from brainscore_vision.metric_helpers.regression.problem import Engine, Problem, Rows
+from brainscore_vision.metric_helpers.regression.sides import (
+    Options,
+    Side,
+    in_ordinary_units,
+    usable_over_all_dims,
+    whole_assembly,
+)
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
+from brainscore_vision.metric_helpers.regression.uncertainty import note_uncertainty
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import xarray as xr
 
     from brainscore_core.metrics import Quantity
@@ -45,6 +56,15 @@ __all__ = [
     "SpanTimeCrossRegressedCorrelation",
     "note_alpha",
 ]
+
+
+SMALLEST_TEST = 10
+"""Below so many test stimuli a correlation says little: that of two is 1 or -1 whatever they are."""
+_SMALL = "The smallest test set has {} stimuli, too few for a correlation of their own: "
+_POOLED = _SMALL + "predictions of all test sets are correlated together, one value in place of one for each split."
+_NOT_POOLED = (
+    _SMALL + "take a metric named *_kfold, or more stimuli. {} cannot be correlated over all test sets together."
+)
 
 
 class RegressedCorrelation(Metric):
@@ -102,6 +122,11 @@ class CrossRegressedCorrelation(RegressedCorrelation):
 
     Notes
     -----
+    Where a test set has fewer than ten stimuli, the predictions of all test sets are correlated together (see
+    `Problem.is_pooled`), unless the splits are `compat`: ``raw`` then has one split, and ``split_error`` is NaN. Not so
+    where predictions are in no common unit, as those of ``neuron_to_neuron``, or a part of the metric was replaced.
+    ``attrs['small_test_sets']`` says which.
+
     Override `apply` (one split) or `aggregate` (over neuroids) to make a metric of another kind.
     """
 
@@ -126,9 +151,11 @@ class CrossRegressedCorrelation(RegressedCorrelation):
         -------
         Score
             0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split, neuroid); NaN where a correlation is undefined),
-            ``error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``, ``seed``,
+            ``error`` and ``interval`` (over new stimuli and new neuroids, see `brainscore_core.metrics.influence`),
+            ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``, ``seed``,
             ``stratified_by``, and ``stratification`` with the reason if the splits could not be stratified. Neuroids
-            of the target that are constant or NaN throughout do not count; ``neuroids_left_out`` names them.
+            of the target that are constant or NaN throughout do not count; ``neuroids_left_out`` names them. A score
+            that is NaN says why in ``not_applicable``.
 
         Raises
         ------
@@ -147,13 +174,33 @@ class CrossRegressedCorrelation(RegressedCorrelation):
             score = self.cross_validation(
                 whole_assembly(source, "source"), used, apply=self.apply, aggregate=self.aggregate
             )
+            smallest = self.cross_validation.plan(used).smallest_test
+            if smallest < SMALLEST_TEST and not self.cross_validation.compat:
+                score.attrs["small_test_sets"] = _NOT_POOLED.format(smallest, type(self).__name__)
         score.attrs.update(neuroids.attrs)
         score.attrs["n_stimuli"] = len(np.unique(coordinate(labels, Defaults.stimulus_coord)))
         score.attrs["quantity"] = self.quantity
         return score
 
-    def held_out(self, source: Features, target: Features) -> list[HeldOut]:
+    @property
+    def of_inner_products(self) -> bool:
+        """Whether the score depends on the source only through the inner products of its centred stimuli."""
+        if type(self).__call__ is not CrossRegressedCorrelation.__call__:  # a subclass that adds to it
+            return False
+        engine = self._engine()
+        return engine is not None and engine.bins is None and isinstance(engine.estimator, OfInnerProducts)
+
+    def splits(self, target: xr.DataArray) -> Rows:
+        """Return the positions of the target's presentations that train and test, for every split."""
+        return self.cross_validation.plan(target).presentations(target)
+
+    def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
         """Return predictions and measurements of the test stimuli of every split; see `intervals.HoldsOut`.
+
+        Parameters
+        ----------
+        splits : sequence of (train, test), optional
+            Positions of the target's presentations, instead of the metric's own `splits`.
 
         Raises
         ------
@@ -166,17 +213,19 @@ class CrossRegressedCorrelation(RegressedCorrelation):
                 f"{type(self).__name__} replaces the splits, the regression or the correlation by its own, and does "
                 "not say what it predicts for held-out stimuli."
             )
-        problem, _, _ = self._problem(engine, source, target)
+        problem, _, _ = self._problem(engine, source, target, splits)
         y = problem.responses()
         return [
             HeldOut(prediction, y[test], problem.stimuli[test])
-            for prediction, (_, test) in zip(problem.predictions(), problem.splits, strict=True)
+            for prediction, test in zip(problem.predictions(), problem.tests, strict=True)
         ]
 
     def _engine(self) -> Engine | None:
         return super()._engine() if type(self.cross_validation) is CrossValidation else None
 
-    def _problem(self, engine: Engine, source: Features, target: Features) -> tuple[Problem, Side, Neuroids]:
+    def _problem(
+        self, engine: Engine, source: Features, target: Features, splits: Rows | None = None
+    ) -> tuple[Problem, Side, Neuroids]:
         if engine.bins is None:
             x, y = Side.of(source, "source"), Side.of(target, "target")
         else:
@@ -185,20 +234,40 @@ class CrossRegressedCorrelation(RegressedCorrelation):
             y = Side.over_time(measured, "target")
         neuroids = y.neuroids(apart=engine.bins == "apart")
         stimuli, given = (coordinate(side.labels, engine.stimulus_coord) for side in (y, x))
-        plan = self.cross_validation.plan(y.labels)
-        splits = plan.presentations(y.labels)
-        problem = Problem(engine, x.finite(), y.columns(neuroids.used), splits, stimuli, plan.notes)
+        notes: Mapping[str, object] = {}
+        is_pooled = False
+        if splits is None:
+            plan = self.cross_validation.plan(y.labels)
+            splits, notes = plan.presentations(y.labels), plan.notes
+            smallest = plan.smallest_test
+            if smallest < SMALLEST_TEST and not self.cross_validation.compat:
+                is_pooled = bool(getattr(engine.estimator, "adds_mean", False)) and len(splits) > 1
+                how = (_POOLED if is_pooled else _NOT_POOLED).format(smallest, type(engine.estimator).__name__)
+                notes = {**notes, "small_test_sets": how}
+        (features,) = in_ordinary_units([x.finite()], "source", engine.estimator)
+        (responses,) = in_ordinary_units([y.columns(neuroids.used)], "target", engine.estimator)
+        problem = Problem(engine, features, responses, splits, stimuli, notes, is_pooled)
         return problem.aligned(matching_order(stimuli, given, what=engine.stimulus_coord)), y, neuroids
 
     def _at_once(self, engine: Engine, source: Features, target: Features) -> tuple[Score, Neuroids, xr.DataArray]:
         problem, side, neuroids = self._problem(engine, source, target)
-        r = problem.correlations()
+        r, pairs = problem.correlations()
         raw = side.labelled(r, neuroids)
         medians = median_known(raw.values)
         score = Score(medians.mean(axis=0), coords=coords_along(raw, "time_bin"), dims=raw.dims[1:-1])
-        attach_standard_error(score, medians, over="split").attrs.update(raw=raw, **problem.notes)
+        attach_split_error(score, medians).attrs.update(raw=raw, **problem.notes)
+        note_uncertainty(
+            score,
+            pairs,
+            r,
+            tests=problem.tests,
+            stimuli=problem.stimuli,
+            neuroids=neuroids.names[neuroids.used],
+            bins=bin_order(side.labels) if score.ndim else None,
+        )
         if np.isnan(r).any():
             score.attrs["n_undefined"] = int(np.isnan(r).sum())
+        problem.say_why_undefined(score)
         return score, neuroids, side.labels
 
 
@@ -219,9 +288,9 @@ class ReverseCrossRegressedCorrelation(CrossRegressedCorrelation):
         """Compare; parameters, result and errors as for `CrossRegressedCorrelation`, neuroids being features."""
         return super().__call__(target, source)
 
-    def held_out(self, source: Features, target: Features) -> list[HeldOut]:
+    def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
         """Return predictions of the features and the features for the test stimuli of every split."""
-        return super().held_out(target, source)
+        return super().held_out(target, source, splits=splits)
 
 
 class _OverTime(CrossRegressedCorrelation):
@@ -247,11 +316,11 @@ class _OverTime(CrossRegressedCorrelation):
         -------
         Score, dims (time_bin)
             In [-1, 1], sorted by `time_bin_start`. Attrs: ``raw`` (Score, dims (split, time_bin, neuroid); NaN where a
-            correlation is undefined), ``error`` (Score, dims (time_bin): standard error of the mean over splits),
-            ``n_stimuli``, ``n_neuroids``, ``seed``, ``stratified_by``, and ``stratification`` with the reason if the
-            splits could not be stratified. Neuroids of the target that are constant or NaN throughout all bins do not
-            count; ``neuroids_left_out`` names them. With a single time bin, or none, the score is that of
-            `CrossRegressedCorrelation`.
+            correlation is undefined), ``error``, ``split_error`` (Scores, dims (time_bin)) and ``influence`` (one for
+            each bin), as for a single bin, ``n_stimuli``, ``n_neuroids``, ``seed``, ``stratified_by``, and
+            ``stratification`` with the reason if the splits could not be stratified. Neuroids of the target that are
+            constant or NaN throughout all bins do not count; ``neuroids_left_out`` names them. With a single time bin,
+            or none, the score is that of `CrossRegressedCorrelation`.
 
         Raises
         ------
@@ -263,7 +332,7 @@ class _OverTime(CrossRegressedCorrelation):
             return self._single(source, target)
         return super().__call__(source, target)
 
-    def held_out(self, source: Features, target: Features) -> list[HeldOut]:
+    def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
         """Return predictions and measurements of the test stimuli of every split, for a single time bin.
 
         Raises
@@ -276,7 +345,7 @@ class _OverTime(CrossRegressedCorrelation):
             raise NotImplementedError(
                 f"{type(self).__name__} has a score for each time bin. Select one: assembly.isel(time_bin=[0])."
             )
-        return self._single.held_out(source, target)
+        return self._single.held_out(source, target, splits=splits)
 
 
 class SpanTimeCrossRegressedCorrelation(_OverTime):

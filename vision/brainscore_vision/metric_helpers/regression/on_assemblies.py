@@ -19,12 +19,13 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     neuroid_order,
     squeeze_time_bin,
 )
+from brainscore_vision.metric_helpers.regression.estimators import SplitPredictor
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats
 
 __all__ = ["Correlation", "Regression", "XarrayCorrelation", "XarrayRegression"]
 
@@ -48,9 +49,9 @@ class XarrayRegression:
     Parameters
     ----------
     regression : object with ``fit(x, y)`` and ``predict(x)``
-        Takes arrays of shape (n_stimuli, n_features) and (n_stimuli, n_neuroids), as in scikit-learn. One whose
-        attribute ``uses_neuroids`` is True is called as ``fit(x, y, neuroids=...)`` and ``predict(x, neuroids=...)``
-        with the coordinates of the source's neuroids: name -> array of shape (n_features,).
+        As in scikit-learn, of shapes (n_stimuli, n_features) and (n_stimuli, n_neuroids). A `SplitPredictor` gets
+        arrays. Any other gets assemblies, as in the published system, sorted by stimulus for `fit`, so that it can use
+        coordinates; scikit-learn takes these too.
     expected_dims : sequence of str
         The two dimensions of the assemblies, stimuli first. A `time_bin` of length one is dropped.
     neuroid_dim : str
@@ -63,7 +64,7 @@ class XarrayRegression:
 
     def __init__(
         self,
-        regression: Any,  # Any: fit and predict of arrays, with or without the keyword `neuroids`
+        regression: Any,  # Any: fit and predict of arrays or of assemblies
         expected_dims: Sequence[str] = Defaults.expected_dims,
         neuroid_dim: str = Defaults.neuroid_dim,
         neuroid_coord: str = Defaults.neuroid_coord,
@@ -78,7 +79,7 @@ class XarrayRegression:
 
     @property
     def estimator(self) -> Any:  # Any: see `regression`
-        """The regression on arrays."""
+        """The regression that was given."""
         return self._regression
 
     def fit(self, source: xr.DataArray, target: xr.DataArray) -> None:
@@ -90,14 +91,14 @@ class XarrayRegression:
             If the two do not hold the same stimuli, have other dimensions, or hold NaN.
         """
         source, target = squeeze_time_bin(source), squeeze_time_bin(target)
-        x = self._values(source, role="source")
-        y = self._values(target, role="target")
+        x = self._checked(source, role="source")
+        y = self._checked(target, role="target")
         source_ids = coordinate(source, self.stimulus_coord)
         target_ids = coordinate(target, self.stimulus_coord)
         # Sorted by stimulus, so that a fit does not depend on the order of presentations.
         order = np.argsort(target_ids.astype(str), kind="stable")
         rows = matching_order(target_ids[order], source_ids, what=self.stimulus_coord)
-        self._regression.fit(x[rows], y[order], **self._neuroids(source))
+        self._regression.fit(x[rows], y[order])
         self._target_neuroid_values = coords_along(target, self._neuroid_dim)
 
     def predict(self, source: xr.DataArray) -> NeuroidAssembly:
@@ -118,26 +119,21 @@ class XarrayRegression:
         if self._target_neuroid_values is None:
             raise RuntimeError("The regression has not been fitted yet: call fit(source, target) first.")
         source = squeeze_time_bin(source)
-        values = self._regression.predict(self._values(source, role="source"), **self._neuroids(source))
-        values = np.asarray(values).reshape(len(values), -1)  # scikit-learn drops the axis of a single neuroid
+        values = np.asarray(self._regression.predict(self._checked(source, role="source")))
+        values = values.reshape(len(values), -1)  # scikit-learn drops the axis of a single neuroid
         presentation = self.expected_dims[0]
         coords = {**coords_along(source, presentation), **self._target_neuroid_values}
         return NeuroidAssembly(values, coords=coords, dims=[presentation, self._neuroid_dim])
 
-    def _neuroids(self, source: xr.DataArray) -> dict[str, dict[str, NDArray[Any]]]:
-        if not getattr(self._regression, "uses_neuroids", False):
-            return {}
-        along = coords_along(source, self._neuroid_dim)
-        return {"neuroids": {name: values for name, (_, values) in along.items()}}
-
-    def _values(self, assembly: xr.DataArray, *, role: str) -> Floats:
+    def _checked(self, assembly: xr.DataArray, *, role: str) -> xr.DataArray | Floats:
+        """Return what the regression takes, stimuli first."""
         values = matrix(assembly, self.expected_dims, role=role)
         if not np.isfinite(values).all():
             raise AssemblyError(
                 f"The {role} assembly has {int((~np.isfinite(values)).sum())} NaN or infinite values among "
                 f"{values.size}. Drop those neuroids or stimuli before scoring."
             )
-        return values
+        return values if isinstance(self._regression, SplitPredictor) else assembly.transpose(*self.expected_dims)
 
 
 class XarrayCorrelation:

@@ -14,7 +14,7 @@ import numpy as np
 
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
-from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, correlate_parts
+from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING, constant_columns, correlate_parts
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.regression.estimators import BlockPredictor, PearsonR, SplitPredictor
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
@@ -22,11 +22,13 @@ from brainscore_vision.metric_helpers.regression.over_time import PerTimeRegress
 from brainscore_vision.metric_helpers.regression.sides import Matrix, as_array, take_rows
 
 if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
-__all__ = ["Engine", "Problem"]
+__all__ = ["Engine", "Pair", "Problem", "Rows", "is_constant", "nan_if_constant", "say_why_undefined"]
 
 Rows = Sequence[tuple["Indices", "Indices"]]
+Pair = tuple["Floats", "Floats"]
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,10 @@ class Problem:
         Their `stimulus_id`.
     notes : mapping
         Entries for ``Score.attrs`` about the splits.
+    is_pooled : bool
+        Whether the predictions of all test sets are correlated together, because these are small. From each, the mean
+        of the training responses is taken, which a regression adds to what it predicts from the features: it is low
+        where test responses happen to be high, so that predictions from noise would correlate negatively.
     """
 
     engine: Engine
@@ -126,6 +132,13 @@ class Problem:
     splits: Rows
     stimuli: NDArray[Any]
     notes: Mapping[str, object]
+    is_pooled: bool = False
+
+    @property
+    def tests(self) -> list[Indices]:
+        """Positions of what is correlated together: the test stimuli of each split, or of all."""
+        tests = [test for _, test in self.splits]
+        return [np.concatenate(tests)] if self.is_pooled else tests
 
     def aligned(self, place: Indices) -> Problem:
         """Bring target and source, whose row ``place[i]`` goes with row i of the target, into the same order."""
@@ -143,21 +156,107 @@ class Problem:
         """Return the target as an array."""
         return as_array(self.target)
 
-    def predictions(self) -> list[Floats]:
-        """Fit and predict; see `Engine.predict`."""
-        return self.engine.predict(self.source, self.responses(), self.splits)
+    def say_why_undefined(self, score: Score) -> None:
+        """See the function of this name."""
+        say_why_undefined(score, self.source, self.engine.estimator)
 
-    def correlations(self) -> Floats:
-        """Fit, predict and correlate; returns shape (n_splits, n_neuroids) or (n_splits, n_bins, n_neuroids)."""
-        tests = [test for _, test in self.splits]
+    def predictions(self) -> list[Floats]:
+        """Fit and predict what each of `tests` is; see `Engine.predict`."""
+        responses = self.responses()
+        parts = self.engine.predict(self.source, responses, self.splits)
+        return [np.concatenate(self._without_means(parts, responses), axis=-2)] if self.is_pooled else parts
+
+    def _without_means(self, predictions: Sequence[Floats], responses: Floats) -> list[Floats]:
+        """Take from the predictions of every split the mean of the training responses; what rounding leaves is 0."""
+        over = (0, -2) if self.engine.bins == "together" else -2
+        result = []
+        for part, (train, _) in zip(predictions, self.splits, strict=True):
+            trained = responses[..., train, :]
+            deviations = part - trained.mean(axis=over, keepdims=True)
+            deviations[np.abs(deviations) <= ROUNDING * np.abs(trained).max(axis=over, keepdims=True)] = 0
+            result.append(deviations)
+        return result
+
+    def _correlated_blocks(self, estimator: BlockPredictor, target: ColumnBlocks) -> Floats:
+        parts = estimator.predict_blocks(self.source, target, self.splits)
+        if not self.is_pooled:
+            return correlate_parts(parts, target, self.tests)
+        r = np.full((1, target.shape[1]), np.nan)
+        waiting: dict[int, dict[int, Floats]] = {}
+        (tested,) = self.tests
+        for index, columns, prediction in parts:
+            of_block = waiting.setdefault(columns.start, {})
+            of_block[index] = prediction
+            if len(of_block) == len(self.splits):
+                del waiting[columns.start]
+                y = np.asarray(target.columns(np.arange(columns.start, columns.stop)), dtype=np.float64)
+                both = self._without_means([of_block[number] for number in range(len(of_block))], y)
+                r[0, columns] = self.engine.correlation.columns(y[tested], np.concatenate(both))
+        return r
+
+    def correlations(self) -> tuple[Floats, list[Pair] | None]:
+        """Fit, predict and correlate.
+
+        Returns
+        -------
+        r : ndarray, shape (n_tests, n_neuroids) or (n_tests, n_bins, n_neuroids)
+            One for each of `tests`. All are NaN if the source is the same for all stimuli.
+        pairs : list of (ndarray, ndarray), shape (n_test, n_neuroids) or (n_bins, n_test, n_neuroids), or None
+            What was correlated in every split: measurements and predictions. None where these are too many to keep.
+        """
         estimator, columns = self.engine.estimator, self.engine.correlation.columns
         if isinstance(self.target, ColumnBlocks) and isinstance(estimator, BlockPredictor):
-            parts = estimator.predict_blocks(self.source, self.target, self.splits)
-            return correlate_parts(parts, self.target, tests)
+            return nan_if_constant(self._correlated_blocks(estimator, self.target), self.source), None
         y = self.responses()
-        pairs = ((y[..., test, :], part) for test, part in zip(tests, self.predictions(), strict=True))
+        pairs = [(y[..., test, :], part) for test, part in zip(self.tests, self.predictions(), strict=True)]
         if self.engine.bins is None:
-            return np.stack([columns(*pair) for pair in pairs])
-        # Neuroids of all bins side by side: one call for all correlations of a split.
-        side_by_side = ([part.transpose(1, 0, 2).reshape(part.shape[1], -1) for part in pair] for pair in pairs)
-        return np.stack([columns(*pair).reshape(len(y), -1) for pair in side_by_side])
+            r = np.stack([columns(*pair) for pair in pairs])
+        else:
+            # Neuroids of all bins side by side: one call for all correlations of a split.
+            flat = ([part.transpose(1, 0, 2).reshape(part.shape[1], -1) for part in pair] for pair in pairs)
+            r = np.stack([columns(*pair).reshape(len(y), -1) for pair in flat])
+        return nan_if_constant(r, self.source), pairs
+
+
+def say_why_undefined(score: Score, source: Matrix, estimator: object) -> None:
+    """Write into the attributes of a score that is NaN what is known of the reason, as ``not_applicable``.
+
+    Parameters
+    ----------
+    source : ndarray or ColumnBlocks, shape (..., n_stimuli, n_columns)
+        What the regression was fitted on.
+    """
+    if not np.isnan(score.values).all():
+        return
+    kind = type(estimator).__name__
+    reason = f"No prediction of the regression {kind} varies over the stimuli of a test set beyond rounding."
+    if "source" not in getattr(estimator, "of_any_unit", ()) and not isinstance(source, ColumnBlocks):
+        reason += (
+            f" The largest of the features is {float(np.abs(source).max()):.2g}, and penalties are meant for features "
+            "of about 1: divide them by their standard deviation."
+        )
+    score.attrs["not_applicable"] = reason
+
+
+def nan_if_constant(r: Floats, source: Matrix) -> Floats:
+    """Return correlations, all of them NaN if what they were predicted from is the same for all stimuli.
+
+    Predictions from a constant differ by rounding only. Where responses are about 0 on average, that is not seen from
+    the predictions alone (`constant_columns`), and a few of many neuroids would seem to be predicted.
+
+    Parameters
+    ----------
+    r : ndarray
+        Changed in place.
+    source : ndarray or ColumnBlocks, shape (n_stimuli, n_columns), or ndarray (n_bins, n_stimuli, n_columns)
+        Looked at only if some correlations are undefined, block by block until one varies.
+    """
+    if np.isnan(r).any() and is_constant(source):
+        r[...] = np.nan
+    return r
+
+
+def is_constant(source: Matrix) -> bool:
+    """Tell whether all stimuli are the same to a source; of blocks, only as many are read until one varies."""
+    blocks = (block for _, block in source.placed()) if isinstance(source, ColumnBlocks) else iter([source])
+    return all((block == block[..., :1, :]).all() for block in blocks)

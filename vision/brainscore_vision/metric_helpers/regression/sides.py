@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, is_mapped, stack_rows
+from brainscore_vision.metric_helpers.arrays.scale import extreme_exponent, ordinary
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,
@@ -36,6 +37,7 @@ __all__ = [
     "Side",
     "as_array",
     "check_same_features",
+    "in_ordinary_units",
     "stacked",
     "take_rows",
     "usable_over_all_dims",
@@ -46,6 +48,7 @@ Matrix = NDArray[Any] | ColumnBlocks
 Features = xr.DataArray | StreamedFeatures
 Options = Mapping[str, Any] | None  # Any: keywords of a constructor
 
+_SQUARES_OVERFLOW = 480  # exponent of numbers of which sums of squares over millions of features are finite
 WIDE_BYTES = 512 * 2**20  # a target, and what is predicted of it, may be in memory as a whole up to this size
 
 
@@ -104,7 +107,7 @@ class Side:
         """Return the values, or a view that is checked while it is read; raise if they are not finite."""
         if isinstance(self.values, ColumnBlocks):
             return self.values.checked(self._check)
-        if _is_mapped(self.values) and self.values.ndim == 2:
+        if is_mapped(self.values) and self.values.ndim == 2:
             return ColumnBlocks.of(self.values).checked(self._check)
         self._check(self.values)
         return self.values
@@ -200,14 +203,43 @@ def take_rows(values: Matrix, order: Indices) -> Matrix:
     return values[order]
 
 
+def in_ordinary_units(
+    parts: Sequence[Matrix], side: str, estimator: object, *, allow_small: bool = True
+) -> list[Matrix]:
+    """Bring a side to numbers of ordinary size (see `arrays.scale`), if its unit changes no score.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray or ColumnBlocks
+        Of one side and one unit, such as training and test. Blocks stay as they are: most hold single precision, whose
+        squares are finite.
+    side : {'source', 'target'}
+    estimator : object
+        With ``of_any_unit``, the sides whose unit changes no score; without, there are none.
+    allow_small : bool
+        False: refuse numbers that are too small beside a penalty, for scores that would not be NaN then but about 0.
+
+    Raises
+    ------
+    AssemblyError
+        If the unit matters and squares of the numbers overflow.
+    """
+    arrays = [part for part in parts if not isinstance(part, ColumnBlocks)]
+    if len(arrays) < len(parts):
+        return list(parts)
+    if side in getattr(estimator, "of_any_unit", ()):
+        return [*ordinary(*arrays)]
+    exponent = extreme_exponent(*arrays)
+    if exponent > _SQUARES_OVERFLOW or (exponent < 0 and not allow_small):
+        largest = max(float(np.abs(array).max()) for array in arrays)
+        raise AssemblyError(
+            f"The largest number of the {side} is {largest:.2g}: its square "
+            f"{'overflows' if exponent > 0 else 'is lost beside a penalty'}, and {type(estimator).__name__} is not the "
+            f"same for a {side} in another unit. Divide it by its standard deviation."
+        )
+    return list(parts)
+
+
 def as_array(values: Matrix) -> NDArray[Any]:
     """Return a matrix as an array."""
     return values.to_array() if isinstance(values, ColumnBlocks) else values
-
-
-def _is_mapped(values: NDArray[Any]) -> bool:
-    """Whether an array lies in a file."""
-    base: object = values
-    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
-        base = base.base
-    return isinstance(base, np.memmap)

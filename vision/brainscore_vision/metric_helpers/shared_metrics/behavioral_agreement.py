@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,14 +15,26 @@ from brainscore_vision.metric_helpers.arrays.behavior.agreement import (
     pairwise_accuracies,
     pairwise_error_consistency,
 )
+from brainscore_vision.metric_helpers.arrays.behavior.influence import (
+    closeness_influences,
+    kappa_influences,
+    pair_influences,
+    subject_influences,
+)
 from brainscore_vision.metric_helpers.arrays.summaries import mean_known
 from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
 from brainscore_vision.metric_helpers.labelled.judgements import Judgements, read_judgements, read_model_judgements
-from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
+from brainscore_vision.metric_helpers.uncertainty.crossed import (
+    attach_spread,
+    crossed_influence,
+    crossed_spread,
+    t_interval,
+)
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
 __all__ = ["NO_ANSWER", "AccuracyDistance", "ErrorConsistency"]
 
@@ -52,23 +64,18 @@ class _Agreement(Metric):
     def _mean(self, values: Floats) -> float:
         return float(mean_known(mean_known(values, axis=-1)))
 
-    def _score(self, values: Floats, people: Judgements, *, pairs: bool = False) -> Score:
+    def _score(
+        self, values: Floats, influences: Callable[[], Floats], people: Judgements, *, pairs: bool = False
+    ) -> Score:
         """Summarise values of shape (n_subjects or n_pairs,), or (n_conditions, n_subjects or n_pairs)."""
-        by_subject = mean_known(np.atleast_2d(values), axis=0)
         if pairs:
             left, right = _pairs(people)
             named = {"subject_left": people.subjects[left], "subject_right": people.subjects[right]}
-            table = np.full((len(people.subjects), len(people.subjects)), np.nan)
-            table[left, right] = by_subject
-            error = pair_standard_error(table)
         else:
             named = {"subject": people.subjects}
-            error = standard_error(by_subject)
         coords = {name: ("subject", labels) for name, labels in named.items()}
         if values.ndim > 1:
             coords["condition"] = ("condition", np.array([label[0] if label else "all" for label in people.conditions]))
-        if self._compat:
-            error = float(np.nanstd(values)) if not np.isnan(values).all() else float("nan")
         score = Score(self._mean(values))
         score.attrs.update(
             raw=Score(values, coords=coords, dims=["condition", "subject"][-values.ndim :]),
@@ -78,7 +85,18 @@ class _Agreement(Metric):
             n_conditions=len(people.conditions),
             quantity=self.quantity,
         )
-        note_error(score, error, over="subject", n=len(people.subjects))
+        n_subjects, least = len(people.subjects), 3 if pairs else 2
+        if self._compat:
+            note_error(
+                score, float(np.nanstd(values)) if not np.isnan(values).all() else np.nan, over="subject", n=n_subjects
+            )
+        else:
+            moved = influences()
+            spread = crossed_spread(moved, people.judged.sum(axis=0))
+            score.attrs["influence"] = crossed_influence(moved, people.stimuli, people.subjects)
+            few = f"of {n_subjects} subjects; at least {least} are needed" if n_subjects < least else None
+            over = ["stimulus", "subject"]
+            attach_spread(score, spread, over=over, interval=t_interval(score.item(), spread), missing=few)
         if np.isnan(values).any():
             score.attrs["n_undefined"] = int(np.isnan(values).sum())
         return score
@@ -97,6 +115,8 @@ class ErrorConsistency(_Agreement):
         ``error`` the standard deviation over all of them.
     """
 
+    quantity: ClassVar[Quantity | None] = "kappa"
+
     def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
         """Compare.
 
@@ -112,8 +132,8 @@ class ErrorConsistency(_Agreement):
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (condition, subject); NaN where kappa is undefined), ``error``
-            (standard error over subjects; NaN for one), ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity``
-            and, if there are any, ``n_undefined``.
+            (over new subjects and new stimuli; NaN for one subject), ``error_over``, ``interval`` (95 %),
+            ``n_stimuli``, ``n_trials``, ``n_subjects``, ``quantity`` and, if there are any, ``n_undefined``.
 
         Raises
         ------
@@ -124,8 +144,13 @@ class ErrorConsistency(_Agreement):
         people = self._people(target)
         share, answered = read_model_judgements(source, people, omitted=self._omitted, single=True)
         counted = (people.judged > 0) & answered[:, None]
-        kappas = error_consistency(share[:, None] > 0, people.right > 0, counted)
-        return self._score(kappas, people)
+        parts = share[:, None] > 0, people.right > 0, counted
+        kappas = error_consistency(*parts)
+
+        def influences() -> Floats:
+            return _over_conditions(kappas, subject_influences(kappas, kappa_influences(*parts), counted))
+
+        return self._score(kappas, influences, people)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Compute how consistent people are with each other: the mean kappa over all pairs of subjects.
@@ -139,8 +164,8 @@ class ErrorConsistency(_Agreement):
         -------
         Score
             0-d. Attrs as for the metric; ``raw`` has dims (condition, subject), the second with coordinates
-            `subject_left` and `subject_right`. Only stimuli that both judged count. ``error`` is the jackknife
-            standard error over subjects (pairs are not independent); NaN for two subjects.
+            `subject_left` and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two
+            subjects, who are a single pair.
 
         Raises
         ------
@@ -149,9 +174,14 @@ class ErrorConsistency(_Agreement):
         """
         people = self._people(assembly)
         _pairs(people)
-        both = zip(people.right, people.judged, strict=True)
-        kappas = np.stack([pairwise_error_consistency(hits > 0, seen > 0) for hits, seen in both])
-        return self._score(kappas, people, pairs=True)
+        both = [(hits > 0, seen > 0) for hits, seen in zip(people.right, people.judged, strict=True)]
+        kappas = np.stack([pairwise_error_consistency(*each) for each in both])
+
+        def influences() -> Floats:
+            each = [_kappas_of_pairs(pairs, *answers) for pairs, answers in zip(kappas, both, strict=True)]
+            return _over_conditions(kappas, np.stack(each))
+
+        return self._score(kappas, influences, people, pairs=True)
 
     def _people(self, assembly: DataAssembly) -> Judgements:
         coords = ("condition",) if has_coordinate(assembly, "condition") else ()
@@ -198,8 +228,9 @@ class AccuracyDistance(_Agreement):
         Returns
         -------
         Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` (standard error over subjects; NaN for
-            one), ``n_stimuli``, ``n_trials``, ``n_subjects``, ``n_conditions``, ``quantity``.
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` (standard error over new subjects and new
+            stimuli; NaN for one subject), ``error_over``, ``interval`` (95 %), ``n_stimuli``, ``n_trials``,
+            ``n_subjects``, ``n_conditions``, ``quantity``.
 
         Raises
         ------
@@ -217,7 +248,14 @@ class AccuracyDistance(_Agreement):
         with np.errstate(invalid="ignore"):  # 0 / 0 where a subject has no trials
             accuracy = (people.right * answered[:, None]).sum(axis=-1) / number
             model = (share[:, None] * judged).sum(axis=-1) / number
-        return self._score(mean_known(accuracy_closeness(model, accuracy), axis=0), people)
+        values = mean_known(accuracy_closeness(model, accuracy), axis=0)
+
+        def influences() -> Floats:
+            by_condition = closeness_influences(share[:, None], _shares(people.right, judged), judged)
+            by_stimulus = by_condition.sum(axis=0) / np.maximum((number > 0).sum(axis=0), 1)[:, None]
+            return subject_influences(values, by_stimulus, judged.sum(axis=0))
+
+        return self._score(values, influences, people)
 
     def ceiling(self, assembly: DataAssembly) -> Score:
         """Compute how close people come to each other: the mean over all pairs of subjects.
@@ -231,8 +269,8 @@ class AccuracyDistance(_Agreement):
         -------
         Score
             0-d, in [0, 1]. Attrs as for the metric; ``raw`` has dims (subject) with coordinates `subject_left`, who
-            stands for the model, and `subject_right`. Only stimuli that both judged count. ``error`` is the jackknife
-            standard error over subjects (pairs are not independent); NaN for two subjects.
+            stands for the model, and `subject_right`. Only stimuli that both judged count. ``error`` is NaN for two
+            subjects, who are a single pair.
 
         Raises
         ------
@@ -246,7 +284,24 @@ class AccuracyDistance(_Agreement):
         pairs = closeness[left, right]
         if self._symmetric:
             pairs = (pairs + closeness[right, left]) / 2
-        return self._score(pairs, people, pairs=True)
+        return self._score(pairs, lambda: self._influences_of_pairs(pairs, people), people, pairs=True)
+
+    def _influences_of_pairs(self, pairs: Floats, people: Judgements) -> Floats:
+        right, judged = people.right[0], people.judged[0]
+        share = _shares(right, judged)
+        seen = (judged > 0).astype(np.float64)
+
+        def against(subject: int) -> Floats:
+            """Return influences on the closeness of a subject and each other one."""
+            forward = closeness_influences(share[subject], share, seen[subject] * judged)
+            backward = closeness_influences(share, share[subject], seen * judged[subject])
+            if self._symmetric:
+                return (forward + backward) / 2
+            # The first subject of a pair stands for the model.
+            first = np.arange(len(judged)) > subject
+            return np.where(first[:, None], forward, backward)
+
+        return pair_influences(_table(pairs), _of_each_subject(pairs, against, judged.shape), judged)
 
 
 def _pairs(people: Judgements) -> tuple[Indices, Indices]:
@@ -257,3 +312,40 @@ def _pairs(people: Judgements) -> tuple[Indices, Indices]:
         )
     left, right = np.triu_indices(len(people.subjects), k=1)
     return left, right
+
+
+def _shares(right: NDArray[Any], judged: NDArray[Any]) -> Floats:
+    shares: Floats = np.divide(right, judged, out=np.zeros(np.shape(judged)), where=judged > 0)
+    return shares
+
+
+def _over_conditions(values: Floats, influences: Floats) -> Floats:
+    """Average influences over the conditions that have a value."""
+    known = ~np.isnan(values).all(axis=-1)
+    total: Floats = influences[known].sum(axis=0) / max(1, known.sum())
+    return total
+
+
+def _table(pairs: Floats) -> Floats:
+    """Arrange the values of pairs as a symmetric table."""
+    n = round((1 + np.sqrt(1 + 8 * len(pairs))) / 2)
+    table = np.full((n, n), np.nan)
+    left, right = np.triu_indices(n, k=1)
+    table[left, right] = table[right, left] = pairs
+    return table
+
+
+def _kappas_of_pairs(pairs: Floats, hits: NDArray[np.bool_], seen: NDArray[np.bool_]) -> Floats:
+    def against(subject: int) -> Floats:
+        return kappa_influences(hits[subject], hits, seen[subject] & seen)
+
+    return pair_influences(_table(pairs), _of_each_subject(pairs, against, hits.shape), seen)
+
+
+def _of_each_subject(pairs: Floats, against: Callable[[int], Floats], shape: tuple[int, int]) -> Floats:
+    """Average over the pairs of each subject that have a value; ``against(subject)`` has a row for each other one."""
+    known = ~np.isnan(_table(pairs))
+    means = np.zeros(shape)
+    for subject, partners in enumerate(known):
+        means[subject] = against(subject)[partners].sum(axis=0) / max(1, partners.sum())
+    return means

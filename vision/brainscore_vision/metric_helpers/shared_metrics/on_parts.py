@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.metrics import Metric, Score
+from brainscore_core.metrics.influence import Influence, attach_influence
 from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
 from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Notes
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 __all__ = ["OnParts"]
 
@@ -22,16 +23,24 @@ class OnParts(Metric, ABC):
     """The mean of a comparison over parts of the stimuli, by default ten times 90 % of them.
 
     Nothing is fitted; the parts show how much the score depends on which stimuli there are. They share most stimuli, so
-    the standard error over splits understates that.
+    that the standard error over splits understates that: the error is that of the metric on all stimuli, which to first
+    order is the mean over parts.
 
     Parameters
     ----------
     crossvalidation_kwargs : dict or None
         Arguments of `CrossValidation`; the test parts are compared. By default ``test_size=0.9``.
+    compat : bool
+        Draw the parts as published, see `Split`.
     """
 
-    def __init__(self, crossvalidation_kwargs: Mapping[str, Any] | None = None) -> None:  # whatever its arguments are
-        kwargs = dict(crossvalidation_kwargs or {})
+    def __init__(
+        self,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        *,
+        compat: bool = False,
+    ) -> None:
+        kwargs = {"compat": compat, **(crossvalidation_kwargs or {})}
         if kwargs.get("train_size") is None and not kwargs.get("kfold"):
             kwargs = {"test_size": 0.9, **kwargs}
         self._cross_validation = CrossValidation(**kwargs)
@@ -42,17 +51,22 @@ class OnParts(Metric, ABC):
         Returns
         -------
         Score
-            0-d, the mean over splits. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error of the mean over
-            splits), ``seed``, ``stratified_by``, and those of the metric on all stimuli.
+            0-d, the mean over splits. Attrs: ``raw`` (Score, dims (split)), ``split_error`` (standard error of the mean
+            over splits), ``seed``, ``stratified_by``, and those of the metric on all stimuli, with ``error`` and
+            ``interval`` from its influences.
         """
         plan = self._cross_validation.plan(assembly2)
-        values, notes = self._compared(assembly1, assembly2, [test for _, test in plan.presentations(assembly2)])
-        score = attach_standard_error(Score(values.mean()), values, over="split")
-        score.attrs.update(raw=one_each(values, "split"), **plan.notes, **notes)
+        values, whole = self._compared(assembly1, assembly2, [test for _, test in plan.presentations(assembly2)])
+        score = Score(values.mean())
+        score.attrs.update(whole.attrs, raw=one_each(values, "split"), **plan.notes)
+        attach_split_error(score, values)
+        influence = whole.attrs.get("influence")
+        if isinstance(influence, Influence):
+            return attach_influence(score, influence, scale="fisher")
         return score
 
     @abstractmethod
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
-    ) -> tuple[Floats, Notes]:
-        """Compare on each part, given by positions in `assembly2`; shape (n_parts,), and entries for attrs."""
+    ) -> tuple[Floats, Score]:
+        """Compare on each part, given by positions in `assembly2`, shape (n_parts,), and on all stimuli."""

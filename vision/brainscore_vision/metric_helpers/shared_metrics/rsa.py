@@ -12,21 +12,18 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_core.metrics.influence import LEVEL, t_quantile
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, upper_triangle
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.rdms import RDM, SquareRDM, read_square, undefined_stimuli
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
 
 __all__ = ["RSACeiling", "split_subjects"]
-
-_LEVEL = 0.95
-_DRAWS = 1000
 
 
 def split_subjects(assembly: DataAssembly, subject_coord: str = "subject") -> dict[Hashable, DataAssembly]:
@@ -82,7 +79,7 @@ class RSACeiling(Ceiling):
         correlations: a model can exceed it.
     """
 
-    quantity: ClassVar[Quantity | None] = "correlation"
+    quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
 
     def __init__(
         self,
@@ -112,8 +109,8 @@ class RSACeiling(Ceiling):
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (bound, subject)), ``upper_bound``, ``lower_bound`` (also as
-            ``lower_bound_loo``), ``error`` (standard error over subjects), ``interval`` (95 %, subjects drawn with
-            replacement while the means they are compared with stay), ``seed``, ``n_subjects``, ``n_stimuli``,
+            ``lower_bound_loo``), ``error`` (standard error over subjects, with these stimuli and the means that they
+            are compared with), ``interval`` (95 %, of that by Student's t), ``n_subjects``, ``n_stimuli``,
             ``undefined_stimuli`` (left out: a subject's pattern for them is constant), ``quantity``.
 
         Raises
@@ -165,15 +162,12 @@ class RSACeiling(Ceiling):
             coords={"bound": ("bound", ["upper", "lower"]), "subject": ("subject", names)},
             dims=["bound", "subject"],
         )
-        draws = generator(0, "interval", "subject").integers(len(chosen), size=(_DRAWS, len(chosen)))
-        tail = (1 - _LEVEL) / 2
-        low, high = np.quantile(chosen[draws].mean(axis=1), [tail, 1 - tail])
+        margin = score.attrs["error"] * t_quantile(len(chosen) - 1, LEVEL)
         score.attrs.update(
             upper_bound=float(upper.mean()),
             lower_bound=float(lower.mean()),
             lower_bound_loo=float(lower.mean()),
-            interval=(float(low), float(high)),
-            seed=0,
+            interval=(float(score) - margin, float(score) + margin),
             n_subjects=len(subjects),
             quantity=self.quantity,
         )

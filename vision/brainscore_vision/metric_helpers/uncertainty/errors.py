@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = [
+    "attach_split_error",
     "attach_standard_error",
     "declare_no_error",
     "jackknife_error",
     "note_error",
     "pair_standard_error",
+    "shaped_like",
     "standard_error",
     "standard_error_of_median",
     "standard_errors",
@@ -174,6 +176,24 @@ def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:
     return note_error(score, standard_errors(values), over=over, n=len(np.asarray(values)))
 
 
+def attach_split_error(score: Score, values: ArrayLike) -> Score:
+    """Write the standard error of the mean over splits of one data set into a score's attributes, as ``split_error``.
+
+    It says how much the score hangs on which stimuli or repetitions happened to be drawn together. Splits share their
+    data: it is no error of the score, and much smaller.
+
+    Parameters
+    ----------
+    score : Score
+        The mean of `values` along their first axis. Its attributes are written to.
+    values : array-like, shape (n_splits, ...)
+        Rest of the shape as the score's.
+    """
+    errors = np.where(np.isnan(score.values), np.nan, standard_errors(values))
+    score.attrs["split_error"] = shaped_like(score, errors)
+    return score
+
+
 def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Score:
     """Write a standard error into a score's attributes, or say why there is none.
 
@@ -184,14 +204,28 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
     """
     # Where the score is undefined so is its error, however many values are defined.
     errors = np.where(np.isnan(score.values), np.nan, error)
-    score.attrs["error"] = float(errors) if errors.ndim == 0 else score.copy(deep=False, data=errors)
-    if errors.ndim:
-        score.attrs["error"].attrs = {}
+    score.attrs["error"] = shaped_like(score, errors)
     score.attrs["error_over"] = [over]
     if np.isnan(errors).all():
         few = f"a single {over}: with fewer than two {over}s there is nothing to resample"
         score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for the {n} {over}s that there are"
     return score
+
+
+def shaped_like(score: Score, values: ArrayLike) -> float | Score:
+    """Label what belongs to each entry of a score as the score is, without its attributes; a number for a 0-d one.
+
+    Parameters
+    ----------
+    values : array-like
+        Of the score's shape.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim == 0:
+        return float(array)
+    shaped = score.copy(deep=False, data=array)
+    shaped.attrs = {}
+    return shaped
 
 
 def declare_no_error(score: Score, reason: str) -> Score:

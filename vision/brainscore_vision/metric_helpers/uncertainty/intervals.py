@@ -1,21 +1,27 @@
 r"""Estimate how uncertain a score is about stimuli and neuroids that could have been sampled instead.
 
-Three ways, from cheap to general:
+Most metrics say it themselves, by the influence of every stimulus and every neuroid
+(`brainscore_core.metrics.influence`). `half_sample_interval` is for the others, and for any statistic: it computes it
+anew on halves of the stimuli and neuroids, drawn *without* replacement. A half of n varies around the whole as much as
+a bootstrap sample of n does, because :math:`(1/m - 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2`, and holds every
+stimulus once: a regression cannot have seen its test stimuli, and a dissimilarity matrix has no zeros between copies. A
+score on half the stimuli is lower where something is fitted; only its spread is used, around the score on all of them.
 
-- `raw_interval` draws neuroids and splits of the values that a score keeps in ``attrs['raw']``.
-- Where a metric offers what it predicted for held-out stimuli (`HoldsOut`), these stimuli are drawn with replacement.
-  Nothing is fitted again, so no copy of a stimulus is in training and test at once.
-- `half_sample_interval` computes anything anew on halves of the stimuli and neuroids, drawn *without* replacement. A
-  half of n varies around the whole as much as a bootstrap sample of n does, because
-  :math:`(1/m - 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2`, and holds every stimulus once: a regression cannot
-  have seen its test stimuli, and a dissimilarity matrix has no zeros between copies. A score on half the stimuli is
-  lower where something is fitted; only its spread is used, around the score on all of them.
+Halves of stimuli alone vary by the stimuli and by the noise of single cells, those of neuroids alone by the neuroids
+and by the same noise; halves of both hold that noise three times (Owen 2007). So each draw is of stimuli, of neuroids,
+and of both. What both have beside the sum of the two, their interaction, is that noise once more, and
+
+.. math:: V = V_{stimuli} + V_{neuroids} - V_{interaction},
+
+which for sums over cells is the correction for two factors :math:`2 (V_{stimuli} + V_{neuroids}) - V_{both}` of Schütt
+et al. (2023, eLife 12:e82566), with less scatter.
 
 References
 ----------
-Efron & Tibshirani (1993), An Introduction to the Bootstrap, doi:10.1201/9780429246593. Politis, Romano & Wolf (1999),
-Subsampling, doi:10.1007/978-1-4612-1554-7. Friedman & Hall (2007), On bagging and nonlinear estimation, section 3,
-doi:10.1016/j.jspi.2006.06.002.
+Politis, Romano & Wolf (1999), Subsampling, doi:10.1007/978-1-4612-1554-7. Friedman & Hall (2007), On bagging and
+nonlinear estimation, section 3, doi:10.1016/j.jspi.2006.06.002. Owen (2007), The pigeonhole bootstrap,
+doi:10.1214/07-AOAS122. Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), Statistical inference on representational
+geometries, eLife 12:e82566, doi:10.7554/eLife.82566.
 """
 
 from __future__ import annotations
@@ -27,11 +33,11 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
+from brainscore_core.metrics.influence import LEVEL, Influence, Interval, Scale, t_quantile
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.uncertainty.resampling import (
     bootstrap_weights,
-    means_of_drawn_splits,
     medians_of_draws,
     weighted_correlations,
 )
@@ -42,10 +48,19 @@ if TYPE_CHECKING:
 
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
-__all__ = ["HeldOut", "HoldsOut", "bootstrap_interval", "half_sample_interval", "raw_interval", "with_interval"]
+__all__ = [
+    "HeldOut",
+    "HoldsOut",
+    "bootstrap_interval",
+    "half_sample_interval",
+    "held_out_medians",
+    "percentiles",
+]
 
-Interval = tuple[float, float]
 _COORD_OF_DIM = {"presentation": Defaults.stimulus_coord, "neuroid": Defaults.neuroid_coord}
+_CORRELATIONS = ("correlation", "dissimilarity_correlation")
+_OF_OTHER_ERRORS = ("influence", "stimulus_error", "error_nan_reason", "interval_nan_reason")
+_TWO = 2
 _FEWEST = 4  # of how many stimuli, neuroids, ... at least halves are drawn
 
 
@@ -78,19 +93,23 @@ def bootstrap_interval(
     *,
     over: Sequence[str] | None = None,
     n_resamples: int = 200,
-    level: float = 0.95,
+    level: float = LEVEL,
     seed: int = 0,
 ) -> Score:
     """Compute a score with an interval for other stimuli and neuroids.
+
+    Where the metric says how stimuli and neuroids move its score, nothing is drawn; else see `half_sample_interval`.
 
     Parameters
     ----------
     source, target : DataAssembly
         Of the model and of the measurement, with `stimulus_id` on presentation.
     over : sequence of str or None
-        What is resampled: ``'presentation'`` (stimuli, each with all its presentations), ``'neuroid'`` (of the target;
-        the model's are its own and stay), or a coordinate of the target such as ``'subject'``. None: presentation
-        and, if the target has it, neuroid.
+        What would be new in another experiment: ``'presentation'`` (stimuli, each with all its presentations),
+        ``'neuroid'`` (of the target; the model's are its own and stay), or a coordinate of the target such as
+        ``'subject'``. None: presentation and, if the target has it, neuroid.
+    n_resamples : int
+        Number of draws of halves.
     level : float
         Coverage aimed at, in (0, 1).
     seed : int
@@ -99,15 +118,14 @@ def bootstrap_interval(
     Returns
     -------
     Score
-        What the metric returns, a copy, with attrs ``interval`` (low, high), ``error`` (standard deviation over
-        resamples), ``error_over``, ``n_resamples``, ``interval_level``, ``interval_seed``, and ``interval_method``:
-        ``'held-out predictions'`` if the metric is a `HoldsOut` whose score is the mean over splits of the median over
-        neuroids of correlations, else ``'half samples'``.
+        What the metric returns, a copy, with attrs ``interval`` (low, high), ``error``, ``error_over``,
+        ``interval_level`` and ``interval_method``: ``'influence'``, or ``'half samples'`` with ``n_resamples`` and
+        ``interval_seed``.
 
     Raises
     ------
     AssemblyError
-        If something to resample is missing or has fewer than four values.
+        If something to draw halves of is missing or has fewer than four values.
 
     Examples
     --------
@@ -122,13 +140,21 @@ def bootstrap_interval(
     """
     names = _default_over(target) if over is None else list(over)
     score = metric(source, target)
-    parts = _held_out_parts(metric, source, target) if set(names) <= {"presentation", "neuroid"} else None
-    if parts:
-        samples = _held_out_samples(parts, float(score), names, n_resamples, seed)
-        if samples is not None:
-            return with_interval(score, samples, names, level=level, seed=seed, method="held-out predictions")
-    samples = _half_samples(metric, [source, target], float(score), names, n_resamples, seed)
-    return with_interval(score, samples, names, level=level, seed=seed, method="half samples")
+    influence = _influence_over(score, names)
+    if influence is None:
+        spread = _half_sample_spread(metric, [source, target], names, n_resamples, seed)
+        return _with_halves(score, spread, names, level=level, seed=seed, n_resamples=n_resamples)
+    scale: Scale = "fisher" if getattr(metric, "quantity", None) in _CORRELATIONS else "identity"
+    result = score.copy(deep=False)
+    result.attrs = {
+        **score.attrs,
+        "interval": influence.interval(float(score), scale=scale, level=level),
+        "error": influence.error,
+        "error_over": names,
+        "interval_level": level,
+        "interval_method": "influence",
+    }
+    return result
 
 
 def half_sample_interval(
@@ -138,7 +164,7 @@ def half_sample_interval(
     *others: xr.DataArray,
     over: Sequence[str] | None = None,
     n_resamples: int = 200,
-    level: float = 0.95,
+    level: float = LEVEL,
     seed: int = 0,
 ) -> Score:
     """Compute any statistic of assemblies with an interval, from halves drawn without replacement.
@@ -152,57 +178,26 @@ def half_sample_interval(
         Of the model: its stimuli are drawn, all else is its own and stays.
     target, *others : DataAssembly
         Measurements. What is left out of `target` (a stimulus, a neuroid) is left out of all.
+    over : sequence of str or None
+        See `bootstrap_interval`. More than two are drawn at once, which makes the error too large: what varies from
+        cell to cell is then counted several times.
+    n_resamples : int
+        Draws; each computes the statistic once, and three times where it is over two things.
+
+    Returns
+    -------
+    Score
+        As of `bootstrap_interval`; the interval is the score ± the error times the quantile of Student's t.
     """
     names = _default_over(target) if over is None else list(over)
     result = statistic(source, target, *others)
     score = result if isinstance(result, Score) else Score(result)
-    samples = _half_samples(statistic, [source, target, *others], float(score), names, n_resamples, seed)
-    return with_interval(score, samples, names, level=level, seed=seed, method="half samples")
+    spread = _half_sample_spread(statistic, [source, target, *others], names, n_resamples, seed)
+    return _with_halves(score, spread, names, level=level, seed=seed, n_resamples=n_resamples)
 
 
-def raw_interval(
-    raw: xr.DataArray,
-    *,
-    n_splits_drawn: int | None = None,
-    n_resamples: int = 1000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Interval:
-    """Draw neuroids and splits of raw values; the statistic is the median over neuroids, then the mean over splits.
-
-    Parameters
-    ----------
-    raw : Score or DataArray, dims (split, neuroid) or (neuroid)
-        NaN does not count.
-    n_splits_drawn : int or None
-        Splits in each resample; None: as many as there are. Fewer where splits depend on each other.
-    """
-    values = np.asarray(raw.transpose(..., "neuroid").values, dtype=float)
-    values = values.reshape(-1, values.shape[-1])
-    rng = generator(seed, "interval", "neuroid")
-    draws = rng.integers(values.shape[1], size=(n_resamples, values.shape[1]))
-    rng = generator(seed, "interval", "split")
-    return _percentiles(means_of_drawn_splits(values, draws, n_splits_drawn or len(values), rng), level)
-
-
-def with_interval(score: Score, samples: Floats, over: Sequence[str], *, level: float, seed: int, method: str) -> Score:
-    """Return a copy of a score with the interval and the error that samples, shape (n_resamples,), show."""
-    low, high = _percentiles(samples, level)
-    result = score.copy(deep=False)
-    result.attrs = {
-        **score.attrs,
-        "interval": (low, high),
-        "error": float(np.nanstd(samples, ddof=1)) if np.isfinite(samples).sum() > 1 else float("nan"),
-        "error_over": list(over),
-        "interval_level": level,
-        "interval_method": method,
-        "interval_seed": seed,
-        "n_resamples": len(samples),
-    }
-    return result
-
-
-def _percentiles(samples: Floats, level: float) -> Interval:
+def percentiles(samples: Floats, level: float) -> Interval:
+    """Return the ends of the interval that holds a part `level` of the samples; NaN if none is finite."""
     if not 0 < level < 1:
         raise ValueError(f"The level of an interval lies between 0 and 1; got {level}.")
     finite = samples[np.isfinite(samples)]
@@ -216,42 +211,60 @@ def _default_over(target: xr.DataArray) -> list[str]:
     return [dim for dim in ("presentation", "neuroid") if dim in target.dims]
 
 
+def _influence_over(score: Score, over: Sequence[str]) -> Influence | None:
+    """Return the influences of what would be new; None where the score does not say them."""
+    whole = score.attrs.get("influence")
+    if not isinstance(whole, Influence) or whole.why_unknown is not None or whole.unit != "neuroid":
+        return None
+    if set(over) == {"presentation", "neuroid"}:
+        return whole
+    if list(over) == ["presentation"]:
+        even = np.repeat(whole.by_stimulus[:, None] / len(whole.units), len(whole.units), axis=1)
+        return Influence(even, whole.stimuli, whole.units)
+    if list(over) == ["neuroid"]:
+        nothing = whole.cells[:, :0], whole.stimuli, whole.units, "neuroid", np.arange(0)
+        return Influence(*nothing, of_units=whole.by_unit, freedom=whole.freedom)
+    return None
+
+
 # --- held-out predictions
 
 
-def _held_out_parts(metric: object, source: xr.DataArray, target: xr.DataArray) -> Sequence[HeldOut] | None:
-    """Return what the metric predicted of the target; None if it does not say, or predicts the source."""
-    if not isinstance(metric, HoldsOut):
-        return None
-    try:
-        parts = metric.held_out(source, target)
-    except NotImplementedError:  # a part of the metric was replaced, so it does not know
-        return None
-    forward = bool(parts) and bool(np.isin(parts[0].measurement, np.asarray(target.values, dtype=float)).all())
-    return parts if forward else None
+def held_out_medians(
+    parts: Sequence[HeldOut], over: Sequence[str] = ("presentation", "neuroid"), n_resamples: int = 200, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """Summarise what was predicted for held-out stimuli, as it is and for draws of stimuli and neuroids.
 
+    Nothing is fitted again. The draws follow from the seed and the stimuli alone: those for two models are the same,
+    so that their scores can be compared draw by draw.
 
-def _held_out_samples(
-    parts: Sequence[HeldOut], score: float, over: Sequence[str], n_resamples: int, seed: int
-) -> Floats | None:
-    """Draw stimuli and neuroids; None if the score is another summary of the predictions."""
+    Parameters
+    ----------
+    parts : sequence of HeldOut
+        All of the same neuroids.
+    over : sequence of str
+        What is drawn: ``'presentation'``, ``'neuroid'`` or both.
+    seed : int
+        Root of the draws, see `brainscore_vision.metric_helpers.uncertainty.seeds`.
+
+    Returns
+    -------
+    whole : ndarray, shape (n_parts,)
+        Median over neuroids of the correlations, which disregards undefined ones.
+    drawn : ndarray, shape (n_resamples, n_parts)
+    """
     n_neuroids = parts[0].prediction.shape[1]
     stimuli = np.unique(np.concatenate([part.stimuli for part in parts]))
     position = {stimulus: index for index, stimulus in enumerate(stimuli.tolist())}
     everything = np.arange(n_neuroids)[None]
-    whole = [_correlations(part, np.ones((1, len(stimuli))), position) for part in parts]
-    if not np.isclose(_summary(whole, everything)[0], score, rtol=1e-6, atol=1e-9):
-        return None
+    whole = _medians([_correlations(part, np.ones((1, len(stimuli))), position) for part in parts], everything)[0]
     weights = np.ones((n_resamples, len(stimuli)))
     if "presentation" in over:
         weights = bootstrap_weights(generator(seed, "interval", "presentation"), len(stimuli), n_resamples)
     neuroids = np.broadcast_to(everything, (n_resamples, n_neuroids))
     if "neuroid" in over:
         neuroids = generator(seed, "interval", "neuroid").integers(n_neuroids, size=(n_resamples, n_neuroids))
-    samples = _summary([_correlations(part, weights, position) for part in parts], neuroids)
-    # Few test stimuli, some of them drawn twice, correlate a little less: the bias of the draws is not that of a score.
-    centred: Floats = samples - np.nanmean(samples) + score
-    return centred
+    return whole, _medians([_correlations(part, weights, position) for part in parts], neuroids)
 
 
 def _correlations(part: HeldOut, weights: Floats, position: dict[object, int]) -> Floats:
@@ -259,25 +272,27 @@ def _correlations(part: HeldOut, weights: Floats, position: dict[object, int]) -
     return weighted_correlations(weights[:, columns], part.measurement, part.prediction)
 
 
-def _summary(correlations: Sequence[Floats], neuroids: Indices) -> Floats:
-    """Median over drawn neuroids, mean over splits; correlations of shape (n_resamples, n_neuroids) for each split."""
-    medians = [medians_of_draws(each[:, None, :], neuroids)[:, 0] for each in correlations]
-    result: Floats = np.mean(medians, axis=0)
-    return result
+def _medians(correlations: Sequence[Floats], neuroids: Indices) -> Floats:
+    """Median over drawn neuroids; correlations of shape (n_resamples, n_neuroids) for each part."""
+    return np.stack([medians_of_draws(each[:, None, :], neuroids)[:, 0] for each in correlations], axis=1)
 
 
 # --- halves without replacement
 
 
-def _half_samples(
+class _Spread(NamedTuple):
+    error: float
+    df: float
+
+
+def _half_sample_spread(
     statistic: Callable[..., Score | float],
     assemblies: Sequence[xr.DataArray],
-    score: float,
     over: Sequence[str],
     n_resamples: int,
     seed: int,
-) -> Floats:
-    """Compute the statistic of halves and return how it scatters, around the score of the whole."""
+) -> _Spread:
+    """Compute the statistic of halves and return how it scatters."""
     target = assemblies[1]
     units = {name: _units(target, name) for name in over}
     places = [
@@ -285,15 +300,56 @@ def _half_samples(
         for of_target, each in enumerate(assemblies)
     ]
     rngs = {name: generator(seed, "half sample", name) for name in over}
-    samples = np.empty(n_resamples)
+    drawn = [tuple(over)] if len(over) != _TWO else [(over[0],), (over[1],), tuple(over)]
+    samples = np.empty((len(drawn), n_resamples))
     for index in range(n_resamples):
         kept = {name: _half(rngs[name], len(values)) for name, values in units.items()}
-        halves = [_selected(each, where, kept) for each, where in zip(assemblies, places, strict=True)]
-        samples[index] = float(statistic(*halves))
+        for row, names in zip(samples, drawn, strict=True):
+            halves = [
+                _selected(each, {name: where[name] for name in names if name in where}, kept)
+                for each, where in zip(assemblies, places, strict=True)
+            ]
+            row[index] = float(statistic(*halves))
     # Of odd numbers a half is a little less than a half.
     shares = [len(values) // 2 / (len(values) - len(values) // 2) for values in units.values()]
-    scattered: Floats = score + (samples - np.nanmean(samples)) * np.sqrt(np.mean(shares))
-    return scattered
+    counts = [len(values) - 1 for values in units.values()]
+    if len(over) != _TWO:
+        return _spread([(_variance(samples[0]) * float(np.mean(shares)), min(counts))], n_resamples)
+    first, second = (_variance(row) * share for row, share in zip(samples, shares, strict=False))
+    interaction = _variance(samples[2] - samples[0] - samples[1]) * shares[0] * shares[1]
+    parts = [(first, counts[0]), (second, counts[1]), (-interaction, counts[0] * counts[1])]
+    return _spread(parts, n_resamples)
+
+
+def _variance(samples: Floats) -> float:
+    finite = samples[np.isfinite(samples)]
+    return float(finite.var(ddof=1)) if len(finite) > 1 else float("nan")
+
+
+def _spread(parts: Sequence[tuple[float, int]], n_resamples: int) -> _Spread:
+    """Add up variances, each with its degrees of freedom; the draws, of which there are so many, limit these too."""
+    variance = max(sum(part for part, _ in parts), *(part for part, _ in parts))
+    uncertainty = sum(part**2 * (1 / n + 1 / max(n_resamples - 1, 1)) for part, n in parts)
+    df = variance**2 / uncertainty if uncertainty > 0 else float("inf")
+    return _Spread(float(np.sqrt(variance)), df)
+
+
+def _with_halves(
+    score: Score, spread: _Spread, over: Sequence[str], *, level: float, seed: int, n_resamples: int
+) -> Score:
+    margin = spread.error * t_quantile(spread.df, level) if spread.error else 0.0
+    result = score.copy(deep=False)
+    result.attrs = {
+        **{key: value for key, value in score.attrs.items() if key not in _OF_OTHER_ERRORS},
+        "interval": (float(score) - margin, float(score) + margin),
+        "error": spread.error,
+        "error_over": list(over),
+        "interval_level": level,
+        "interval_method": "half samples",
+        "interval_seed": seed,
+        "n_resamples": n_resamples,
+    }
+    return result
 
 
 def _units(target: xr.DataArray, name: str) -> NDArray[Any]:

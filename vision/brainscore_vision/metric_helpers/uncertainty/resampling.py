@@ -16,7 +16,11 @@ from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices
 
-__all__ = ["bootstrap_weights", "means_of_drawn_splits", "medians_of_draws", "weighted_correlations"]
+__all__ = [
+    "bootstrap_weights",
+    "medians_of_draws",
+    "weighted_correlations",
+]
 
 _BLOCK_VALUES = 2**21
 """How many drawn values are held at a time (16 MiB)."""
@@ -77,8 +81,8 @@ def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
 
     Parameters
     ----------
-    values : array-like, shape (n_rows, n_columns) or (n_draws, n_rows, n_columns)
-        One table for all draws, or one for each. NaN does not count.
+    values : array-like, shape (n_draws, n_rows, n_columns)
+        One table for each draw. NaN does not count.
     draws : ndarray of int, shape (n_draws, n_drawn)
         Columns, possibly repeated.
 
@@ -88,16 +92,13 @@ def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
         NaN where all drawn values are.
     """
     table = np.asarray(values, dtype=np.float64)
-    n_rows = table.shape[-2]
+    n_rows = table.shape[1]
     result = np.empty((len(draws), n_rows))
     with_nan = bool(np.isnan(table).any())
     step = max(1, _BLOCK_VALUES // max(1, n_rows * draws.shape[1]))
     for start in range(0, len(draws), step):
         rows = draws[start : start + step]
-        if table.ndim == 2:
-            drawn = table[:, rows].transpose(1, 0, 2)
-        else:
-            drawn = np.take_along_axis(table[start : start + step], rows[:, None, :], axis=2)
+        drawn = np.take_along_axis(table[start : start + step], rows[:, None, :], axis=2)
         result[start : start + step] = _nan_median(drawn) if with_nan else np.median(drawn, axis=2)
     return result
 
@@ -109,21 +110,3 @@ def _nan_median(values: Floats) -> Floats:
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[-1] - 1)
     middle: Floats = 0.5 * (np.take_along_axis(ordered, low, -1) + np.take_along_axis(ordered, high, -1))[..., 0]
     return middle
-
-
-def means_of_drawn_splits(values: Floats, neuroids: Indices, n_drawn: int, rng: np.random.Generator) -> Floats:
-    """Take the median over drawn neuroids, then the mean over splits drawn with replacement.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_splits, n_neuroids)
-    neuroids : ndarray of int, shape (n_resamples, n_drawn_neuroids)
-
-    Returns
-    -------
-    ndarray, shape (n_resamples,)
-    """
-    medians = medians_of_draws(values, neuroids)
-    splits = rng.integers(len(values), size=(len(neuroids), n_drawn))
-    means: Floats = np.take_along_axis(medians, splits, axis=1).mean(axis=1)
-    return means

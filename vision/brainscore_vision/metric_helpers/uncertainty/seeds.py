@@ -11,8 +11,9 @@ seed                                                  what it does
 ``Split.Defaults.random_state = 1``                   which stimuli train and test, which repetitions make a half
 ``seed=0`` of `SplitHalfPredictorConsistency`         which repetitions of a stimulus make its half, as published
 ``seed=0`` of `bootstrap_error`, `attach_error`       which entries are resampled, as published
-``seed=0`` of `bootstrap_interval`, `raw_interval`    which stimuli, neuroids and splits are resampled: tree
-``random_state`` of a ceiling                         which stimuli and neuroids its interval resamples: tree
+``seed=0`` of `half_sample_interval`                  which stimuli and neuroids are in a half: tree
+``random_state`` of `LeaveOneSubjectOut`              which stimuli and subjects its interval resamples: tree
+``seed=0`` of `make_atlas`, `layer_atlas`             which stimuli make a fold, which are drawn: tree
 ====================================================  ==============================================================
 """
 

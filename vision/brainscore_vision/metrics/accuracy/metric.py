@@ -5,12 +5,15 @@
 - Input: two lists of labels, or behavioural assemblies along presentation, aligned by `stimulus_id` if both have it.
 - Output: Score in [0, 1].
 - Invariances: order of stimuli; renaming of labels on both sides.
+- Error: over stimuli, whose presentations stay together, and over people where `subject` tells several apart. The
+  interval is Wilson's with as many answers as would have this error. Published scores give the standard deviation of
+  single answers (`compat=True`).
 - When: whenever there is one right answer. For agreement beyond that, see `error_consistency`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import xarray as xr
@@ -18,11 +21,20 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along, has_coordinate, matching_order
-from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
+from brainscore_vision.metric_helpers.uncertainty.crossed import (
+    attach_spread,
+    crossed_influence,
+    crossed_spread,
+    proportion_interval,
+    spread_of_units,
+)
+from brainscore_vision.metric_helpers.uncertainty.errors import note_error
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Labels
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Labels, NDArray
 
 
 class Accuracy(Metric):
@@ -35,7 +47,7 @@ class Accuracy(Metric):
         the accuracy.
     """
 
-    quantity: ClassVar[Quantity | None] = "share"
+    quantity: ClassVar[Quantity | None] = "accuracy"
 
     def __init__(self, *, compat: bool = False) -> None:
         self._compat = compat
@@ -53,7 +65,8 @@ class Accuracy(Metric):
         -------
         Score
             0-d, in [0, 1]. Attrs: ``raw`` (Score of bool, dims (presentation), in the order of `target`), ``error``
-            (standard error of the mean, ``sqrt(p (1 - p) / (n - 1))``), ``n_stimuli``, ``n_trials``, ``quantity``.
+            (for single answers to stimuli ``sqrt(p (1 - p) / (n - 1))``; NaN where all are right or all wrong),
+            ``error_over``, ``interval`` (95 %, also where all are right), ``n_stimuli``, ``n_trials``, ``quantity``.
 
         Raises
         ------
@@ -73,12 +86,34 @@ class Accuracy(Metric):
         labelled = next((side for side in (target, source) if isinstance(side, xr.DataArray)), None)
         coords = coords_along(labelled, "presentation") if labelled is not None else {}
         score.attrs["raw"] = Score(correct, coords=coords, dims=["presentation"])
-        error = correct.std() if self._compat else standard_error(correct)
-        note_error(score, error, over="presentation", n=len(correct))
+        if self._compat:
+            note_error(score, correct.std(), over="presentation", n=len(correct))
+        else:
+            _say_how_certain(score, correct, ids[-1] if ids else np.arange(len(correct)), coords)
         score.attrs["n_stimuli"] = len(np.unique(ids[-1].astype(str))) if ids else len(correct)
         score.attrs["n_trials"] = len(correct)
         score.attrs["quantity"] = self.quantity
         return score
+
+
+def _say_how_certain(score: Score, correct: NDArray[np.bool_], stimuli: Labels, coords: Mapping[str, Any]) -> None:
+    """Attach the error and the interval; the answers of one subject, and those to one stimulus, belong together."""
+    names = coords["subject"][1] if "subject" in coords else np.zeros(len(correct), dtype=int)
+    (subjects, subject), (ids, stimulus) = (
+        np.unique(np.asarray(each).astype(str), return_inverse=True) for each in (names, stimuli)
+    )
+    table = np.zeros((2, len(subjects), len(ids)))
+    np.add.at(
+        table, (slice(None), subject, stimulus), [(correct - correct.mean()) / len(correct), np.ones(len(correct))]
+    )
+    over, missing = ["stimulus"], "a single stimulus" if len(ids) < 2 else None
+    if len(subjects) > 1:
+        over, spread = ["stimulus", "subject"], crossed_spread(*table)
+        score.attrs["influence"] = crossed_influence(table[0], ids, subjects)
+    else:
+        spread = spread_of_units(table[0].sum(axis=0))
+    interval = proportion_interval(score.item(), spread, len(ids))
+    attach_spread(score, spread, over=over, interval=interval, missing=missing)
 
 
 def _is_aligned_by_id(side: object) -> bool:
@@ -86,6 +121,8 @@ def _is_aligned_by_id(side: object) -> bool:
 
 
 def _labels(side: DataAssembly | ArrayLike, role: str) -> Labels:
+    if side is None:
+        raise AssemblyError(f"The {role} is None; expected one label for each presentation. Pass the answers.")
     values = np.asarray(side.values if isinstance(side, xr.DataArray) else side)
     if values.ndim > 1:
         if values.size != max(values.shape):

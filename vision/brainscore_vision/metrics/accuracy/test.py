@@ -21,7 +21,7 @@ def test_by_hand():
     assert score.attrs["raw"]["stimulus_id"].values.tolist() == list("1234")
     assert score.attrs["error"] == pytest.approx(np.sqrt(0.75 * 0.25 / 3))
     assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (4, 4)
-    assert score.attrs["quantity"] == "share"
+    assert score.attrs["quantity"] == "accuracy"
 
 
 def test_compat_error_is_the_deviation_of_single_answers():
@@ -59,3 +59,30 @@ def test_mismatches_raise():
         metric(np.zeros((4, 3)), list("abcd"))
     with pytest.raises(AssemblyError, match="nothing"):
         metric([], [])
+
+
+def test_presentations_of_a_stimulus_belong_together():
+    once = load_metric("accuracy")(choices(list("abcd")), choices(list("abdd")))
+    twice = load_metric("accuracy")(choices(list("aabbccdd"), "11223344"), choices(list("aabbdddd"), "11223344"))
+    assert float(twice) == float(once)
+    assert twice.attrs["error"] == pytest.approx(once.attrs["error"])
+
+
+def test_people_are_sampled_too():
+    """Two people of whom one is always right and the other never: n - 1 = 1 degree of freedom, error 1/2."""
+    target = choices(list("abcdabcd"), "12341234").assign_coords(subject=("presentation", list("xxxxyyyy")))
+    score = load_metric("accuracy")(list("abcd----"), target)
+    assert float(score) == 0.5
+    assert score.attrs["error"] == pytest.approx(0.5)
+    assert score.attrs["error_df"] == pytest.approx(1)
+    assert score.attrs["error_over"] == ["stimulus", "subject"]
+
+
+def test_answers_that_are_all_right_have_an_interval_but_no_error():
+    score = load_metric("accuracy")(choices(list("abcd")), choices(list("abcd")))
+    assert np.isnan(score.attrs["error"])
+    assert "no spread" in score.attrs["error_nan_reason"]
+    low, high = score.attrs["interval"]
+    assert high == 1
+    assert 0 < low < 0.6  # Wilson, four answers and Student's t with three degrees of freedom
+    assert low == pytest.approx(4 / (4 + 3.182446**2))

@@ -13,7 +13,8 @@ same conditions hard as people do.
   `truth` on presentation. An answer that is no label counts as wrong.
 - Output: Score in [0, 1]; a perfect model does not reach 1 unless people are perfect.
 - Invariances: order of trials; which wrong label was chosen; which stimuli (of a condition) were answered rightly.
-- Error: the standard error over people; published scores give the standard deviation (`compat=True`).
+- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; published scores give
+  the standard deviation over people (`compat=True`).
 - When: to compare how hard conditions are, beside `error_consistency`, which compares single stimuli.
 
 References

@@ -32,12 +32,12 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, require_assembly
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
-from .published import numbered_halves, signed_closeness
+from .published import numbered_halves, signed_closeness, stepped_up_closeness
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -107,6 +107,48 @@ class BakerAccuracyDelta(Metric):
         )
         return score
 
+    def ceiling(self, assembly: DataAssembly) -> Score:
+        """Score a model whose disturbance costs exactly what it costs all people.
+
+        People in halves differ from all people, so that this is below 1. No model can score much more: the closeness
+        to halves is greatest near their middle.
+
+        Parameters
+        ----------
+        assembly : BehavioralAssembly, dims (presentation)
+            As `target` of the metric.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (split)), ``error`` (standard error over subjects),
+            ``n_subjects``, ``seed``, ``quantity``. With ``compat=True`` the published ceiling: the closeness of the
+            published halves to the other subjects, stepped up as if it were a correlation, its median as score.
+
+        Raises
+        ------
+        AssemblyError
+            As the metric.
+        """
+        subjects, deltas = _human_deltas(assembly, self._image_types)
+        if len(subjects) < 2:
+            raise AssemblyError(f"Halves need at least two subjects, found {len(subjects)}.")
+        if self._compat:
+            closeness = stepped_up_closeness(subjects, deltas, self.HALVES)
+            score = Score(np.median(closeness))
+        else:
+            halves = self._halves(subjects)
+            closeness = relative_closeness(deltas.mean(), halves @ deltas / halves.sum(axis=1))
+            score = Score(closeness.mean())
+        score.attrs.update(
+            raw=one_each(closeness, "split"),
+            error=float(closeness.std()),
+            n_subjects=len(subjects),
+            seed=self._seed,
+            quantity=self.quantity,
+        )
+        return score
+
     def compute_ceiling(
         self, source: DataAssembly, target: DataAssembly, image_types: Sequence[str] | None = None
     ) -> float:
@@ -131,6 +173,7 @@ class BakerAccuracyDelta(Metric):
 
 def _human_deltas(target: DataAssembly, image_types: Sequence[str]) -> tuple[Labels, Floats]:
     """Return subjects and their costs in accuracy, shape (n_subjects,)."""
+    require_assembly(target)
     right = np.asarray(target.values).reshape(-1) != 0
     names = coordinate(target, "subject")
     subjects, accuracies = _accuracies(right, coordinate(target, "image_type"), names, "subject", image_types)

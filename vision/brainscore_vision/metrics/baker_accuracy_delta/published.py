@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,9 +26,27 @@ def numbered_halves(subjects: Labels, n_halves: int) -> NDArray[np.bool_]:
     AssemblyError
         If subjects are not numbered, so that a half is empty.
     """
+    # The published halves come from these generators, whose results are fixed for ever.
+    return _members(subjects, [np.random.RandomState(i) for i in range(n_halves)])
+
+
+def stepped_up_closeness(subjects: Labels, deltas: Floats, n_halves: int) -> Floats:
+    """Compare halves of the numbers 1 to n - 1 with all other subjects, and apply Spearman-Brown; shape (n_halves,).
+
+    Parameters
+    ----------
+    deltas : ndarray, shape (n_subjects,)
+        Cost in accuracy of each.
+    """
+    first = _members(subjects, [np.random.RandomState(0)] * n_halves)  # one generator here, others in the score
+    one, two = ((half @ deltas) / half.sum(axis=1) for half in (first, ~first))
+    closeness = np.maximum(1 - np.abs(one - two) / two, 0)
+    return 2 * closeness / (1 + closeness)
+
+
+def _members(subjects: Labels, generators: Sequence[np.random.RandomState]) -> NDArray[np.bool_]:
     numbers, size = np.arange(1, len(subjects)), len(subjects) // 2
-    # The published halves come from this generator, whose results are fixed for ever.
-    draws = [np.random.RandomState(i).choice(numbers, size, replace=False) for i in range(n_halves)]
+    draws = [generator.choice(numbers, size, replace=False) for generator in generators]
     halves = np.stack([np.isin(subjects, draw) for draw in draws])
     if not halves.any(axis=1).all():
         raise AssemblyError(

@@ -6,6 +6,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import Behavior
 from brainscore_vision import load_metric
 
 TYPES = ["w", "f"]
+CEILINGS = [(0, 0.9441089133826565, 0.9413347445584921), (1, 0.9685157421289353, 0.9591420329615545)]
 
 
 def source_of(labels, types, animals):
@@ -94,6 +95,33 @@ def test_ceiling_of_two_halves():
     one, two = deltas[:4].mean(), deltas[4:].mean()
     ceiling = metric().compute_ceiling(target.isel(presentation=first), target.isel(presentation=~first), TYPES)
     assert ceiling == pytest.approx(1 - abs(one - two) / two)
+
+
+def test_ceiling_is_the_score_of_all_people():
+    """Alternately right and wrong answers give a model the exact cost."""
+    _, target, right = experiment(n_subjects=10)
+    deltas = right[:, :40].mean(axis=1) - right[:, 40:].mean(axis=1)
+    ceiling = metric().ceiling(target)
+    types = np.repeat(TYPES, 1000)
+    wrong = np.concatenate([np.arange(1000) < 0, np.arange(1000) < round(1000 * deltas.mean())])
+    model = source_of(np.where(wrong, "other", "animal"), types, np.full(2000, "animal"))
+    score = metric()(model, target)
+    assert float(score) == pytest.approx(float(ceiling), abs=2e-3)
+    assert ceiling.raw.sizes == {"split": 100}
+    assert ceiling.attrs["quantity"] == "share"
+    for share in (-0.1, 0.1):
+        moved = np.concatenate([np.arange(1000) < 0, np.arange(1000) < round(1000 * (deltas.mean() + share))])
+        other = source_of(np.where(moved, "other", "animal"), types, np.full(2000, "animal"))
+        assert float(metric()(other, target)) < float(ceiling)
+    with pytest.raises(AssemblyError, match="two subjects"):
+        metric().ceiling(target.isel(presentation=target["subject"].values == 1))
+
+
+@pytest.mark.parametrize(("seed", "published", "here"), CEILINGS)
+def test_published_ceilings(seed, published, here):
+    _, target, _ = experiment(seed)
+    assert float(metric(compat=True).ceiling(target)) == pytest.approx(published, abs=1e-12)
+    assert float(metric().ceiling(target)) == pytest.approx(here, abs=1e-12)  # on the page of differences
 
 
 def test_bad_input_raises():

@@ -15,8 +15,8 @@ which grows towards 1 with the number of neuroids even for unrelated responses.
   counts ranks).
 
 Published differences: the published unbiased `cka` adds 1e-12 to the denominator, so it tends to 0 for small responses
-(below about 1e-3) although alignment has no scale, and it gives 0 where it is undefined, here NaN. ``compat=True``
-gives the published number.
+(below about 1e-3) although alignment has no scale, and it gives 0 where it is undefined, here NaN. The parts of
+`cka_cv` there depend on the order of rows, see `labelled.splits`. ``compat=True`` gives the published numbers.
 
 References
 ----------
@@ -28,6 +28,7 @@ https://arxiv.org/abs/2405.01012.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -35,14 +36,16 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.arrays.geometry.cka import cka_jackknife, cka_parts, linear_hsic
+from brainscore_vision.metric_helpers.arrays.geometry.cka import cka_parts, linear_hsic
+from brainscore_vision.metric_helpers.arrays.geometry.cka_influences import cka_influences
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
-from brainscore_vision.metric_helpers.labelled.rdms import read_responses
+from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
+from brainscore_vision.metric_helpers.labelled.rdms import Responses, read_responses
 from brainscore_vision.metric_helpers.shared_metrics.on_parts import OnParts
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Notes
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 _COMPAT_EPSILON = 1e-12
 
@@ -61,6 +64,7 @@ class CKA(Metric):
     """
 
     quantity: ClassVar = "share"
+    symmetric: ClassVar = True
 
     def __init__(
         self, comparison_coord: str = Defaults.stimulus_coord, unbiased: bool = True, *, compat: bool = False
@@ -75,34 +79,35 @@ class CKA(Metric):
         Returns
         -------
         Score
-            0-d; NaN if either side has no structure. Attrs: ``error`` (standard error over stimuli, by leaving out one
-            at a time; with at least five), ``n_stimuli``, ``n_neuroids`` (of `assembly2`), ``quantity``;
-            ``neuroids_left_out`` names the neuroids of `assembly2` that are NaN throughout.
+            0-d; NaN if either side has no structure. Attrs: ``error`` and ``interval`` (over new stimuli and new
+            neuroids of `assembly2`, see `brainscore_core.metrics.influence`; with at least five stimuli, three if
+            biased), ``n_stimuli``, ``n_neuroids`` (of `assembly2`), ``quantity``; ``neuroids_left_out`` names the
+            neuroids of `assembly2` that are NaN throughout.
 
         Raises
         ------
         AssemblyError
             If stimuli or dimensions differ, values are NaN otherwise, or there are too few stimuli.
         """
-        first, second, notes = self.responses(assembly1, assembly2)
-        value, error = cka_jackknife(first, second, unbiased=self._unbiased)
+        first, second = self.responses(assembly1, assembly2)
+        value, influences = cka_influences(first, second.values, unbiased=self._unbiased)
         if self._compat:
-            value = self.ratio(*linear_hsic(first, second, unbiased=self._unbiased))
+            value = self.ratio(*linear_hsic(first, second.values, unbiased=self._unbiased))
         score = Score(value)
-        if np.isfinite(error):
-            score.attrs["error"] = error
-        score.attrs.update(notes)
-        return score
+        score.attrs.update(second.notes)
+        return attach_geometry_error(score, influences, second.stimuli, second.neuroids, scale="fisher")
 
-    def responses(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Floats, Notes]:
-        """Return the values of both, in the order of `assembly2`, and entries for attrs."""
-        first = read_responses(assembly1, role="source", stimulus_coord=self._comparison_coord)
-        second = read_responses(assembly2, role="target", stimulus_coord=self._comparison_coord)
+    def responses(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Responses]:
+        """Return the values of the first and the second side in the order of that, whose notes are those of a score."""
+        first, second = (
+            read_responses(assembly, role=role, stimulus_coord=self._comparison_coord, scaled=not self._compat)
+            for assembly, role in ((assembly1, "source"), (assembly2, "target"))
+        )
         order = matching_order(second.stimuli, first.stimuli, what=self._comparison_coord)
         self.require_stimuli(len(order))
         moved = not np.array_equal(order, np.arange(len(order)))
         notes = {"n_stimuli": len(order), **second.notes, "quantity": self.quantity}
-        return first.values[order] if moved else first.values, second.values, notes
+        return first.values[order] if moved else first.values, replace(second, notes=notes)
 
     def ratio(self, xy: float, xx: float, yy: float) -> float:
         """Divide HSIC by the roots of those of both sides."""
@@ -124,12 +129,13 @@ class CKA(Metric):
 
 
 class CKACrossValidated(OnParts):
-    """Centered kernel alignment on parts of the stimuli; the error of `cka` says how much that depends on stimuli.
+    """Centered kernel alignment on parts of the stimuli.
 
     Parameters as for `CKA` and `OnParts`.
     """
 
     quantity: ClassVar = "share"
+    symmetric: ClassVar = True
 
     def __init__(
         self,
@@ -139,17 +145,17 @@ class CKACrossValidated(OnParts):
         *,
         compat: bool = False,
     ) -> None:
-        super().__init__(crossvalidation_kwargs)
+        super().__init__(crossvalidation_kwargs, compat=compat)
         self._metric = CKA(comparison_coord=comparison_coord, unbiased=unbiased, compat=compat)
         self._unbiased = unbiased
 
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
-    ) -> tuple[Floats, Notes]:
-        first, second, notes = self._metric.responses(assembly1, assembly2)
+    ) -> tuple[Floats, Score]:
+        first, second = self._metric.responses(assembly1, assembly2)
         self._metric.require_stimuli(min(len(part) for part in parts))
-        sums = cka_parts(first, second, parts, unbiased=self._unbiased)
-        return np.array([self._metric.ratio(*triple) for triple in sums]), notes
+        sums = cka_parts(first, second.values, parts, unbiased=self._unbiased)
+        return np.array([self._metric.ratio(*triple) for triple in sums]), self._metric(assembly1, assembly2)
 
 
 def biased_cka(comparison_coord: str = Defaults.stimulus_coord, *, compat: bool = False) -> CKA:

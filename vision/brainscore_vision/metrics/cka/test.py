@@ -35,8 +35,12 @@ def test_score_whatever_the_order(pair, name, unbiased):
     score = load_metric(name)(assembly(x).isel(presentation=order), assembly(y).transpose("neuroid", "presentation"))
     assert float(score) == pytest.approx(cka(x, y, unbiased=unbiased), abs=1e-12)
     attrs = dict(score.attrs)
-    assert 0 < attrs.pop("error") < 0.2
-    assert attrs == {"n_stimuli": 30, "n_neuroids": 40, "quantity": "share"}
+    assert 0 < attrs.pop("stimulus_error") <= attrs.pop("error") < 0.2
+    low, high = attrs.pop("interval")
+    assert low < float(score) < high
+    assert attrs.pop("influence").units.tolist() == assembly(y)["neuroid_id"].values.tolist()
+    expected = {"n_stimuli": 30, "n_neuroids": 40, "quantity": "share", "error_over": ["stimulus", "neuroid"]}
+    assert attrs == expected
 
 
 @pytest.mark.parametrize("name", ["cka", "cka_cv", "cka_biased"])
@@ -76,8 +80,19 @@ def test_cross_validated_scores_test_parts(pair):
     np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-10)
     assert score.attrs["raw"].dims == ("split",)
     assert float(score) == pytest.approx(np.mean(expected))
-    assert score.attrs["error"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(10))
+    assert score.attrs["split_error"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(10))
+    whole = load_metric("cka")(assembly(x), assembly(y))
+    assert score.attrs["error"] == pytest.approx(whole.attrs["error"])
+    low, high = score.attrs["interval"]
+    assert low < float(score) < high
     assert score.attrs["quantity"] == "share"
+
+
+def test_a_single_neuroid_has_no_error_but_one_over_stimuli(pair):
+    score = load_metric("cka")(assembly(pair[0]), assembly(pair[1][:, :1]))
+    assert np.isnan(score.attrs["error"])
+    assert "single neuroid" in score.attrs["error_nan_reason"]
+    assert score.attrs["stimulus_error"] > 0
 
 
 def test_biased_cross_validated(pair):

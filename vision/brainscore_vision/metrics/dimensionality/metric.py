@@ -28,6 +28,7 @@ import numpy as np
 from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers.arrays.geometry.dimensionality import factor_dimensions, factor_scores
+from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
@@ -74,7 +75,7 @@ class Dimensionality(Metric):
             If factors or neuroids of the assemblies differ, values are NaN, or the factor does not occur.
         """
         first, second = (
-            read_responses(assembly, role=role, stimulus_coord="factor")
+            read_responses(assembly, role=role, stimulus_coord="factor", dtype=None, scaled=False)
             for assembly, role in ((assembly1, "first"), (assembly2, "second"))
         )
         if first.values.shape != second.values.shape or not np.array_equal(first.stimuli, second.stimuli):
@@ -86,7 +87,7 @@ class Dimensionality(Metric):
         factors = np.unique(first.stimuli)
         names = [str(name) for name in factors]
         self._require_factor(names)
-        scores = factor_scores(first.values, second.values, factors[:, None] == first.stimuli)
+        scores = factor_scores(*ordinary(first.values, second.values), factors[:, None] == first.stimuli)
         raw = one_each(scores, "factor", names)
         n_neuroids = first.values.shape[1]
         notes = {"raw": raw, "n_pairs": len(first.stimuli), "n_neuroids": n_neuroids, "quantity": self.quantity}

@@ -35,7 +35,7 @@ import numpy as np
 from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import Ceiling, Metric, Score
 from brainscore_vision.metric_helpers.arrays.properties.distributions import bin_shares, drawn_histograms, ks_similarity
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, require_assembly
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
@@ -192,6 +192,7 @@ class NeuronalPropertyCeiling(Ceiling):
 
 
 def _column(assembly: DataAssembly, name: str, *, role: str) -> Floats:
+    require_assembly(assembly)
     if _PROPERTY_DIM not in assembly.dims or assembly.ndim != 2:
         raise AssemblyError(
             f"The {role} assembly has dimensions {tuple(assembly.dims)}; expected (neuroid, {_PROPERTY_DIM})."

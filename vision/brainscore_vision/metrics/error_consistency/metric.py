@@ -12,8 +12,8 @@ and the score is the mean over people within each condition, then over condition
   its coordinate `choice` if the values are numbers. An answer that is no label (`na`, empty) counts as wrong.
 - Output: Score, at most 1; 0 is what independent errors give.
 - Invariances: order of trials; which wrong label was chosen.
-- Error: the standard error over people; published scores give the standard deviation over people and conditions, and
-  the absolute value of the score (`compat=True` gives both).
+- Error: over new people and new stimuli, from the influence of every answer, also of the ceiling; published scores give
+  the standard deviation over people and conditions, and the absolute value of the score (`compat=True` gives both).
 - When: trial-by-trial comparison with people, beside accuracy. Not defined where both are always right.
 
 References

@@ -48,8 +48,9 @@ def test_equals_scikit_learn():
     expected = [cohen_kappa_score(model, person) for person in people]
     np.testing.assert_allclose(score.attrs["raw"].values, [expected], atol=1e-12)
     assert float(score) == pytest.approx(np.mean(expected))
-    assert score.attrs["error"] == pytest.approx(sem(expected))
-    assert score.attrs["quantity"] == "share"
+    assert score.attrs["error"] >= sem(expected)  # that over people alone
+    assert score.attrs["error_over"] == ["stimulus", "subject"]
+    assert score.attrs["quantity"] == "kappa"
     assert score.attrs["raw"].dims == ("condition", "subject")
     assert (score.attrs["n_stimuli"], score.attrs["n_subjects"], score.attrs["n_trials"]) == (60, 4, 240)
 
@@ -71,6 +72,21 @@ def test_one_person_has_no_error_and_two_have_none_for_their_ceiling():
     source, target, _, _ = experiment(subjects=2)
     assert np.isnan(load_metric("error_consistency")(source, target.isel(presentation=slice(60))).attrs["error"])
     assert np.isnan(load_metric("error_consistency").ceiling(target).attrs["error"])
+
+
+def test_error_is_that_of_new_people_and_new_stimuli():
+    """Two people who agree with the model equally well: what is uncertain is which stimuli there are."""
+    source, target, model, people = experiment(subjects=2)
+    same = trials(
+        np.tile(target.values[:60], 2),
+        **{name: target[name].values for name in ("stimulus_id", "truth", "subject")},
+    )
+    kappa = cohen_kappa_score(model, people[0])
+    without = [cohen_kappa_score(np.delete(model, i), np.delete(people[0], i)) for i in range(60)]
+    score = load_metric("error_consistency")(source, same)
+    assert score.attrs["error"] == pytest.approx(np.sqrt(59 / 60 * np.var(without) * 60), rel=1e-9)
+    low, high = score.attrs["interval"]
+    assert low < kappa < high
 
 
 def test_error_of_the_ceiling_leaves_out_people():

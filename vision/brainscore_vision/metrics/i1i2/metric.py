@@ -24,8 +24,9 @@ that of half of the trials, averaged over random halves. The patterns are
   ``score / sqrt(ceiling)``: `ceil_score`.
 - Invariances: order of the model's images and choices; scale of each image's probabilities; names of objects. The
   order of trials decides which trials make a half.
-- Error: jackknife over images (over objects for O1 and O2); the published one is the standard deviation over
-  repetitions (`compat=True`).
+- Error: jackknife over images, each with all its trials (over objects for O1 and O2), also of the normalised score, in
+  which score and ceiling lose the same image; the published ones are standard deviations over the repetitions, which
+  share their trials (`compat=True`).
 - When: dense match-to-sample data, tens of trials for each image.
 
 References
@@ -55,9 +56,15 @@ from brainscore_vision.metric_helpers.arrays.behavior.object_patterns import (
     two_way_rates,
 )
 from brainscore_vision.metric_helpers.arrays.summaries import mean_known
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    coordinate,
+    has_coordinate,
+    matching_order,
+    require_assembly,
+)
 from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.errors import jackknife_error
+from brainscore_vision.metric_helpers.uncertainty.crossed import attach_spread, jackknife_spread, t_interval
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -81,7 +88,7 @@ class BehavioralPatterns(Metric):
     seed : int
         Of the halves; with 0 they are those of the published scores, the same for score and ceiling.
     compat : bool
-        Give in ``error`` the standard deviation over repetitions, as published scores do.
+        Give in ``error`` the standard deviation over repetitions, as published scores and normalised scores do.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -111,9 +118,9 @@ class BehavioralPatterns(Metric):
         Returns
         -------
         Score
-            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split): one correlation for each half), ``error`` (standard
-            error over images), ``n_stimuli``, ``n_objects``, ``n_trials``, ``seed``, ``quantity``. Entries for which
-            a half has no trials do not count.
+            0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split): one correlation for each half), ``error`` and
+            ``interval`` (95 %) over new images with new trials, ``n_stimuli``, ``n_objects``, ``n_trials``, ``seed``,
+            ``quantity``. Entries for which a half has no trials do not count.
 
         Raises
         ------
@@ -171,13 +178,63 @@ class BehavioralPatterns(Metric):
         Returns
         -------
         Score
-            0-d. Attrs: ``raw`` (the score given), ``ceiling``, ``error`` (standard deviation over repetitions).
+            0-d. Attrs: ``raw`` (the score given), ``ceiling``, ``error`` and ``interval`` (95 %) over new images with
+            new trials; NaN, with ``error_nan_reason``, if score and ceiling do not say how much each image moves them,
+            or a repetition has a ceiling that is not positive.
         """
         order = matching_order(score.raw["split"].values, ceiling.raw["split"].values, what="split")
-        ceiled = score.raw.values / np.sqrt(ceiling.raw.values[order])
+        with np.errstate(invalid="ignore", divide="ignore"):  # a half that is not reliable: NaN
+            ceiled = score.raw.values / np.sqrt(ceiling.raw.values[order])
         result = self.aggregate(one_each(ceiled, "split", score.raw["split"].values))
         result.attrs.update(raw=score, ceiling=ceiling)
+        if not self._compat:
+            self._attach_error_of_ratio(result, order)
         return result
+
+    def _attach_error_of_ratio(self, result: Score, order: Indices) -> None:
+        score, ceiling = (result.attrs[side].raw.attrs.get("left_out") for side in ("raw", "ceiling"))
+        if score is None or ceiling is None or score.shape != ceiling.shape:
+            declare_no_error(result, "score and ceiling do not say how much each image moves them")
+            return
+        with np.errstate(invalid="ignore", divide="ignore"):
+            left_out = score.values / np.sqrt(ceiling.values[order])
+        self._attach_error(result, left_out)
+
+    def _attach_error(self, score: Score, left_out: Floats) -> None:
+        """Attach error and interval from what each repetition gives without one image, or object."""
+        values = left_out.mean(axis=0)
+        spread = jackknife_spread(values)
+        over = "stimulus" if self._level == "image" else "object"
+        reason = f"undefined without some of the {len(values)} {over}s" if np.isnan(values).any() else None
+        attach_spread(score, spread, over=[over], interval=t_interval(score.item(), spread), missing=reason)
+
+    def add_source_meta(self, source_probabilities: DataAssembly, target: DataAssembly) -> None:
+        """Write into a model's assembly which object is on each image, as coordinate ``truth`` of its presentations.
+
+        For published code: the metric needs no such coordinate, and changes no assembly of itself.
+
+        Parameters
+        ----------
+        source_probabilities : BehavioralAssembly, dims (presentation, choice)
+            Changed in place.
+        target : BehavioralAssembly, dims (presentation)
+            Trials, which tell what is on each image.
+
+        Raises
+        ------
+        AssemblyError
+            If the model answered to an image that no trial has.
+        """
+        trials = _read_trials(target)
+        shown = dict(zip(trials.stimuli.tolist(), trials.objects[trials.truth].tolist(), strict=True))
+        images = coordinate(source_probabilities, "stimulus_id").astype(str).tolist()
+        unknown = [image for image in images if image not in shown]
+        if unknown:
+            raise AssemblyError(
+                f"{len(unknown)} of {len(images)} images of the model are in no trial, such as {unknown[0]!r}. Show it "
+                "the stimuli of the target."
+            )
+        source_probabilities["truth"] = "presentation", [shown[image] for image in images]
 
     def _halves(self, trials: _Trials) -> Floats:
         """Return rates of both halves of each repetition, shape (repetitions, 2, n_images, n_objects)."""
@@ -224,7 +281,8 @@ class BehavioralPatterns(Metric):
         raw = one_each(correlations, "split")
         score = self.aggregate(raw)
         if not self._compat:
-            score.attrs["error"] = jackknife_error(left_out.mean(axis=0))
+            raw.attrs["left_out"] = Score(left_out, dims=["split", "left_out"])
+            self._attach_error(score, left_out)
         score.attrs.update(
             raw=raw,
             n_stimuli=len(trials.stimuli),
@@ -236,6 +294,7 @@ class BehavioralPatterns(Metric):
         return score
 
     def _probabilities(self, source: DataAssembly, trials: _Trials) -> Floats:
+        require_assembly(source)
         if set(source.dims) != {"presentation", "choice"}:
             raise AssemblyError(
                 f"The source assembly has dimensions {tuple(source.dims)} of sizes {tuple(source.shape)}; expected "
@@ -267,6 +326,7 @@ class _Trials:
 
 
 def _read_trials(assembly: DataAssembly) -> _Trials:
+    require_assembly(assembly)
     if assembly.dims != ("presentation",) or not assembly.sizes["presentation"]:
         raise AssemblyError(
             f"The target assembly has {dict(assembly.sizes)}; expected one chosen object for each trial, "

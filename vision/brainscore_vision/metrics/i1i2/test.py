@@ -149,11 +149,50 @@ def test_normalised_by_halves():
     ceiled = metric.ceil_score(score, ceiling)
     expected = score.raw.values / np.sqrt(ceiling.raw.values)
     assert float(ceiled) == pytest.approx(expected.mean())
-    assert ceiled.attrs["error"] == pytest.approx(expected.std())
+    published = load_metric("i2n", compat=True)
+    parts = published(source, target), published.ceiling(target)
+    assert published.ceil_score(*parts).attrs["error"] == pytest.approx(expected.std())
     assert ceiled.attrs["raw"] is score
     assert ceiled.attrs["ceiling"] is ceiling
     aggregated = metric.aggregate(score.raw)
     assert float(aggregated) == pytest.approx(score.raw.values.mean())
+
+
+def test_the_normalised_score_is_as_uncertain_as_leaving_images_out_says():
+    """The score of each image left out, by a metric that gets no trials of it; I2n does not mix images of objects."""
+    source, target = experiment(n_images=24, n_trials=12_000)
+    metric = load_metric("i2n")
+    ceiled = metric.ceil_score(metric(source, target), metric.ceiling(target))
+    parts = metric(source, target).raw.attrs["left_out"], metric.ceiling(target).raw.attrs["left_out"]
+    left_out = (parts[0].values / np.sqrt(parts[1].values)).mean(axis=0)
+    assert left_out.shape == (24,)
+    assert ceiled.attrs["error"] == pytest.approx(np.sqrt(23 * left_out.var()))
+    low, high = ceiled.attrs["interval"]
+    assert low < float(ceiled) < high
+    assert ceiled.attrs["error_over"] == ["stimulus"]
+
+
+def test_the_error_of_the_normalised_score_describes_new_images_and_trials():
+    metric = load_metric("i2n")
+    scores = []
+    for seed in range(40):
+        source, target = experiment(seed, n_images=48, n_trials=10_000)
+        scores.append(metric.ceil_score(metric(source, target), metric.ceiling(target)))
+    spread = np.std([float(score) for score in scores])
+    assert np.mean([score.attrs["error"] for score in scores]) == pytest.approx(spread, rel=0.3)
+    # The published error is the standard deviation of two halves of the same images.
+    raws = [score.raw.raw.values / np.sqrt(score.ceiling.raw.values) for score in scores]
+    assert np.mean(np.std(raws, axis=1)) < 0.6 * spread
+
+
+def test_scores_that_do_not_say_what_images_do_have_no_error():
+    source, target = experiment()
+    metric = load_metric("i2n")
+    score, ceiling = metric(source, target), metric.ceiling(target)
+    del score.attrs["raw"].attrs["left_out"]
+    ceiled = metric.ceil_score(score, ceiling)
+    assert np.isnan(ceiled.attrs["error"])
+    assert "do not say" in ceiled.attrs["error_nan_reason"]
 
 
 def test_a_model_that_answers_like_people_reaches_the_ceiling():
@@ -181,6 +220,21 @@ def test_arguments_are_left_as_they_are():
     assert source.identical(before[0])
     assert target.identical(before[1])
     assert "truth" not in source.coords
+
+
+def test_what_is_on_each_image_is_written_on_request():
+    source, target = experiment()
+    before = source.copy(deep=True)
+    shown = dict(zip(target["stimulus_id"].values, target["truth"].values, strict=True))
+    metric = load_metric("i2n")
+    assert metric.add_source_meta(source, target) is None
+    assert source["truth"].values.tolist() == [shown[image] for image in source["stimulus_id"].values]
+    assert source.sel(choice="obj01").identical(before.assign_coords(truth=source["truth"]).sel(choice="obj01"))
+    np.testing.assert_array_equal(metric(source, target), metric(before, target))
+    few = target.isel(presentation=np.flatnonzero(target["stimulus_id"].values != "im0003"))
+    with pytest.raises(AssemblyError, match="1 of 12 images of the model are in no trial, such as 'im0003'"):
+        metric.add_source_meta(before, few)
+    assert "truth" not in before.coords
 
 
 def test_sparse_halves_need_skipna():

@@ -23,7 +23,9 @@ Spearman (1910), doi:10.1111/j.2044-8295.1910.tb00206.x; Brown (1910), doi:10.11
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -32,30 +34,48 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Score
+from brainscore_core.metrics.influence import Influence, attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import (
+    correlation_slopes,
+    half_means,
+    harmonic_counts,
     spearman_brown,
     split_half_correlations,
     step_up,
 )
+from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.labelled.alignment import (
     Neuroids,
     coordinate,
-    coords_along,
     matrix,
     squeeze_time_bin,
     usable_neuroids,
 )
 from brainscore_vision.metric_helpers.labelled.cross_validation import apply_aggregate
-from brainscore_vision.metric_helpers.labelled.gather import as_score, labelled, stack
+from brainscore_vision.metric_helpers.labelled.gather import as_score, bin_order, labelled, stack
+from brainscore_vision.metric_helpers.labelled.geometry_error import on_both_sides
 from brainscore_vision.metric_helpers.labelled.slices import PerTime
 from brainscore_vision.metric_helpers.labelled.splits import Split
-from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+
+from .halves import PearsonCorrelation, PearsonReliability, SpearmanBrownCorrection
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, NDArray
 
+__all__ = [
+    "InternalConsistency",
+    "PearsonCorrelation",
+    "PearsonReliability",
+    "SpearmanBrownCorrection",
+    "TemporalInternalConsistency",
+]
+
+_NOT_TOLD = "the metric of halves does not tell how neuroids of both halves move it"
 _CONSTANT = 1e-11  # relative spread of means over repetitions below which single repetitions are looked at
 
 
@@ -66,14 +86,14 @@ class InternalConsistency(Ceiling):
     ----------
     consistency_metric : callable or None
         ``f(half1, half2)`` of two assemblies, averaged over their repetitions, returns a Score; None correlates per
-        neuroid.
+        neuroid. Where it correlates dissimilarities, the ``quantity`` is a ``dissimilarity_reliability``.
     aggregate : callable or None
         Score with dims (split, ...) -> Score with dims (split); None takes the median over neuroids.
     compat : bool
         Apply ``2 r / (1 + r)`` to halves of unequal size too, as published ceilings do. It makes no difference for
         even numbers of repetitions.
     n_bootstrap : int
-        Resamples for the interval; 0 for none. There is none with an `aggregate` or dimensions of one's own.
+        Accepted for those who state it; nothing is drawn.
     """
 
     quantity: ClassVar = "reliability"
@@ -87,15 +107,16 @@ class InternalConsistency(Ceiling):
         splits: int = Split.Defaults.splits,
         random_state: int = Split.Defaults.random_state,
         compat: bool = False,
-        n_bootstrap: int = 1000,
+        n_bootstrap: int = 0,  # noqa: ARG002 - see above
     ) -> None:
         self._consistency_metric = consistency_metric
+        if getattr(consistency_metric, "quantity", None) == "dissimilarity_correlation":
+            self.quantity = "dissimilarity_reliability"  # type: ignore[misc] # what this object estimates, not its class
         self._aggregate = aggregate
         self._split_coord = split_coord
         self._splits = splits
         self._random_state = random_state
         self._compat = compat
-        self._n_bootstrap = n_bootstrap
 
     def __call__(self, assembly: xr.DataArray) -> Score:
         """Estimate.
@@ -103,32 +124,31 @@ class InternalConsistency(Ceiling):
         Parameters
         ----------
         assembly : NeuroidAssembly, dims (presentation, neuroid)
-            Single repetitions. A `time_bin` of length one is dropped. A stimulus that a half lacks does not count in
-            that split.
+            Single repetitions. A `time_bin` of length one is dropped. NaN is a repetition that was not recorded from
+            that neuroid. A stimulus that a half lacks does not count in that split.
 
         Returns
         -------
         Score
-            0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` (standard error of the
-            mean over splits), ``interval`` (low, high: 95 % percentile interval over neuroids and splits drawn with
-            replacement), ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``seed``. Neuroids that are constant or NaN
-            throughout do not count; ``neuroids_left_out`` names them.
+            0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` and ``interval`` (over
+            new stimuli and new neuroids, see `brainscore_core.metrics.influence`; not with an `aggregate` of one's own,
+            and with a metric only if that is ``symmetric`` and has influences, such as those of geometry),
+            ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``,
+            ``n_repetitions``, ``seed``. Neuroids that are constant or NaN throughout do not count;
+            ``neuroids_left_out`` names them.
 
         Raises
         ------
         AssemblyError
-            If there are fewer than two repetitions, a coordinate is missing, or values are NaN otherwise.
+            If there are fewer than two repetitions, a coordinate is missing, or values are infinite.
         """
         assembly = squeeze_time_bin(assembly)
         repetitions = self._repetitions(assembly)
         halves = self._halves(repetitions)
         compare = self._by_metric if self._consistency_metric else self._by_correlation
-        raw, notes = compare(assembly, repetitions, halves)
+        raw, notes, with_error = compare(assembly, repetitions, halves)
         score = self._summarised(raw, assembly, notes)
-        interval = self._interval(raw)
-        if interval is not None:
-            score.attrs["interval"] = interval
-        return score
+        return score if self._aggregate or score.ndim else with_error(score)
 
     def _repetitions(self, assembly: xr.DataArray) -> NDArray[Any]:
         repetitions = np.sort(pd.unique(coordinate(assembly, self._split_coord)))
@@ -159,6 +179,13 @@ class InternalConsistency(Ceiling):
     def _step_up(self, r: Floats, half: NDArray[np.bool_]) -> Floats:
         return spearman_brown(r) if self._compat else step_up(r, int(half.sum()), int((~half).sum()))
 
+    def _step_up_all(self, r: Floats, halves: NDArray[np.bool_], present: NDArray[np.bool_]) -> Floats:
+        """Step up correlations of shape (splits, neuroids)."""
+        if self._compat or present.all():
+            return np.array([self._step_up(row, half) for row, half in zip(r, halves, strict=True)])
+        first, second, together = harmonic_counts(halves, present)
+        return spearman_brown(step_up(r, first, second), together / (first + second))
+
     def _summarised(self, raw: Score, assembly: xr.DataArray, notes: Mapping[str, Any]) -> Score:
         aggregate = self._aggregate or (lambda scores: scores.median("neuroid") if "neuroid" in scores.dims else scores)
         score: Score = apply_aggregate(Split.aggregate, apply_aggregate(aggregate, raw))
@@ -171,21 +198,13 @@ class InternalConsistency(Ceiling):
         )
         return score
 
-    def _interval(self, raw: Score) -> tuple[float, float] | None:
-        if self._aggregate or not self._n_bootstrap or set(raw.dims) != {"split", "neuroid"}:
-            return None
-        counted = np.flatnonzero(~np.isnan(raw.transpose("split", "neuroid").values).all(axis=0))
-        if not len(counted):
-            return None
-        return raw_interval(raw.isel(neuroid=counted), n_resamples=self._n_bootstrap, seed=self._random_state)
-
     def _by_correlation(
         self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
-    ) -> tuple[Score, dict[str, Any]]:
-        values = matrix(assembly, Defaults.expected_dims, role="given")
+    ) -> tuple[Score, dict[str, Any], Callable[[Score], Score]]:
+        (values,) = ordinary(matrix(assembly, Defaults.expected_dims, role="given"))
         names = coordinate(assembly, Defaults.neuroid_coord)
-        stepped, neuroids = self._stepped_up(assembly, values, names, repetitions, halves)
-        return labelled(stepped, assembly, ["split", "neuroid"]), neuroids.attrs
+        found = self._stepped_up(assembly, values, names, repetitions, halves)
+        return labelled(found.stepped, assembly, ["split", "neuroid"]), found.neuroids.attrs, found.attach
 
     def _stepped_up(
         self,
@@ -194,21 +213,27 @@ class InternalConsistency(Ceiling):
         names: NDArray[Any],
         repetitions: NDArray[Any],
         halves: NDArray[np.bool_],
-    ) -> tuple[Floats, Neuroids]:
-        """Reliabilities of shape (splits, columns) for values of shape (presentations, columns)."""
-        responses, present = self._by_repetition(assembly, values, repetitions)
+    ) -> _Reliabilities:
+        """Estimate for values of shape (presentations, columns)."""
+        responses, present, stimuli = self._by_repetition(assembly, values, repetitions)
         neuroids = _usable(values, responses, present, names)
         if not neuroids.used.all():
             responses = np.ascontiguousarray(responses[:, :, neuroids.used])
+            present = present[:, :, neuroids.used] if present.ndim == 3 else present
         r = split_half_correlations(responses, halves, present)
-        stepped = np.full((len(halves), len(neuroids.used)), np.nan)
-        stepped[:, neuroids.used] = [self._step_up(row, half) for row, half in zip(r, halves, strict=True)]
-        return stepped, neuroids
+        stepped, slopes = np.full((2, len(halves), len(neuroids.used)), np.nan)
+        stepped[:, neuroids.used] = self._step_up_all(r, halves, present)
+        slopes[:, neuroids.used] = correlation_slopes(lambda each: self._step_up_all(each, halves, present), r)
+        return _Reliabilities(stepped, slopes, neuroids, responses, present, halves, stimuli)
 
     def _by_repetition(
         self, assembly: xr.DataArray, values: Floats, repetitions: NDArray[Any]
-    ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order."""
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[Any]]:
+        """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order.
+
+        Also tells what was recorded, shape (repetitions, stimuli) or that of the responses if columns differ, and the
+        names of the stimuli.
+        """
         stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
         _, repetition = _sorted_codes(coordinate(assembly, self._split_coord))
         shape = (len(repetitions), len(stimuli))
@@ -221,18 +246,23 @@ class InternalConsistency(Ceiling):
                 f"{str(stimuli[where])!r} in {repetitions[which]!r}. Number the repetitions of each stimulus."
             )
         if np.array_equal(place, np.arange(count.size)):
-            return values.reshape(*shape, -1), count == 1
-        responses = np.zeros((count.size, values.shape[1]))
-        responses[place] = values
-        return responses.reshape(*shape, -1), count == 1
+            responses = values.reshape(*shape, -1)
+        else:
+            responses = np.zeros((count.size, values.shape[1]))
+            responses[place] = values
+            responses = responses.reshape(*shape, -1)
+        if np.isfinite(responses.sum()):  # not so if any value is not, and needs no copy
+            return responses, count == 1, stimuli
+        missing = np.isnan(responses)
+        return np.where(missing, 0.0, responses), (count == 1)[:, :, None] & ~missing, stimuli
 
     def _by_metric(
         self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
-    ) -> tuple[Score, dict[str, Any]]:
+    ) -> tuple[Score, dict[str, Any], Callable[[Score], Score]]:
         from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 
         presented = coordinate(assembly, self._split_coord)
-        results = []
+        results, influences = [], []
         for half in halves:
             parts = [
                 average_repetition(assembly.isel(presentation=np.flatnonzero(np.isin(presented, repetitions[which]))))
@@ -240,9 +270,59 @@ class InternalConsistency(Ceiling):
             ]
             result = self._consistency_metric(*parts)
             stepped = as_score(result).copy(deep=False, data=self._step_up(np.asarray(result), half))
-            stepped.attrs = {}  # what else the metric tells is of halves, not of the ceiling
+            # What else the metric tells is of halves, not of the ceiling.
+            influences.append((stepped.attrs.get("influence"), half, float(result) if stepped.ndim == 0 else np.nan))
+            stepped.attrs = {}
             results.append(stepped)
-        return stack(results, [{"split": index} for index in range(len(results))]), {}
+        raw = stack(results, [{"split": index} for index in range(len(results))])
+        return raw, {}, partial(self._with_error_of_halves, influences=influences)
+
+    def _with_error_of_halves(
+        self, score: Score, influences: Sequence[tuple[Influence | None, NDArray[np.bool_], float]]
+    ) -> Score:
+        """Average what the metric says about its scores of halves, each times how the stepped up value follows it."""
+        if not getattr(self._consistency_metric, "symmetric", False) or any(each is None for each, _, _ in influences):
+            return declare_no_error(score, _NOT_TOLD)
+        together = [
+            on_both_sides(each) * (self._slope(r, half) / len(influences)) for each, half, r in influences if each
+        ]
+        return attach_influence(score, reduce(Influence.__add__, together), scale="fisher")
+
+    def _slope(self, r: float, half: NDArray[np.bool_]) -> float:
+        low, high = max(r - 1e-4, -1.0), min(r + 1e-4, 1.0)
+        change = self._step_up(np.asarray(high), half) - self._step_up(np.asarray(low), half)
+        return float(change / (high - low))
+
+
+@dataclass(frozen=True)
+class _Reliabilities:
+    """Split-half reliabilities of columns, and what says how single stimuli and columns move them."""
+
+    stepped: Floats  # (splits, columns); NaN for those that are not used
+    slopes: Floats  # likewise, their derivatives by the correlations of halves
+    neuroids: Neuroids  # which columns are used
+    responses: Floats  # (repetitions, stimuli, used columns)
+    present: NDArray[np.bool_]  # (repetitions, stimuli[, used columns])
+    halves: NDArray[np.bool_]  # (splits, repetitions)
+    stimuli: NDArray[Any]  # (stimuli,)
+
+    def influence(self, chosen: NDArray[np.bool_] | None = None) -> Influence:
+        """Return the influences on the mean over splits of the median over some of the columns."""
+        used = np.flatnonzero(self.neuroids.used if chosen is None else self.neuroids.used & chosen)
+        among = np.searchsorted(np.flatnonzero(self.neuroids.used), used)
+        responses, present = self.responses, self.present
+        if len(among) < responses.shape[2]:
+            responses = responses[:, :, among]
+            present = present[:, :, among] if present.ndim == 3 else present
+        rows = np.arange(len(self.stimuli))
+        means = half_means(responses, self.halves, present)
+        parts = ((first, second, rows) for first, second in means)
+        found = median_of_correlations(parts, len(rows), self.stepped[:, used], self.slopes[:, used])
+        return influence_on_medians(found, self.stimuli, self.neuroids.names[used])
+
+    def attach(self, score: Score) -> Score:
+        """Write error, interval and influences into the attributes of a ceiling."""
+        return attach_influence(score, self.influence(), scale="fisher")
 
 
 class TemporalInternalConsistency(InternalConsistency):
@@ -260,9 +340,9 @@ class TemporalInternalConsistency(InternalConsistency):
         -------
         Score, dims (time_bin)
             At most 1, sorted by `time_bin_start`. Attrs: ``raw`` (Score, dims (time_bin, split, neuroid)), ``error``
-            (Score, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)), the others as for
-            `InternalConsistency`. A neuroid that is constant or NaN throughout a bin does not count in that bin; a bin
-            without any other is NaN. ``neuroids_left_out`` names those that count in no bin.
+            and ``split_error`` (Scores, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)), the others as
+            for `InternalConsistency`. A neuroid that is constant or NaN throughout a bin does not count in that bin; a
+            bin without any other is NaN. ``neuroids_left_out`` names those that count in no bin.
 
         Raises
         ------
@@ -277,26 +357,22 @@ class TemporalInternalConsistency(InternalConsistency):
             return per_bin
         repetitions = self._repetitions(assembly)
         halves = self._halves(repetitions)
-        raw, notes = self._of_all_bins(assembly, repetitions, halves)
-        score = self._summarised(raw, assembly, notes)
-        if self._n_bootstrap:
-            bounds = [self._interval(raw.isel(time_bin=index)) or (np.nan, np.nan) for index in range(len(score))]
-            coords = {**coords_along(raw, "time_bin"), "bound": ("bound", ["low", "high"])}
-            score.attrs["interval"] = Score(np.array(bounds), coords=coords, dims=["time_bin", "bound"])
-        return score
+        raw, notes, influences = self._of_all_bins(assembly, repetitions, halves)
+        return attach_to_bins(self._summarised(raw, assembly, notes), influences)
 
     def _of_all_bins(
         self, assembly: xr.DataArray, repetitions: NDArray[Any], halves: NDArray[np.bool_]
-    ) -> tuple[Score, dict[str, Any]]:
+    ) -> tuple[Score, dict[str, Any], list[Influence]]:
         """Treat a neuroid in a bin as a neuroid of its own: one call for all."""
-        values = matrix(assembly, (*Defaults.expected_dims, "time_bin"), role="given")
+        (values,) = ordinary(matrix(assembly, (*Defaults.expected_dims, "time_bin"), role="given"))
         n_presentations, n_neuroids, n_bins = values.shape
         names = coordinate(assembly, Defaults.neuroid_coord)
         columns = values.reshape(n_presentations, -1)
-        stepped, used = self._stepped_up(assembly, columns, np.repeat(names, n_bins), repetitions, halves)
-        neuroids = Neuroids(used=used.used.reshape(n_neuroids, n_bins).any(axis=1), names=names)
-        by_bin = stepped.reshape(len(halves), n_neuroids, n_bins).transpose(2, 0, 1)
-        return labelled(by_bin, assembly, ["time_bin", "split", "neuroid"]), neuroids.attrs
+        found = self._stepped_up(assembly, columns, np.repeat(names, n_bins), repetitions, halves)
+        neuroids = Neuroids(used=found.neuroids.used.reshape(n_neuroids, n_bins).any(axis=1), names=names)
+        by_bin = found.stepped.reshape(len(halves), n_neuroids, n_bins).transpose(2, 0, 1)
+        influences = [found.influence(np.arange(len(columns.T)) % n_bins == index) for index in bin_order(assembly)]
+        return labelled(by_bin, assembly, ["time_bin", "split", "neuroid"]), neuroids.attrs, influences
 
 
 def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
@@ -309,7 +385,10 @@ def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
 
 
 def _usable(values: Floats, responses: Floats, present: NDArray[np.bool_], names: NDArray[Any]) -> Neuroids:
-    """Like `usable_neuroids`, but looks at means over repetitions first, of which there are fewer."""
+    """Like `usable_neuroids`, but looks at means over repetitions first, of which there are fewer; NaN is no fault."""
+    if present.ndim == 3:
+        highest = np.fmax.reduce(values, axis=0)  # NaN only where there is nothing else
+        return usable_neuroids(np.where(np.isnan(values), highest, values), names, role="given")
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is looked at below
         mean = responses.sum(axis=0) / present.sum(axis=0)[:, None]
         level = mean.mean(axis=0)

@@ -18,6 +18,8 @@ The first is the highest correlation with single subjects, the second the reliab
   metric does (inter-animal consistency). This is a lower bound.
 - Output: Score, at most 1; a correlation, or a reliability if ``scored='mean'``.
 - Invariances: order of presentations; without a metric, shift and positive scaling of all subjects' responses.
+- Error: over new stimuli and new subjects, from the influence of every answer; of several variables over new variables
+  too.
 - When: measurements from several subjects, where the score is the mean over subjects of the correlation with each
   (``scored='subject'``, with `ceil_score`) or the correlation with their mean (``scored='mean'``, with
   `explained_variance`). Repetitions of one subject are averaged: what subjects do not share counts as noise.
@@ -40,28 +42,32 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.behavior.influence import leave_one_out_influences
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     leave_one_out_correlations,
     single_reliability,
 )
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
+from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, coords_along, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.intervals import with_interval
-from brainscore_vision.metric_helpers.uncertainty.resampling import (
-    bootstrap_weights,
-    medians_of_draws,
-    weighted_correlations,
+from brainscore_vision.metric_helpers.uncertainty.crossed import (
+    attach_spread,
+    crossed_influence,
+    crossed_median_spread,
+    crossed_spread,
+    spread_of_units,
+    t_interval,
 )
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats, Labels, NDArray
 
 Bound = Literal["lower", "upper", "corrected"]
-_BLOCK_VALUES = 2**22
+_SINGLE_PAIR = "of two subjects, who are a single pair"
 
 
 class LeaveOneSubjectOut(Ceiling):
@@ -78,8 +84,6 @@ class LeaveOneSubjectOut(Ceiling):
         their mean; where they have their own neuroids, the pooled neuroids of the others.
     subject_coord : str
         Coordinate of presentation or of neuroid that names the subjects.
-    n_resamples : int
-        Draws of stimuli, subjects and response variables for the interval.
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
@@ -91,8 +95,6 @@ class LeaveOneSubjectOut(Ceiling):
         scored: Literal["subject", "mean"] = "subject",
         metric: Callable[[DataAssembly, DataAssembly], Score] | None = None,
         subject_coord: str = "subject",
-        n_resamples: int = 200,
-        random_state: int = 0,
     ) -> None:
         self._bound = bound or ("lower" if metric else "corrected")
         if self._bound not in ("lower", "upper", "corrected") or scored not in ("subject", "mean"):
@@ -110,8 +112,6 @@ class LeaveOneSubjectOut(Ceiling):
         self._scored = scored
         self._metric = metric
         self._subject_coord = subject_coord
-        self._n_resamples = n_resamples
-        self._random_state = random_state
 
     def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate.
@@ -127,7 +127,8 @@ class LeaveOneSubjectOut(Ceiling):
             0-d, at most 1. Attrs: ``raw`` (Score, the lower bound, dims (subject, neuroid), or (subject) with a
             metric), ``lower_bound`` and ``upper_bound`` (float; with a metric the one computed), ``bound``, ``scored``,
             ``interval`` (95 %) and ``error`` over ``error_over`` (stimuli, subjects and neuroids; with a metric over
-            subjects), ``n_subjects``, ``n_stimuli``, ``quantity``, ``interval_seed``.
+            subjects; NaN, with ``error_nan_reason``, where two subjects are a single pair), ``influence`` (of a single
+            variable), ``n_subjects``, ``n_stimuli``, ``quantity``.
 
         Raises
         ------
@@ -167,19 +168,39 @@ class LeaveOneSubjectOut(Ceiling):
 
     def _by_correlation(self, table: _Table, names: Labels) -> Score:
         lower, upper = leave_one_out_correlations(table.responses, table.present)
-        bounds = {"lower": lower, "upper": upper, "corrected": lower}
-        per_variable = self._ceilings(bounds[self._bound].mean(axis=0), table)
-        score = Score(median_known(per_variable))
+        r = (upper if self._bound == "upper" else lower).mean(axis=0)
+        score = Score(median_known(self._ceilings(r, table)))
         coords = {"subject": ("subject", names), **table.coords}
         score.attrs.update(
             raw=Score(lower, coords=coords, dims=["subject", table.dim]),
             lower_bound=float(median_known(lower.mean(axis=0))),
             upper_bound=float(median_known(upper.mean(axis=0))),
         )
-        samples = self._samples(table)
-        samples += float(score) - np.nanmean(samples)  # the bias of the draws is not that of the ceiling
-        over = ["presentation", "subject"] + ([table.dim] if lower.shape[1] > 1 else [])
-        return with_interval(score, samples, over, level=0.95, seed=self._random_state, method="bootstrap")
+        return self._with_error(score, table, names, r)
+
+    def _with_error(self, score: Score, table: _Table, names: Labels, r: Floats) -> Score:
+        """Attach error and interval, from the influence of every answer on the variables that have a value."""
+        values, known = self._ceilings(r, table), np.flatnonzero(np.isfinite(r))
+        if len(names) < 3:
+            return declare_no_error(score, _SINGLE_PAIR)
+        if not len(known):
+            return declare_no_error(score, "the score is undefined")
+        step = 1e-4 * np.maximum(np.abs(r), 1e-3)
+        slopes = (self._ceilings(r + step, table) - self._ceilings(r - step, table)) / (2 * step)
+        moved = np.stack([self._moved(table, place) * slopes[place] for place in known])
+        over = ["stimulus", "subject"]
+        if len(values) == 1:
+            spread = crossed_spread(moved[0], table.present)
+            score.attrs["influence"] = crossed_influence(moved[0], table.stimuli, names)
+        else:
+            spread = crossed_median_spread(values[known], moved, table.present)
+            over.append(table.dim)
+        return attach_spread(score, spread, over=over, interval=t_interval(score.item(), spread))
+
+    def _moved(self, table: _Table, variable: int) -> Floats:
+        """Return how each answer moves the mean correlation of a variable, shape (subjects, stimuli)."""
+        responses, itself = table.responses[:, :, variable], self._bound == "upper"
+        return leave_one_out_influences(responses, table.present, itself=itself)
 
     def _ceilings(self, r: Floats, table: _Table) -> Floats:
         """From mean correlations over subjects, of any shape (..., n_variables)."""
@@ -190,32 +211,6 @@ class LeaveOneSubjectOut(Ceiling):
         if self._scored == "mean":
             return spearman_brown(single, 1 / np.mean(1 / table.counts))
         return np.sign(single) * np.sqrt(np.abs(single))
-
-    def _samples(self, table: _Table) -> Floats:
-        """Draw stimuli, and subjects among their correlations: never a subject to predict its own copy."""
-        n_subjects, n_stimuli, n_variables = table.responses.shape
-        draw = {
-            name: generator(self._random_state, "interval", name) for name in ("presentation", "subject", "neuroid")
-        }
-        weights = bootstrap_weights(draw["presentation"], n_stimuli, self._n_resamples)
-        samples = []
-        for block in np.array_split(weights, max(1, weights.shape[0] * n_subjects * n_variables // _BLOCK_VALUES)):
-            chosen = draw["subject"].integers(n_subjects, size=(len(block), n_subjects)).T
-            drawn = np.take_along_axis(self._correlations(table, block), chosen[:, :, None], axis=0).mean(axis=0)
-            variables = draw["neuroid"].integers(n_variables, size=(len(block), n_variables))
-            samples.append(medians_of_draws(self._ceilings(drawn, table)[:, None, :], variables)[:, 0])
-        return np.concatenate(samples)
-
-    def _correlations(self, table: _Table, weights: Floats) -> Floats:
-        """Correlate each subject with the others under each weighting of stimuli; (subjects, weightings, variables)."""
-        total, count = table.responses.sum(axis=0), table.present.sum(axis=0)
-        r = np.empty((len(table.responses), len(weights), table.responses.shape[2]))
-        for subject, own in enumerate(table.responses):
-            used = table.present[subject] & (count > 1)
-            n = count[used][:, None]
-            others = total[used] / n if self._bound == "upper" else (total[used] - own[used]) / (n - 1)
-            r[subject] = weighted_correlations(weights[:, used], own[used], others)
-        return r
 
     # --- with a metric
 
@@ -247,9 +242,10 @@ class LeaveOneSubjectOut(Ceiling):
         score = Score(values.mean())
         score.attrs["raw"] = one_each(values, "subject", names)
         score.attrs[f"{self._bound}_bound"] = float(values.mean())
-        rng = generator(self._random_state, "interval", "subject")
-        samples = values[rng.integers(len(values), size=(self._n_resamples, len(values)))].mean(axis=1)
-        return with_interval(score, samples, ["subject"], level=0.95, seed=self._random_state, method="bootstrap")
+        if len(values) < 3:
+            return declare_no_error(score, _SINGLE_PAIR)
+        spread = spread_of_units((values - values.mean()) / len(values))
+        return attach_spread(score, spread, over=["subject"], interval=t_interval(score.item(), spread))
 
 
 @dataclass(frozen=True)
@@ -258,6 +254,7 @@ class _Table:
 
     responses: Floats  # (subjects, stimuli, variables), 0 where absent
     present: NDArray[np.bool_]  # (subjects, stimuli)
+    stimuli: Labels  # (stimuli,)
     dim: str  # of the variables
     coords: dict[str, tuple[str, Labels]]
 
@@ -285,6 +282,7 @@ def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _T
             f"{bad} of {values.shape[1]} response variables have NaN or infinite values. Drop these variables, or "
             "these presentations: subjects need not all have all stimuli."
         )
+    (values,) = ordinary(values)
     stimuli, stimulus = np.unique(coordinate(assembly, Defaults.stimulus_coord).astype(str), return_inverse=True)
     subject = np.searchsorted(names, coordinate(assembly, subject_coord))
     total = np.zeros((len(names), len(stimuli), values.shape[1]))
@@ -293,7 +291,7 @@ def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _T
     np.add.at(count, (subject, stimulus), 1)
     dim = str(dims[0]) if dims else "neuroid"
     coords = coords_along(assembly, dim) if dims else {}
-    return _Table(total / np.maximum(count, 1)[:, :, None], count > 0, dim, coords)
+    return _Table(total / np.maximum(count, 1)[:, :, None], count > 0, stimuli, dim, coords)
 
 
 def _averaged(assembly: DataAssembly) -> DataAssembly:

@@ -67,6 +67,24 @@ def test_interval_holds_the_truth():
     assert held >= 26
 
 
+@pytest.mark.parametrize("bound", ["lower", "upper", "corrected"])
+def test_the_error_is_that_of_new_subjects_and_stimuli(bound):
+    ceilings = [
+        load_ceiling("leave_one_subject_out", bound=bound)(people(simulated(seed, n_stimuli=100)[1]))
+        for seed in range(60)
+    ]
+    spread = np.std([float(each) for each in ceilings])
+    assert np.mean([each.attrs["error"] for each in ceilings]) == pytest.approx(spread, rel=0.3)
+    assert ceilings[0].attrs["error_over"] == ["stimulus", "subject"]
+    assert ceilings[0].attrs["influence"].unit == "subject"
+
+
+def test_two_subjects_are_a_single_pair():
+    ceiling = load_ceiling("leave_one_subject_out", bound="lower")(people(simulated(n_subjects=2, n_stimuli=50)[1]))
+    assert np.isnan(ceiling.attrs["error"])
+    assert "single pair" in ceiling.attrs["error_nan_reason"]
+
+
 def test_subjects_who_saw_other_stimuli_and_repetitions():
     _, table = simulated(n_subjects=8)
     present = np.random.default_rng(0).random(table.shape) < 0.6
@@ -95,6 +113,35 @@ def test_several_variables_are_summarised_by_the_median():
     assert score.raw.dims == ("subject", "neuroid")
     assert float(score) == pytest.approx(np.median(score.raw.values.mean(axis=0)))
     assert list(score.raw["neuroid_id"].values) == ["n0", "n1", "n2"]
+    assert score.attrs["error_over"] == ["stimulus", "subject", "neuroid"]
+
+
+@pytest.mark.parametrize("bound", ["lower", "upper", "corrected"])
+def test_intervals_of_several_variables_hold_the_mean_of_the_estimator(bound):
+    """New stimuli, subjects and variables each time; `perf/coverage_behaviour.py` counts in more of them."""
+    scores = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        truth, own = rng.standard_normal((1, 60, 2)), rng.standard_normal((5, 60, 2))
+        table = (truth + rng.uniform(0.6, 2.0, 2) * own).reshape(-1, 2)
+        ids = [f"s{number:02d}" for number in range(60)] * 5
+        given = assembly_of(table, stimulus_id=ids, subject=("presentation", np.repeat(list("abcde"), 60)))
+        scores.append(load_ceiling("leave_one_subject_out", bound=bound)(given))
+    intervals = np.array([score.attrs["interval"] for score in scores])
+    mean = np.mean([float(score) for score in scores])
+    assert ((intervals[:, 0] <= mean) & (mean <= intervals[:, 1])).sum() >= 50  # of 60
+    stated = np.sqrt(np.mean([score.attrs["error"] ** 2 for score in scores]))
+    assert stated == pytest.approx(np.std([float(score) for score in scores]), rel=0.2)
+
+
+def test_a_single_neuroid_is_a_single_variable():
+    _, table = simulated(n_stimuli=40)
+    one = neural(table[:5].reshape(-1, 1), np.repeat(list("abcde"), 40), "presentation")
+    plain = load_ceiling("leave_one_subject_out")(people(table[:5]))
+    score = load_ceiling("leave_one_subject_out")(one)
+    assert (float(score), score.attrs["error"]) == pytest.approx((float(plain), plain.attrs["error"]))
+    assert score.attrs["interval"] == pytest.approx(plain.attrs["interval"])
+    assert score.attrs["influence"].unit == "subject"
 
 
 class Spread:
@@ -118,6 +165,12 @@ def test_subjects_with_neuroids_of_their_own_are_predicted_from_the_others():
     assert float(score) == pytest.approx(0.7)
     assert score.attrs["bound"] == "lower"
     assert score.attrs["quantity"] == "share"
+    assert score.attrs["error"] == pytest.approx(0.1 / np.sqrt(3))
+    assert score.attrs["error_over"] == ["subject"]
+    margin = 4.303 * 0.1 / np.sqrt(3)  # Student's t of two degrees of freedom
+    assert score.attrs["interval"] == pytest.approx((0.7 - margin, 0.7 + margin), abs=1e-3)
+    two = load_ceiling("leave_one_subject_out", metric=Spread())(given.isel(neuroid=slice(5)))
+    assert "single pair" in two.attrs["error_nan_reason"]
     with pytest.raises(AssemblyError, match="own neuroids"):
         load_ceiling("leave_one_subject_out")(given)
 

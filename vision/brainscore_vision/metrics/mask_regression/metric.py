@@ -110,22 +110,25 @@ class FeatureGrid:
 class MaskRegression:
     """Masks and channel weights, with the fit and predict of scikit-learn; settings as for `MaskSettings`."""
 
-    uses_neuroids = True
-
     def __init__(self, **settings: Any) -> None:  # those of `MaskSettings`
         self.settings = MaskSettings(**settings)
         self._map: MaskMap | None = None
 
-    def fit(self, X: ArrayLike, Y: ArrayLike, neuroids: Mapping[str, ArrayLike]) -> Self:  # noqa: N803 -- scikit-learn's names
-        """Fit (n_stimuli, n_features) to (n_stimuli, n_neuroids)."""
-        self._map = mask_fit(FeatureGrid.of(neuroids).arrange(X), Y, self.settings)
+    def fit(self, X: DataAssembly, Y: DataAssembly) -> Self:  # noqa: N803 -- scikit-learn's names
+        """Fit features, dims (presentation, neuroid) with the places of the neuroids, to responses of these dims."""
+        self._map = mask_fit(FeatureGrid.of(_neuroids(X)).arrange(X.values), Y.values, self.settings)
         return self
 
-    def predict(self, X: ArrayLike, neuroids: Mapping[str, ArrayLike]) -> Floats:  # noqa: N803 -- scikit-learn's name
+    def predict(self, X: DataAssembly) -> Floats:  # noqa: N803 -- scikit-learn's name
         """Predict responses, shape (n_stimuli, n_neuroids)."""
         if self._map is None:
-            raise RuntimeError("MaskRegression has not been fitted yet: call fit(X, Y, neuroids) first.")
-        return self._map.predict(FeatureGrid.of(neuroids).arrange(X))
+            raise RuntimeError("MaskRegression has not been fitted yet: call fit(X, Y) first.")
+        return self._map.predict(FeatureGrid.of(_neuroids(X)).arrange(X.values))
+
+
+def _neuroids(source: DataAssembly) -> dict[str, ArrayLike]:
+    """Return the coordinates of the neuroids, arrays of shape (n_features,) by name."""
+    return {name: values for name, (_, values) in coords_along(source, Defaults.neuroid_dim).items()}
 
 
 class _MaskRegressionOnGrid:
@@ -177,8 +180,7 @@ class MaskRegressedCorrelation(CrossRegressedCorrelation):
         ids = [coordinate(assembly, Defaults.stimulus_coord) for assembly in (target, source)]
         # In the order of the target, so that the batches do not depend on that of the source.
         source = source.isel(presentation=matching_order(*ids))
-        neuroids = {name: values for name, (_, values) in coords_along(source, Defaults.neuroid_dim).items()}
-        on_grid = _MaskRegressionOnGrid(FeatureGrid.of(neuroids), self.regression.estimator.settings)
+        on_grid = _MaskRegressionOnGrid(FeatureGrid.of(_neuroids(source)), self.regression.estimator.settings)
         bound = CrossRegressedCorrelation(XarrayRegression(on_grid), self.correlation, self._crossvalidation_kwargs)
         return bound, source, target
 
@@ -201,11 +203,12 @@ def mask_cross_validated(
     Parameters
     ----------
     compat : bool
-        Train as briefly as the published metric: 40 passes, with smaller steps from the 27th.
+        Train as briefly as the published metric: 40 passes, with smaller steps from the 27th; and draw the published
+        splits, see `Split`.
     """
     published = {"n_epochs": 40, "decay_epochs": 25} if compat else {}
     return MaskRegressedCorrelation(
         mask_regression({**published, **(regression_kwargs or {})}),
         XarrayCorrelation(PearsonR()),
-        crossvalidation_kwargs,
+        {"compat": compat, **(crossvalidation_kwargs or {})},
     )

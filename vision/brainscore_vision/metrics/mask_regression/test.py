@@ -52,7 +52,7 @@ def test_splits_by_hand():
     np.testing.assert_allclose(score.attrs["raw"].values, raw, atol=1e-9)
     medians = np.median(raw, axis=1)
     assert float(score) == pytest.approx(medians.mean())
-    assert score.attrs["error"] == pytest.approx(medians.std(ddof=1) / np.sqrt(3))
+    assert score.attrs["split_error"] == pytest.approx(medians.std(ddof=1) / np.sqrt(3))
     expected = {"n_stimuli": 60, "n_neuroids": 5, "regression_seed": 4, "seed": 1, "quantity": "correlation"}
     assert {name: score.attrs[name] for name in expected} == expected
 

@@ -32,14 +32,18 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_core.metrics.influence import attach_influence
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.influence import median_of_columns
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     RepeatedResponses,
     VarianceComponents,
     ncsnr,
+    reliability_influence,
     repeated_responses,
     variance_components,
 )
+from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
@@ -51,17 +55,13 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     usable_neuroids,
 )
 from brainscore_vision.metric_helpers.labelled.gather import labelled
-from brainscore_vision.metric_helpers.uncertainty.intervals import with_interval
-from brainscore_vision.metric_helpers.uncertainty.resampling import bootstrap_weights, medians_of_draws
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.labelled.uncertainty import influence_on_medians
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats
-
-_BLOCK_VALUES = 2**22
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
 
 
 class NoiseCeiling(Ceiling):
@@ -73,8 +73,8 @@ class NoiseCeiling(Ceiling):
         Of the mean over how many repetitions; None: over those that each stimulus has in the assembly.
     repetition_coord : str
         Coordinate that numbers the repetitions; where it is missing they are taken as not comparable.
-    n_resamples : int
-        Draws of stimuli and neuroids for ``error`` and ``interval``.
+    n_resamples, random_state : int
+        Accepted for those who state them; nothing is drawn.
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"
@@ -84,15 +84,13 @@ class NoiseCeiling(Ceiling):
         *,
         n_averaged: int | None = None,
         repetition_coord: str = "repetition",
-        n_resamples: int = 1000,
-        random_state: int = 0,
+        n_resamples: int = 0,  # noqa: ARG002 - see above
+        random_state: int = 0,  # noqa: ARG002 - see above
     ) -> None:
         if n_averaged is not None and n_averaged < 1:
             raise ValueError(f"n_averaged is a number of repetitions, at least 1; got {n_averaged}.")
         self._n_averaged = n_averaged
         self._repetition_coord = repetition_coord
-        self._n_resamples = n_resamples
-        self._random_state = random_state
 
     def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate, from single repetitions; a `time_bin` of length one is dropped.
@@ -100,11 +98,11 @@ class NoiseCeiling(Ceiling):
         Returns
         -------
         Score
-            0-d, at most 1. Attrs: ``raw`` (Score, dims (neuroid)), ``ncsnr`` (Score, dims (neuroid)), ``interval``
-            (95 %) and ``error`` over stimuli and neuroids, ``n_stimuli``, ``n_repetitions`` (most of any stimulus),
-            ``design`` (``'crossed'`` or ``'nested'``, see `repeated_responses`), ``n_neuroids``, ``quantity``,
-            ``interval_seed``. Neuroids that are constant or NaN throughout do not count; ``neuroids_left_out``
-            names them.
+            0-d, at most 1. Attrs: ``raw`` (Score, dims (neuroid)), ``ncsnr`` (Score, dims (neuroid)), ``error`` and
+            ``interval`` (over new stimuli and new neuroids, see `brainscore_core.metrics.influence`), ``n_stimuli``,
+            ``n_repetitions`` (most of any stimulus), ``design`` (``'crossed'`` or ``'nested'``, see
+            `repeated_responses`), ``n_neuroids``, ``quantity``. Neuroids that are constant or NaN throughout do not
+            count; ``neuroids_left_out`` names them.
 
         Raises
         ------
@@ -113,11 +111,11 @@ class NoiseCeiling(Ceiling):
             otherwise.
         """
         assembly = squeeze_time_bin(assembly)
-        values = matrix(assembly, Defaults.expected_dims, role="given")
+        (values,) = ordinary(matrix(assembly, Defaults.expected_dims, role="given"))
         neuroids = usable_neuroids(values, neuroid_names(assembly), role="given")
         order = neuroid_order(assembly)
         used = neuroids.used[order]
-        responses = self._responses(assembly, values[:, order[used]])
+        stimuli, responses = self._responses(assembly, values[:, order[used]])
         components = variance_components(responses)
         raw = self._reliability(components)
         score = Score(median_known(raw))
@@ -131,14 +129,11 @@ class NoiseCeiling(Ceiling):
             design="crossed" if responses.crossed else "nested",
             quantity=self.quantity,
         )
-        samples = self._samples(responses)
-        # Stimuli drawn twice vary less; the bias of the draws is not that of the ceiling.
-        samples += float(score) - np.nanmean(samples)
-        return with_interval(
-            score, samples, ["presentation", "neuroid"], level=0.95, seed=self._random_state, method="bootstrap"
-        )
+        found = median_of_columns(raw, reliability_influence(responses, self._n_averaged))
+        influence = influence_on_medians(found, stimuli, by_key[Defaults.neuroid_coord].values[used])
+        return attach_influence(score, influence, scale="fisher")
 
-    def _responses(self, assembly: xr.DataArray, values: Floats) -> RepeatedResponses:
+    def _responses(self, assembly: xr.DataArray, values: Floats) -> tuple[Labels, RepeatedResponses]:
         stimuli, stimulus = np.unique(coordinate(assembly, Defaults.stimulus_coord).astype(str), return_inverse=True)
         repetition = None
         if has_coordinate(assembly, self._repetition_coord):
@@ -149,7 +144,7 @@ class NoiseCeiling(Ceiling):
                 f"{len(stimuli)} stimuli in {len(stimulus)} presentations. Give it the single repetitions, before they "
                 "are averaged."
             )
-        return repeated_responses(values, stimulus, repetition)
+        return stimuli, repeated_responses(values, stimulus, repetition)
 
     def _reliability(self, components: VarianceComponents) -> Floats:
         if self._n_averaged is None:
@@ -157,16 +152,3 @@ class NoiseCeiling(Ceiling):
         signal = components.signal
         with np.errstate(divide="ignore", invalid="ignore"):
             return signal / (signal + components.noise / self._n_averaged)
-
-    def _samples(self, responses: RepeatedResponses) -> Floats:
-        n_stimuli, n_neuroids = responses.means.shape
-        weights = bootstrap_weights(
-            generator(self._random_state, "interval", "presentation"), n_stimuli, self._n_resamples
-        )
-        neuroids = generator(self._random_state, "interval", "neuroid")
-        samples = []
-        # Draws a block at a time: 50,000 voxels times 1,000 draws would not fit in the memory of a laptop.
-        for block in np.array_split(weights, max(1, self._n_resamples * n_neuroids // _BLOCK_VALUES)):
-            raw = self._reliability(variance_components(responses, block))
-            samples.append(medians_of_draws(raw[:, None, :], neuroids.integers(n_neuroids, size=raw.shape))[:, 0])
-        return np.concatenate(samples)

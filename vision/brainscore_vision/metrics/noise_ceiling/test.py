@@ -34,10 +34,12 @@ def test_interval_holds_the_truth_as_often_as_it_says(counts):
     truth = 1 / (1 + 1.5**2 * np.mean(1 / np.array(counts)))
     held = 0
     for seed in range(40):
-        score = load_ceiling("noise_ceiling", n_resamples=200)(measured(counts, noise=1.5, seed=seed))
+        score = load_ceiling("noise_ceiling")(measured(counts, noise=1.5, seed=seed))
         low, high = score.attrs["interval"]
         held += low <= truth <= high
     assert held >= 35
+    assert score.attrs["error_over"] == ["stimulus", "neuroid"]
+    assert len(score.attrs["influence"].units) == 20
 
 
 def test_other_numbers_of_repetitions():

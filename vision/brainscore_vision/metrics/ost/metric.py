@@ -13,6 +13,8 @@ The score of a split is the Spearman correlation with the given solution times; 
 - Output: Score in [-1, 1], a correlation; ``raw`` has dim (split).
 - Invariances: order of presentations of the source; shift and positive scaling of each of its neuroids; increasing
   functions of the target.
+- Error: over new images of the tests, from leaving each out of the correlations of all splits, with the same decoders.
+  `compat=True` gives the standard error of the mean over splits, which share their images: ``split_error``.
 - When: models whose responses change over time; without change every image has the same solution time and the score is
   undefined (NaN).
 
@@ -46,11 +48,19 @@ from brainscore_vision.metric_helpers.arrays.regression.decoding import (
     decoded_probabilities,
     solution_times,
 )
+from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.arrays.summaries import mean_known
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order, matrix
+from brainscore_vision.metric_helpers.labelled.alignment import (
+    coordinate,
+    has_coordinate,
+    matching_order,
+    matrix,
+    require_assembly,
+)
 from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
 from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
+from brainscore_vision.metric_helpers.uncertainty.crossed import attach_spread, spread_of_units, t_interval
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error, attach_standard_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -69,7 +79,7 @@ class OSTCorrelation(Metric):
     label_coord : str
         Coordinate of the object in an image, of the source or else of the target.
     compat : bool
-        Train decoders as briefly as the published metric.
+        Train decoders as briefly as the published metric, and draw the published splits, see `Split`.
     seed : int
         Of the first weights with `compat`.
     """
@@ -84,7 +94,8 @@ class OSTCorrelation(Metric):
         compat: bool = False,
         seed: int = 0,
     ) -> None:
-        kwargs = {"stratification_coord": None, "splits": 10, "test_size": 0.1, **(crossvalidation_kwargs or {})}
+        own = {"stratification_coord": None, "splits": 10, "test_size": 0.1, "compat": compat}
+        kwargs = {**own, **(crossvalidation_kwargs or {})}
         self._cross_validation = CrossValidation(**kwargs)
         self._label_coord = label_coord
         self._compat = compat
@@ -97,14 +108,18 @@ class OSTCorrelation(Metric):
         -------
         Score
             0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split); NaN where fewer than two images, or no two different
-            times, are left), ``error`` (standard error of the mean over splits), ``n_stimuli``, ``n_undefined``
-            (splits), ``n_unsolved`` (images that the model does not solve, summed over splits), ``seed``.
+            times, are left), ``error`` and ``interval`` (95 %, over new images of the tests, with the decoders as they
+            are; with `compat` the standard error of the mean over splits), ``split_error`` (that standard error),
+            ``n_stimuli``, ``n_undefined`` (splits), ``n_unsolved`` (images that the model does not solve, summed over
+            splits), ``seed``.
 
         Raises
         ------
         AssemblyError
             If stimuli differ, a dimension or coordinate is missing, or responses are not finite.
         """
+        for given in (source_recordings, target_osts):
+            require_assembly(given)
         if "time_bin" not in source_recordings.dims:
             raise AssemblyError(
                 f"Solution times need responses in several time bins; the source has dimensions "
@@ -115,20 +130,23 @@ class OSTCorrelation(Metric):
         labels = self._labels(source_recordings, target_osts, rows)
         starts = coordinate(source_recordings, "time_bin_start").astype(float)
         bins = np.argsort(starts, kind="stable")
-        responses = matrix(source_recordings, ("time_bin", *Defaults.expected_dims), role="source")
+        (responses,) = ordinary(matrix(source_recordings, ("time_bin", *Defaults.expected_dims), role="source"))
         if not np.isfinite(responses.sum()):
             raise AssemblyError("The source assembly has NaN or infinite values. A model's activations must be finite.")
         measured = matrix(target_osts, ("presentation",), role="target")
         threshold = coordinate(target_osts, "i1").astype(float)
         plan = self._cross_validation.plan(target_osts)
-        correlations, unsolved = [], 0
+        correlations, moved, unsolved = [], [], 0
         for train, test in plan.presentations(target_osts):
             accuracy = self._accuracy(responses, bins, (rows[train], rows[test]), (labels[train], labels[test]))
             times = solution_times(accuracy, starts[bins], threshold[test])
             unsolved += int(np.isnan(times).sum())
             both = ~np.isnan(times) & ~np.isnan(measured[test])
             correlations.append(spearman(times[both], measured[test][both]))
-        return self._score(np.array(correlations), plan.notes, n_stimuli=len(rows), n_unsolved=unsolved)
+            moved.append(np.zeros(len(rows)))
+            moved[-1][test[both]] = _influences(times[both], measured[test][both])
+        score = self._score(np.array(correlations), plan.notes, n_stimuli=len(rows), n_unsolved=unsolved)
+        return score if self._compat else _with_error(score, np.array(moved))
 
     def _labels(self, source: DataAssembly, target: DataAssembly, rows: Indices) -> Indices:
         """Return the objects of the target's presentations as numbers."""
@@ -168,6 +186,28 @@ class OSTCorrelation(Metric):
         defined = correlations[~np.isnan(correlations)]
         score = Score(defined.mean() if len(defined) else np.nan)
         score.attrs["raw"] = one_each(correlations, "split")
-        attach_standard_error(score, defined, over="split")
+        if self._compat:
+            attach_standard_error(score, defined, over="split")
+        else:
+            attach_split_error(score, defined)
         score.attrs.update(notes, **counts, n_undefined=len(correlations) - len(defined), quantity=self.quantity)
         return score
+
+
+def _influences(times: Floats, measured: Floats) -> Floats:
+    """Return how much the rank correlation moves with each image, from leaving it out; 0 where nothing is left."""
+    n = len(times)
+    without = np.array([spearman(np.delete(times, image), np.delete(measured, image)) for image in range(n)])
+    known = ~np.isnan(without)
+    if not known.any():
+        return np.zeros(n)
+    return np.where(known, (without[known].mean() - without) * (n - 1) / n, 0.0)
+
+
+def _with_error(score: Score, moved: Floats) -> Score:
+    """Attach the error over images, from their influences in each split, shape (n_splits, n_images)."""
+    defined = ~np.isnan(score.raw.values)
+    tested = (moved != 0).any(axis=0)
+    spread = spread_of_units(moved[defined][:, tested].mean(axis=0) if defined.any() else [])
+    missing = None if tested.sum() > 1 else "fewer than two images are solved by both sides"
+    return attach_spread(score, spread, over=["stimulus"], interval=t_interval(score.item(), spread), missing=missing)

@@ -100,7 +100,9 @@ def test_by_hand():
         unsolved += int(np.isnan(found).sum())
     np.testing.assert_allclose(score.attrs["raw"].values, raw, atol=1e-9)
     assert float(score) == pytest.approx(np.nanmean(raw))
-    assert score.attrs["error"] == pytest.approx(np.nanstd(raw, ddof=1) / np.sqrt(10))
+    defined = np.array(raw)[~np.isnan(raw)]  # splits without a correlation do not make the error smaller
+    assert score.attrs["split_error"] == pytest.approx(np.std(defined, ddof=1) / np.sqrt(len(defined)))
+    assert score.attrs["error_over"] == ["stimulus"]
     expected = {"n_stimuli": 40, "n_unsolved": unsolved, "n_undefined": int(np.isnan(raw).sum()), "seed": 1}
     assert {name: score.attrs[name] for name in expected} == expected
     assert score.attrs["quantity"] == "correlation"
@@ -172,6 +174,19 @@ def test_brief_training_is_the_published_one():
     assert float(load_metric("ost")(source, target)) > 0.3
 
 
+def test_error_is_that_of_new_images():
+    """Splits share their images: over data sets the score spreads more than the error over splits says."""
+    scores = []
+    for seed in range(25):
+        responses, labels, times, threshold = data(seed=seed, n=120)
+        times = times + 25 * np.random.default_rng(seed).normal(size=len(times))
+        scores.append(load_metric("ost")(*assemblies(responses, labels, times, threshold)))
+    spread = np.std([float(score) for score in scores], ddof=1)
+    error, over_splits = (np.mean([score.attrs[name] for score in scores]) for name in ("error", "split_error"))
+    assert error == pytest.approx(spread, rel=0.3)
+    assert over_splits < 0.8 * spread
+
+
 def test_time_without_change_has_no_score():
     responses, labels, times, threshold = data(n=40)
     static = np.repeat(responses[-1:], 8, axis=0)
@@ -180,6 +195,8 @@ def test_time_without_change_has_no_score():
     assert score.attrs["n_undefined"] == 10
     nothing = load_metric("ost")(*assemblies(responses, labels, times * np.nan, threshold))
     assert np.isnan(float(nothing))
+    assert np.isnan(nothing.attrs["error"])
+    assert "fewer than two images" in nothing.attrs["error_nan_reason"]
 
 
 def test_blocks_of_bins_and_single_bins(monkeypatch):

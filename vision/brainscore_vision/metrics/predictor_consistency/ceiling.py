@@ -31,10 +31,13 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
+from brainscore_core.metrics.influence import attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
+from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import single_reliability
-from brainscore_vision.metric_helpers.arrays.reliability.split_half import spearman_brown
+from brainscore_vision.metric_helpers.arrays.reliability.split_half import correlation_slopes, spearman_brown
+from brainscore_vision.metric_helpers.arrays.scale import ordinary
 from brainscore_vision.metric_helpers.arrays.summaries import median_known
 from brainscore_vision.metric_helpers.labelled.alignment import (
     coordinate,
@@ -45,12 +48,12 @@ from brainscore_vision.metric_helpers.labelled.alignment import (
     squeeze_time_bin,
     usable_neuroids,
 )
-from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
-from brainscore_vision.metric_helpers.uncertainty.intervals import raw_interval
+from brainscore_vision.metric_helpers.labelled.uncertainty import influence_on_medians
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error, declare_no_error
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
-    from brainscore_vision.metric_helpers.arrays.types import Floats, Integers, NDArray
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Integers, Labels, NDArray
 
 _FEWEST = 3  # two stimuli always correlate with 1 or -1
 _FEWEST_PUBLISHED = 10
@@ -91,10 +94,11 @@ class SplitHalfPredictorConsistency(Ceiling):
         Returns
         -------
         Score
-            0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` (standard error of the
-            mean over splits), ``interval`` (95 %; over neuroids and splits), ``n_stimuli`` (with two repetitions or
-            more), ``n_neuroids``, ``n_repetitions`` (most of any stimulus), ``seed``, ``quantity``. Neuroids that are
-            constant or NaN throughout do not count; ``neuroids_left_out`` names them.
+            0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` and ``interval`` (over
+            new stimuli and new neuroids, see `brainscore_core.metrics.influence`), ``split_error`` (standard error of
+            the mean over splits), ``n_stimuli`` (with two repetitions or more), ``n_neuroids``, ``n_repetitions`` (most
+            of any stimulus), ``seed``, ``quantity``. Neuroids that are constant or NaN throughout do not count;
+            ``neuroids_left_out`` names them.
 
         Raises
         ------
@@ -102,9 +106,9 @@ class SplitHalfPredictorConsistency(Ceiling):
             If fewer than three stimuli have two repetitions, a coordinate is missing, or values are NaN otherwise.
         """
         assembly = squeeze_time_bin(assembly)
-        values = matrix(assembly, Defaults.expected_dims, role="given")
+        (values,) = ordinary(matrix(assembly, Defaults.expected_dims, role="given"))
         neuroids = usable_neuroids(values, neuroid_names(assembly), role="given")
-        means, counts = self._repetition_means(assembly, values[:, neuroids.used])
+        stimuli, means, counts = self._repetition_means(assembly, values[:, neuroids.used])
         n_stimuli = len(counts)
         if n_stimuli < _FEWEST:
             raise AssemblyError(
@@ -112,32 +116,42 @@ class SplitHalfPredictorConsistency(Ceiling):
                 f"found {n_stimuli}. Give the ceiling the single repetitions, before they are averaged."
             )
         raw_values = np.full((self.n_splits, values.shape[1]), np.nan)
-        raw_values[:, neuroids.used] = self._reliabilities(means, counts)
+        few = self._compat and n_stimuli < _FEWEST_PUBLISHED
+        halves = [] if few else self._halves(means, counts)
+        if halves:
+            r = np.array([pearson_columns(*pair) for pair in halves])
+            raw_values[:, neuroids.used] = self._step_up(r, counts)
         coords = {"split": ("split", np.arange(self.n_splits)), **coords_along(assembly, "neuroid")}
         raw = Score(raw_values, coords=coords, dims=["split", "neuroid"])
         medians = median_known(raw_values)
-        score = attach_standard_error(Score(medians.mean()), medians, over="split")
+        score = attach_split_error(Score(medians.mean()), medians)
         score.attrs.update(
             raw=raw,
-            interval=raw_interval(raw, seed=self.seed),
             **neuroids.attrs,
             n_stimuli=n_stimuli,
             n_repetitions=int(counts.max()),
             seed=self.seed,
             quantity=self.quantity,
         )
-        return score
+        if few:
+            return declare_no_error(score, f"fewer than {_FEWEST_PUBLISHED} stimuli")
+        slopes = correlation_slopes(lambda correlations: self._step_up(correlations, counts), r)
+        parts = ((*pair, np.arange(n_stimuli)) for pair in halves)
+        found = median_of_correlations(parts, n_stimuli, raw_values[:, neuroids.used], slopes)
+        influence = influence_on_medians(found, stimuli, neuroid_names(assembly)[neuroids.used])
+        return attach_influence(score, influence, scale="fisher")
 
-    def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Floats, Integers]:
+    def _repetition_means(self, assembly: DataAssembly, values: Floats) -> tuple[Labels, Floats, Integers]:
         """Arrange as (stimuli, repetitions, neuroids), repetitions from the left, zeros after the last.
 
-        Stimuli are sorted; those with a single repetition are left out; presentations of one stimulus in one
-        repetition are averaged.
+        Also tells the names of the stimuli and how many repetitions each has. Stimuli are sorted; those with a single
+        repetition are left out; presentations of one stimulus in one repetition are averaged.
         """
         has_image = has_coordinate(assembly, self.image_level)
         stimulus = coordinate(assembly, self.image_level if has_image else Defaults.stimulus_coord)
         repetition = coordinate(assembly, self.rep_level)
-        stimulus, repetition = (np.unique(each, return_inverse=True)[1] for each in (stimulus, repetition))
+        names, stimulus = np.unique(stimulus, return_inverse=True)
+        repetition = np.unique(repetition, return_inverse=True)[1]
         pairs, pair, n = np.unique(
             stimulus * (repetition.max() + 1) + repetition, return_inverse=True, return_counts=True
         )
@@ -149,25 +163,27 @@ class SplitHalfPredictorConsistency(Ceiling):
         means = np.zeros((len(counts), counts.max(), values.shape[1]))
         means[of, place] = total / n[:, None]
         kept = counts > 1
-        return means[kept], counts[kept]
+        return names[kept], means[kept], counts[kept]
 
-    def _reliabilities(self, means: Floats, counts: Integers) -> Floats:
-        if self._compat and len(counts) < _FEWEST_PUBLISHED:
-            return np.full((self.n_splits, means.shape[2]), np.nan)
+    def _halves(self, means: Floats, counts: Integers) -> list[tuple[Floats, Floats]]:
+        """Average halves, (stimuli, neuroids) each, of every split."""
         first = counts // 2
-        sizes = [1 / np.mean(1 / each) for each in (first, counts - first, counts)]
         rng = np.random.default_rng(self.seed)
-        reliabilities = np.empty((self.n_splits, means.shape[2]))
         total = means.sum(axis=1)
-        for split in reliabilities:
+        halves = []
+        for _ in range(self.n_splits):
             in_first = _halves(rng, counts, means.shape[1])
             sums = np.einsum("ir,irj->ij", in_first.astype(float), means)
-            r = pearson_columns(sums / first[:, None], (total - sums) / (counts - first)[:, None])
-            if self._compat:
-                split[:] = spearman_brown(r)
-            else:
-                split[:] = spearman_brown(single_reliability(r, sizes[0], sizes[1]), sizes[2])
-        return reliabilities
+            halves.append((sums / first[:, None], (total - sums) / (counts - first)[:, None]))
+        return halves
+
+    def _step_up(self, r: Floats, counts: Integers) -> Floats:
+        """Step up correlations of halves, of any shape, to the reliability of the mean over all repetitions."""
+        if self._compat:
+            return spearman_brown(r)
+        first = counts // 2
+        sizes = [1 / np.mean(1 / each) for each in (first, counts - first, counts)]
+        return spearman_brown(single_reliability(r, sizes[0], sizes[1]), sizes[2])
 
 
 def _halves(rng: np.random.Generator, counts: Integers, most: int) -> NDArray[np.bool_]:

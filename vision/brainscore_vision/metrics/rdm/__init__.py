@@ -2,9 +2,10 @@
 
 from brainscore_vision import metric_registry
 
-from .metric import RDMCrossValidated, RDMMetric
+from .metric import RDMCrossValidated, RDMMetric, RDMRhoA
 
 metric_registry["rdm"] = RDMMetric
+metric_registry["rdm_rho_a"] = RDMRhoA
 metric_registry["rdm_cv"] = RDMCrossValidated
 
 BIBTEX = """@article{kriegeskorte2008,

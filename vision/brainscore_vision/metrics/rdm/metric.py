@@ -5,21 +5,32 @@ Spearman correlation of the dissimilarities of all pairs of stimuli:
 
     ``score = spearman(upper(1 - corr(source)), upper(1 - corr(target)))``
 
+`rdm_rho_a` is the mean of that over all ways to break ties, with R the rank of a dissimilarity among those of all N
+pairs, the mean rank for equal ones:
+
+    ``score = 12 / (N^3 - N) sum_k (R(source_k) - (N + 1) / 2) (R(target_k) - (N + 1) / 2)``
+
+Without ties both are the same. With ties, such as in a model of categories, Spearman's correlation divides by a smaller
+spread of ranks, so that a model gains by leaving undecided what it would have to guess. By rho-a it does not, and one
+whose dissimilarities are all the same scores 0.
+
 - Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order. Either
   may be a square assembly of ready-made dissimilarities instead, dims (presentation, presentation_other), see
   `metric_helpers.labelled.rdms`.
 - Output: Score in [-1, 1].
 - Invariances: order of stimuli and of neuroids; shift and positive scaling of each stimulus's pattern; duplicated sets
   of neuroids; any increasing function of ready-made dissimilarities. Not of rotations or of scaling single neuroids.
-- When: to compare geometry without fitting anything, or where data come as dissimilarities. Noise in the measurement
-  lowers the score; `rsa_crossnobis` takes it into account where there are repetitions.
+- When: to compare geometry without fitting anything, or where data come as dissimilarities; `rdm_rho_a` where some
+  models predict ties. Noise in the measurement lowers the score, and `geometry_ceiling` says how far (for `rdm_rho_a`
+  as well: recordings have no ties); `rsa_crossnobis` takes it into account where there are repetitions.
 
 Published differences: `rdm` and `rdm_cv` of the published system take a square assembly for responses and correlate
-its rows.
+its rows. The parts of `rdm_cv` there depend on the order of rows; ``compat=True`` draws them so, see `labelled.splits`.
 
 References
 ----------
-Kriegeskorte, Mur & Bandettini (2008), doi:10.3389/neuro.06.004.2008.
+Kriegeskorte, Mur & Bandettini (2008), doi:10.3389/neuro.06.004.2008. Schuett et al. (2023), doi:10.7554/eLife.82566
+(rho-a).
 """
 
 from __future__ import annotations
@@ -30,6 +41,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rdm_similarity, rdm_similarity_draws
+from brainscore_vision.metric_helpers.arrays.geometry.rdm_influence import rdm_influences
+from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
 from brainscore_vision.metric_helpers.labelled.rdms import (
     OTHER,
     RDM,
@@ -48,15 +61,20 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Notes
 
-NO_ERROR = "resampling stimuli takes longer than the score: ask half_sample_interval of uncertainty.intervals for it"
+NO_ERROR = (
+    "ready-made dissimilarities: without neuroids nothing tells how others differ; over stimuli, ask "
+    "half_sample_interval of uncertainty.intervals"
+)
 
-__all__ = ["OTHER", "RDM", "RDMCrossValidated", "RDMMetric", "RDMSimilarity"]
+__all__ = ["OTHER", "RDM", "RDMCrossValidated", "RDMMetric", "RDMRhoA", "RDMSimilarity"]
 
 
 class RDMMetric(Metric):
     """Compare the dissimilarity matrices of two assemblies; parameters as for `RDM` and `RDMSimilarity`."""
 
-    quantity: ClassVar = "correlation"
+    quantity: ClassVar = "dissimilarity_correlation"
+    symmetric: ClassVar = True
+    _random_ties: ClassVar = False
 
     def __init__(
         self, neuroid_dim: str = Defaults.neuroid_dim, comparison_coord: str = Defaults.stimulus_coord
@@ -74,25 +92,37 @@ class RDMMetric(Metric):
         -------
         Score
             0-d, in [-1, 1]; NaN if dissimilarities are constant or undefined. Attrs: ``n_stimuli``, ``n_neuroids`` (of
-            `assembly2`, unless that is square), ``quantity``, ``error`` (NaN; there is one on request from
-            `metric_helpers.uncertainty.intervals.half_sample_interval`); ``undefined_stimuli`` names those with
-            a constant pattern, ``neuroids_left_out`` the neuroids of `assembly2` that are NaN throughout.
+            `assembly2`, unless that is square), ``quantity``, ``error`` (standard error over new stimuli and new
+            neuroids of `assembly2`, see `arrays.geometry.rdm_influence`; NaN if that is square: `half_sample_interval`
+            of `metric_helpers.uncertainty.intervals` has one over stimuli), ``interval`` (95 %), ``influence``;
+            ``undefined_stimuli`` names those with a constant pattern, ``neuroids_left_out`` the neuroids of `assembly2`
+            that are NaN throughout.
 
         Raises
         ------
         AssemblyError
             If stimuli or dimensions differ, or values are NaN otherwise.
         """
-        first, second, notes = self.dissimilarities(assembly1, assembly2)
-        score = Score(rdm_similarity(first, second))
+        first, second, notes, target = self._compared(assembly1, assembly2)
+        if isinstance(target, SquareRDM):
+            score = Score(rdm_similarity(first, second, random_ties=self._random_ties))
+            score.attrs.update(notes)
+            return declare_no_error(score, NO_ERROR)
+        value, influences = rdm_influences(first, second, target.values, random_ties=self._random_ties)
+        score = Score(value)
         score.attrs.update(notes)
-        return declare_no_error(score, NO_ERROR)
+        return attach_geometry_error(score, influences, target.stimuli, target.neuroids, scale="fisher")
 
     def dissimilarities(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Floats, Notes]:
         """Return both matrices in the order of `assembly2`, shape (n_stimuli, n_stimuli), and entries for attrs."""
-        sides = [self._read(assembly, role) for assembly, role in ((assembly1, "source"), (assembly2, "target"))]
-        first, second, notes = paired_rdms(sides[0], sides[1], stimulus_coord=self._comparison_coord)
-        return first, second, {**notes, "quantity": self.quantity}
+        return self._compared(assembly1, assembly2)[:3]
+
+    def _compared(
+        self, assembly1: DataAssembly, assembly2: DataAssembly
+    ) -> tuple[Floats, Floats, Notes, Responses | SquareRDM]:
+        source, target = (self._read(side, role) for side, role in ((assembly1, "source"), (assembly2, "target")))
+        first, second, notes = paired_rdms(source, target, stimulus_coord=self._comparison_coord)
+        return first, second, {**notes, "quantity": self.quantity}, target
 
     def _read(self, assembly: DataAssembly, role: str) -> Responses | SquareRDM:
         if is_square(assembly, self._neuroid_dim):
@@ -100,25 +130,31 @@ class RDMMetric(Metric):
         return read_responses(assembly, role=role, neuroid_dim=self._neuroid_dim, stimulus_coord=self._comparison_coord)
 
 
+class RDMRhoA(RDMMetric):
+    """Compare dissimilarity matrices by rho-a, which takes equal dissimilarities for undecided; as for `RDMMetric`."""
+
+    _random_ties: ClassVar = True
+
+
 class RDMCrossValidated(OnParts):
-    """Compare dissimilarity matrices on parts of the stimuli.
+    """Compare dissimilarity matrices on parts of the stimuli; parameters as for `RDMMetric` and `OnParts`."""
 
-    For an error that says how much the score depends on stimuli, see `metric_helpers.uncertainty.intervals`.
-    """
-
-    quantity: ClassVar = "correlation"
+    quantity: ClassVar = "dissimilarity_correlation"
+    symmetric: ClassVar = True
 
     def __init__(
         self,
         neuroid_dim: str = Defaults.neuroid_dim,
         comparison_coord: str = Defaults.stimulus_coord,
         crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        *,
+        compat: bool = False,
     ) -> None:
-        super().__init__(crossvalidation_kwargs)
+        super().__init__(crossvalidation_kwargs, compat=compat)
         self._metric = RDMMetric(neuroid_dim=neuroid_dim, comparison_coord=comparison_coord)
 
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
-    ) -> tuple[Floats, Notes]:
-        first, second, notes = self._metric.dissimilarities(assembly1, assembly2)
-        return rdm_similarity_draws(first, second, parts), notes
+    ) -> tuple[Floats, Score]:
+        first, second, _ = self._metric.dissimilarities(assembly1, assembly2)
+        return rdm_similarity_draws(first, second, parts), self._metric(assembly1, assembly2)

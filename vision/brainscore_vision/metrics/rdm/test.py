@@ -28,9 +28,29 @@ def test_equals_scipy_whatever_the_order(pair):
     order = np.random.default_rng(1).permutation(20)
     score = load_metric("rdm")(assembly(x).isel(presentation=order), assembly(y))
     assert float(score) == pytest.approx(expected, abs=1e-12)
-    assert np.isnan(score.attrs.pop("error"))
-    assert "half_sample_interval" in score.attrs.pop("error_nan_reason")
-    assert score.attrs == {"n_stimuli": 20, "n_neuroids": 30, "quantity": "correlation"}
+    low, high = score.attrs["interval"]
+    assert low < expected < high
+    assert 0 < score.attrs["error"] < 0.2
+    attrs = {name: score.attrs[name] for name in ("n_stimuli", "n_neuroids", "quantity", "error_over")}
+    assert attrs == {
+        "n_stimuli": 20,
+        "n_neuroids": 30,
+        "quantity": "dissimilarity_correlation",
+        "error_over": ["stimulus", "neuroid"],
+    }
+
+
+@pytest.mark.parametrize("name", ["rdm", "rdm_rho_a"])
+def test_error_matches_the_spread_over_new_stimuli_and_neuroids(name):
+    values, errors = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        factors = rng.normal(size=(60, 10))
+        target = factors @ rng.normal(size=(10, 20)) + rng.normal(size=(60, 20))
+        score = load_metric(name)(assembly(factors[:, :5]), assembly(target))
+        values.append(float(score))
+        errors.append(score.attrs["error"])
+    assert 0.85 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < 1.5
 
 
 def test_identical_assemblies_score_one(pair):
@@ -105,6 +125,8 @@ class TestReadyMade:
             assert float(found) == pytest.approx(score, abs=1e-12)
             assert found.attrs["n_stimuli"] == 20
             assert ("n_neuroids" in found.attrs) == ("neuroid" in two.dims)
+            assert np.isnan(found.attrs["error"]) == ("neuroid" not in two.dims)
+            assert ("half_sample_interval" in found.attrs.get("error_nan_reason", "")) == ("neuroid" not in two.dims)
 
     def test_orders_of_rows_and_of_columns(self, pair, score):
         rdm = RDM()(assembly(pair[0]))
@@ -172,9 +194,9 @@ class TestCrossValidated:
         np.testing.assert_allclose(score.attrs["raw"].values, expected, atol=1e-12)
         assert score.attrs["raw"].dims == ("split",)
         assert float(score) == pytest.approx(np.mean(expected))
-        assert score.attrs["error"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(10))
+        assert score.attrs["split_error"] == pytest.approx(np.std(expected, ddof=1) / np.sqrt(10))
         assert (score.attrs["n_stimuli"], score.attrs["n_neuroids"], score.attrs["seed"]) == (20, 30, 1)
-        assert score.attrs["quantity"] == "correlation"
+        assert score.attrs["quantity"] == "dissimilarity_correlation"
 
     def test_ready_made(self, pair):
         x, y = (assembly(values) for values in pair)
@@ -198,3 +220,43 @@ def test_small_shapes(n, m):
     score = load_metric("rdm")(assembly(values), assembly(values))
     assert np.isnan(float(score)) or float(score) == pytest.approx(1)
     assert np.isnan(float(score)) == (n < 3 or m == 1)
+
+
+class TestRhoA:
+    """Ties count as undecided."""
+
+    TIED = np.array([0, 0, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 0], dtype=float)
+    UNTIED = np.arange(15) * 7 % 15 + 0.0
+    # rsatoolbox 0.3.2: compare(RDMs(a[None]), RDMs(b[None]), "rho-a") of these, and of round(UNTIED / 4)
+    PUBLISHED = ((TIED, UNTIED, 0.13392857), (TIED, np.round(UNTIED / 4), 0.05357143), (UNTIED, UNTIED / 2, 1.0))
+
+    @staticmethod
+    def square(pairs):
+        values = np.zeros((6, 6))
+        values[np.triu_indices(6, 1)] = pairs
+        ids = [f"s{i}" for i in range(6)]
+        return DataAssembly(
+            values + values.T,
+            coords={"stimulus_id": ("presentation", ids)},
+            dims=["presentation", "presentation_other"],
+        )
+
+    @pytest.mark.parametrize(("first", "second", "expected"), PUBLISHED)
+    def test_equals_rsatoolbox(self, first, second, expected):
+        assert float(load_metric("rdm_rho_a")(self.square(first), self.square(second))) == pytest.approx(expected)
+
+    def test_leaving_undecided_what_it_would_have_to_guess_gains_nothing(self):
+        """It is the mean over all ways to break ties; Spearman's correlation is larger."""
+        rng = np.random.default_rng(0)
+        broken = [spearmanr(self.TIED + 0.1 * rng.random(15), self.UNTIED)[0] for _ in range(4000)]
+        found = float(load_metric("rdm_rho_a")(self.square(self.TIED), self.square(self.UNTIED)))
+        assert found == pytest.approx(np.mean(broken), abs=4 * np.std(broken) / np.sqrt(4000))
+        assert found < float(load_metric("rdm")(self.square(self.TIED), self.square(self.UNTIED)))
+
+    def test_without_ties_is_spearman(self, pair):
+        x, y = (assembly(values) for values in pair)
+        assert float(load_metric("rdm_rho_a")(x, y)) == pytest.approx(float(load_metric("rdm")(x, y)), abs=1e-12)
+
+    def test_a_model_that_decides_nothing_scores_zero(self):
+        assert float(load_metric("rdm_rho_a")(self.square(np.ones(15)), self.square(self.UNTIED))) == 0
+        assert np.isnan(float(load_metric("rdm")(self.square(np.ones(15)), self.square(self.UNTIED))))

@@ -19,13 +19,18 @@ from .regressions import (
     ridge_cv_regression,
     ridge_regression,
     single_regression,
+    splits_of,
     with_given,
 )
 
 
 @metric_named("pls")
 def pls_cross_validated(
-    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    backend: str | None = None,
+    compat: bool = False,
 ) -> CrossRegressedCorrelation:
     """Make ``pls`` (``pls_cv``): partial least squares with 25 components, without scaling.
 
@@ -42,13 +47,15 @@ def pls_cross_validated(
         As for `pls_regression`, such as ``n_components``.
     backend : str or None
         Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    compat : bool
+        Draw the published splits, which depend on the order of the target's presentations; see `Split`.
 
     References
     ----------
     Wold, Sjöström & Eriksson (2001), doi:10.1016/S0169-7439(01)00155-1; Yamins et al. (2014).
     """
     regression = pls_regression(regression_kwargs, backend=backend)
-    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat))
 
 
 @metric_named("ridge")
@@ -75,14 +82,14 @@ def ridge_cross_validated(
     alpha : float or None
         Short for ``regression_kwargs={'alpha': alpha}``.
     compat : bool
-        Compute in single precision, as the published system does with features in single precision.
+        Draw the published splits, and compute in the precision of the features, as the published system does.
 
     References
     ----------
     Hoerl & Kennard (1970), doi:10.1080/00401706.1970.10488634.
     """
     regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend, compat=compat)
-    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat))
 
 
 @metric_named("ridgecv")
@@ -93,6 +100,7 @@ def ridge_cv_cross_validated(
     alphas: Sequence[float] = ALPHA_LIST,
     alpha_per_target: bool = True,
     backend: str | None = None,
+    compat: bool = False,
 ) -> CrossRegressedCorrelation:
     """Make ``ridgecv``: ridge regression with a penalty for each neuroid, chosen inside each training set.
 
@@ -113,6 +121,8 @@ def ridge_cv_cross_validated(
         Penalties to choose from.
     alpha_per_target : bool
         False: one penalty for all neuroids.
+    compat : bool
+        As for `pls_cross_validated`.
 
     References
     ----------
@@ -120,7 +130,7 @@ def ridge_cv_cross_validated(
     """
     kwargs = {"alpha_per_target": alpha_per_target, **(regression_kwargs or {})}
     regression = ridge_cv_regression(kwargs, alphas=alphas, backend=backend)
-    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat))
 
 
 @metric_named("linear_predictivity")
@@ -146,18 +156,20 @@ def linear_cross_validated(
     regression_kwargs : dict or None
         As for `linear_regression`.
     compat : bool
-        Compute in single precision, as the published system does with features in single precision.
+        Draw the published splits, and compute in the precision of the features, as the published system does.
 
     References
     ----------
     Golub & Van Loan (2013), Matrix Computations, section 5.5.
     """
     regression = linear_regression(regression_kwargs=regression_kwargs, backend=backend, compat=compat)
-    return CrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    return CrossRegressedCorrelation(regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat))
 
 
 @metric_named("neuron_to_neuron")
-def single_cross_validated(crossvalidation_kwargs: Options = None) -> CrossRegressedCorrelation:
+def single_cross_validated(
+    crossvalidation_kwargs: Options = None, *, compat: bool = False
+) -> CrossRegressedCorrelation:
     """Make ``neuron_to_neuron`` (``neuron_to_neuron_cv``): the one source neuroid that correlates most in training.
 
     ``prediction_j = x_best(j)``, ``best(j) = argmax_i r(x_i, y_j)``; negative correlations do not count.
@@ -169,19 +181,25 @@ def single_cross_validated(crossvalidation_kwargs: Options = None) -> CrossRegre
 
     Parameters
     ----------
-    crossvalidation_kwargs
+    crossvalidation_kwargs, compat
         As for `pls_cross_validated`.
 
     References
     ----------
     Arend et al. (2018), Center for Brains, Minds and Machines memo 93.
     """
-    return CrossRegressedCorrelation(single_regression(), pearsonr_correlation(), crossvalidation_kwargs)
+    return CrossRegressedCorrelation(
+        single_regression(), pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
+    )
 
 
 @metric_named("reverse_pls")
 def reverse_pls_cross_validated(
-    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    backend: str | None = None,
+    compat: bool = False,
 ) -> ReverseCrossRegressedCorrelation:
     """Make ``reverse_pls`` (``reverse_pls_cv``): ``pls`` from the measured neuroids to the features of the model.
 
@@ -191,7 +209,7 @@ def reverse_pls_cross_validated(
 
     Parameters
     ----------
-    crossvalidation_kwargs, regression_kwargs, backend
+    crossvalidation_kwargs, regression_kwargs, backend, compat
         As for `pls_cross_validated`.
 
     References
@@ -199,4 +217,6 @@ def reverse_pls_cross_validated(
     Muzellec & Kar (2025), bioRxiv.
     """
     regression = pls_regression(regression_kwargs, backend=backend)
-    return ReverseCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    return ReverseCrossRegressedCorrelation(
+        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
+    )

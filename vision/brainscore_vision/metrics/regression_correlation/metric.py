@@ -13,12 +13,13 @@ only these need is in `published`. Common to all:
   `neuroid_id`; a `time_bin` of length one is dropped. Both hold the same stimuli, in any order. Metrics
   named ``*_split`` take ``(source_train, source_test, target_train, target_test)``; ``spantime_*`` and ``*_pertime``
   take assemblies with the dimension `time_bin`; all but ``*_split`` draw 10 splits with 90 % training stimuli,
-  stratified by `object_name`.
+  stratified by `object_name`, of the stimuli sorted by their `stimulus_id`.
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid) or (neuroid).
 - Invariances of all: order of stimuli; any shift of any neuroid on either side; positive scaling of all neuroids of the
   target together.
-- Precision: float64, whatever the features come in. The published system fits ``ridge`` and ``linear_predictivity`` in
-  the precision of the features, mostly single; ``compat=True`` does so too.
+- Precision: float64, whatever the features come in.
+- Published differences: the published system splits rows as they come, so that scores depend on their order, and fits
+  ``ridge`` and ``linear_predictivity`` in the precision of the features, mostly single; ``compat=True`` does so too.
 
 References
 ----------

@@ -15,16 +15,22 @@ from brainscore_vision.metric_helpers.regression.metrics import (
 )
 
 from .keywords import metric_named
-from .regressions import Options, pearsonr_correlation, pls_regression, ridge_regression, with_given
+from .regressions import Options, pearsonr_correlation, pls_regression, ridge_regression, splits_of, with_given
 
 
 @metric_named("spantime_pls")
 def pls_span_time(
-    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    backend: str | None = None,
+    compat: bool = False,
 ) -> SpanTimeCrossRegressedCorrelation:
     """Make ``spantime_pls``: ``pls`` with weights that all time bins share, correlated in each bin."""
     regression = pls_regression(regression_kwargs, backend=backend)
-    return SpanTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    return SpanTimeCrossRegressedCorrelation(
+        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
+    )
 
 
 @metric_named("spantime_ridge")
@@ -34,19 +40,28 @@ def ridge_span_time(
     *,
     alpha: float | None = None,
     backend: str | None = None,
+    compat: bool = False,
 ) -> SpanTimeCrossRegressedCorrelation:
     """Make ``spantime_ridge``: ``ridge`` with weights that all time bins share, correlated in each bin."""
-    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
-    return SpanTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend, compat=compat)
+    return SpanTimeCrossRegressedCorrelation(
+        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
+    )
 
 
 @metric_named("pls_pertime")
 def pls_per_time(
-    crossvalidation_kwargs: Options = None, regression_kwargs: Options = None, *, backend: str | None = None
+    crossvalidation_kwargs: Options = None,
+    regression_kwargs: Options = None,
+    *,
+    backend: str | None = None,
+    compat: bool = False,
 ) -> PerTimeCrossRegressedCorrelation:
     """Make ``pls_pertime``: ``pls`` in each time bin by itself, with the same splits."""
     regression = pls_regression(regression_kwargs, backend=backend)
-    return PerTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    return PerTimeCrossRegressedCorrelation(
+        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
+    )
 
 
 @metric_named("ridge_pertime")
@@ -56,7 +71,10 @@ def ridge_per_time(
     *,
     alpha: float | None = None,
     backend: str | None = None,
+    compat: bool = False,
 ) -> PerTimeCrossRegressedCorrelation:
     """Make ``ridge_pertime``: ``ridge`` in each time bin by itself, with the same splits."""
-    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend)
-    return PerTimeCrossRegressedCorrelation(regression, pearsonr_correlation(), crossvalidation_kwargs)
+    regression = ridge_regression(with_given(regression_kwargs, alpha=alpha), backend=backend, compat=compat)
+    return PerTimeCrossRegressedCorrelation(
+        regression, pearsonr_correlation(), splits_of(crossvalidation_kwargs, compat)
+    )

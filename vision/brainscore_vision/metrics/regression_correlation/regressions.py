@@ -10,7 +10,7 @@ import numpy as np
 from brainscore_vision.metric_helpers.regression.estimators import PLS, LeastSquares, OneToOne, PearsonR, Ridge, RidgeCV
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
 
-from .single_precision import SinglePrecisionLeastSquares, SinglePrecisionRidge
+from .features_precision import LeastSquaresAsPublished, RidgeAsPublished
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -67,11 +67,11 @@ def ridge_regression(
     xarray_kwargs, backend
         As for `pls_regression`.
     compat : bool
-        Compute in single precision, as the published system does with features in single precision.
+        Compute in the precision of the features, mostly single, as the published system does.
     """
     kwargs = {"alpha": 1.0, **(regression_kwargs or {})}
     if compat:
-        return XarrayRegression(SinglePrecisionRidge(**kwargs), **(xarray_kwargs or {}))
+        return XarrayRegression(RidgeAsPublished(**kwargs), **(xarray_kwargs or {}))
     if kwargs.keys() == {"alpha"} and np.ndim(kwargs["alpha"]) == 0 and kwargs["alpha"] > 0:
         return XarrayRegression(Ridge(kwargs["alpha"], backend=backend), **(xarray_kwargs or {}))
     from sklearn.linear_model import Ridge as ScikitRidge  # only for options that our own does not have
@@ -96,7 +96,7 @@ def linear_regression(
         Arguments of scikit-learn's `LinearRegression`; if there are any, it does the computation.
     """
     if compat:
-        return XarrayRegression(SinglePrecisionLeastSquares(**(regression_kwargs or {})), **(xarray_kwargs or {}))
+        return XarrayRegression(LeastSquaresAsPublished(**(regression_kwargs or {})), **(xarray_kwargs or {}))
     if not regression_kwargs:
         return XarrayRegression(LeastSquares(backend=backend), **(xarray_kwargs or {}))
     from sklearn.linear_model import LinearRegression  # only for options that our own does not have
@@ -141,6 +141,11 @@ def single_regression(xarray_kwargs: Options = None) -> XarrayRegression:
 def pearsonr_correlation(xarray_kwargs: Options = None) -> XarrayCorrelation:
     """Make a Pearson correlation on assemblies; `xarray_kwargs` are the arguments of `XarrayCorrelation`."""
     return XarrayCorrelation(PearsonR(), **(xarray_kwargs or {}))
+
+
+def splits_of(kwargs: Options, compat: bool) -> dict[str, Any]:
+    """Return the arguments of `CrossValidation`, published splits if a metric is `compat` and they do not say."""
+    return {"compat": compat, **(kwargs or {})}
 
 
 def with_given(kwargs: Options, **more: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import rankdata, spearmanr
+from scipy.stats import t as student_t
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -46,9 +47,13 @@ def test_equals_the_definition():
     assert float(score) == score.attrs["upper_bound"] == pytest.approx(np.mean(upper))
     assert score.attrs["lower_bound"] == pytest.approx(np.mean(lower))
     assert score.attrs["error"] == pytest.approx(np.std(upper, ddof=1) / 2)
-    low, high = score.attrs["interval"]
-    assert low < float(score) < high
-    assert (score.attrs["n_subjects"], score.attrs["n_stimuli"], score.attrs["quantity"]) == (4, 12, "correlation")
+    margin = student_t(3).ppf(0.975) * score.attrs["error"]
+    assert score.attrs["interval"] == pytest.approx((float(score) - margin, float(score) + margin))
+    assert (score.attrs["n_subjects"], score.attrs["n_stimuli"], score.attrs["quantity"]) == (
+        4,
+        12,
+        "dissimilarity_correlation",
+    )
     assert float(load_metric("rsa_ceiling", bound="lower")(given)) == pytest.approx(np.mean(lower))
 
 

@@ -104,7 +104,7 @@ def test_attrs():
         "n_repetitions": 6,
         "noise": "shrinkage",
         "comparison": "cosine",
-        "quantity": "correlation",
+        "quantity": "dissimilarity_correlation",
         "seed": 0,
     }
     assert {name: score.attrs[name] for name in expected} == expected

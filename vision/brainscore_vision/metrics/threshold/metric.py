@@ -13,7 +13,9 @@ With the thresholds ``t_i`` of people,
 - Output: Score in [0, 1]; 0 with ``failure`` in attrs if the model has no threshold: it is hardly better than chance,
   gets worse as the stimulus gets stronger, or is not described by the function.
 - Invariances: order of trials and subjects; unit of the independent variable (thresholds likewise).
-- Error: the standard error over people; published scores give the standard deviation (`compat=True`).
+- Error: over new people and new stimuli of the model, whose threshold is fitted again without each twentieth of them
+  (over people alone, if the threshold is given); published scores give the standard deviation over people
+  (`compat=True`).
 - Differs from the published scores: the accuracy at the inflection is found anew for each model (the published metric
   keeps that of the first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every
   person once (`compat=True`: levels weigh alike, persons are drawn with replacement). Thresholds agree where the best
@@ -27,7 +29,9 @@ Wichmann & Hill (2001), doi:10.3758/BF03194544; for elevations Malania, Herzog &
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
@@ -41,7 +45,7 @@ from brainscore_vision.metric_helpers.arrays.behavior.psychometrics import (
     rising_part,
     shares_right,
 )
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, require_assembly
 from brainscore_vision.metric_helpers.labelled.judgements import most_probable, same_label
 
 from .people import ClosenessToPeople, NoThresholdError, People, elevations_of, thresholds_of
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
 Accuracy = float | Literal["inflection"]
 
 LEAST_R2 = 0.4  # of a fit that counts
+MOST_GROUPS = 20  # of stimuli that are left out to see how certain a threshold is
 LEAST_PART = 1 / 3  # of the levels, before the answers get worse for good
 
 
@@ -110,22 +115,80 @@ class Threshold(ClosenessToPeople):
         Returns
         -------
         Score
-            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` (standard error over subjects; NaN for
-            one), ``threshold``, ``n_subjects``, ``quantity``. Without a threshold 0, with an ``error`` of 0 and
-            ``failure``, which says why.
+            0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject)), ``error`` and ``interval`` (95 %) over
+            ``error_over`` (NaN for one subject), ``threshold``, ``n_subjects``, ``quantity``. Without a threshold 0,
+            with an ``error`` of NaN and ``failure``, which says why.
 
         Raises
         ------
         AssemblyError
             If a coordinate is missing, or thresholds of people are not positive.
         """
-        return self._compared("threshold", lambda: _number_or(self._threshold, source), target)
+        left_out = None if isinstance(source, Real) else lambda: self._thresholds_without(source)
+        return self._compared("threshold", lambda: _number_or(self._threshold, source), target, left_out)
+
+    def compute_threshold(self, source: DataArray, independent_variable: str) -> float | Literal["fit_fail"]:
+        """Read the threshold of a model, as published code asks for it; see `read_threshold`.
+
+        Parameters
+        ----------
+        independent_variable : str
+            Takes the place of that of the metric.
+
+        Returns
+        -------
+        float or 'fit_fail'
+            In the unit of the independent variable; the text where there is no threshold.
+        """
+        metric = copy.copy(self)
+        metric._independent_variable = independent_variable  # noqa: SLF001 -- of the same class
+        try:
+            return metric.read_threshold(source)[0]
+        except NoThresholdError:
+            return "fit_fail"
 
     def _values(self, target: People) -> tuple[Floats, Labels]:
         return thresholds_of(target)
 
     def _threshold(self, source: DataArray) -> float:
         return self.read_threshold(source)[0]
+
+    def _thresholds_without(self, source: DataArray) -> Floats:
+        return np.array([threshold for threshold, _ in self.read_without_groups(source)])
+
+    def read_without_groups(
+        self, source: DataArray, accuracies: Iterable[float] | None = None
+    ) -> Iterator[tuple[float, float]]:
+        """Read the threshold without each group of stimuli, at accuracies of their own if there are any.
+
+        Parameters
+        ----------
+        accuracies : iterable of float or None
+            One for each group; None: the `threshold_accuracy` of the metric.
+        """
+        *_, near = self._read(source)
+        parts = self._without_each_group(source)
+        wanted = itertools.repeat(None) if accuracies is None else accuracies
+        for part, accuracy in zip(parts, wanted, strict=False):  # fewer stimuli here or there give fewer groups
+            yield self._read(part, accuracy, near)[:2]
+
+    def _without_each_group(self, source: DataArray) -> Iterator[DataArray]:
+        """Yield the answers of a model without a twentieth of its stimuli each, or without one if there are fewer.
+
+        All presentations of a stimulus are left out together (`stimulus_id`; without it each stands for itself). The
+        groups have about the same strengths of the stimulus.
+        """
+        ids = np.arange(source.sizes["presentation"])
+        if has_coordinate(source, "stimulus_id"):
+            ids = coordinate(source, "stimulus_id").astype(str)
+        strengths = self._strengths(source)
+        names, stimulus = np.unique(ids, return_inverse=True)
+        strength = np.bincount(stimulus, weights=strengths) / np.bincount(stimulus)
+        rank = np.empty(len(names), dtype=np.intp)
+        rank[np.argsort(strength, kind="stable")] = np.arange(len(names))
+        group = (rank % MOST_GROUPS)[stimulus]
+        for number in range(min(MOST_GROUPS, len(names))):
+            yield source[{"presentation": np.flatnonzero(group != number)}]
 
     def read_threshold(self, source: DataArray, accuracy: Accuracy | None = None) -> tuple[float, float]:
         """Fit the psychometric function to the answers of a model and read its threshold.
@@ -149,6 +212,13 @@ class Threshold(ClosenessToPeople):
         AssemblyError
             If a coordinate is missing.
         """
+        threshold, reached, _ = self._read(source, accuracy)
+        return threshold, reached
+
+    def _read(
+        self, source: DataArray, accuracy: Accuracy | None = None, near: tuple[float, float, float] | None = None
+    ) -> tuple[float, float, tuple[float, float, float]]:
+        """Return the threshold, the accuracy there and the parameters of the fit, which may be near known ones."""
         accuracy = self._threshold_accuracy if accuracy is None else accuracy
         right = _right_answers(source)
         if right.mean() < self._required_accuracy:
@@ -162,7 +232,9 @@ class Threshold(ClosenessToPeople):
             raise NoThresholdError(f"Answers get worse for good after {kept} of {len(levels)} levels.")
         if kept < 2:
             raise NoThresholdError(f"There is only one level of {self._independent_variable!r} to fit.")
-        fit = fit_cumulative_gaussian(levels[:kept], shares[:kept], None if self._compat else n_trials[:kept])
+        fit = fit_cumulative_gaussian(
+            levels[:kept], shares[:kept], None if self._compat else n_trials[:kept], near=near
+        )
         if not fit.r2 >= LEAST_R2:
             raise NoThresholdError(f"The fit explains {fit.r2:.3f} of the variance, less than {LEAST_R2}.")
         if accuracy == "inflection":
@@ -171,7 +243,7 @@ class Threshold(ClosenessToPeople):
         threshold = float(self._inverse(accuracy, *fit.parameters))
         if not threshold <= levels[kept - 1]:
             raise NoThresholdError(f"The threshold {threshold} is not within the levels up to {levels[kept - 1]}.")
-        return threshold, float(accuracy)
+        return threshold, float(accuracy), fit.parameters
 
     def _strengths(self, source: DataArray) -> Floats:
         values = coordinate(source, self._independent_variable)
@@ -241,7 +313,8 @@ class ThresholdElevation(ClosenessToPeople):
         AssemblyError
             If a condition or a coordinate is missing, or thresholds of people are not positive.
         """
-        return self._compared("elevation", lambda: _number_or(self._elevation, source), target)
+        left_out = None if isinstance(source, Real) else lambda: self._elevations_without(source)
+        return self._compared("elevation", lambda: _number_or(self._elevation, source), target, left_out)
 
     def _values(self, target: People) -> tuple[Floats, Labels]:
         return elevations_of(target)
@@ -258,6 +331,13 @@ class ThresholdElevation(ClosenessToPeople):
         test, _ = self._test.read_threshold(source[test_condition], accuracy)
         return test / baseline
 
+    def _elevations_without(self, source: Mapping[str, DataArray]) -> Floats:
+        """Leave groups of stimuli out of both conditions, which may share them."""
+        baseline, test = self._conditions
+        baselines, accuracies = np.array(list(self._baseline.read_without_groups(source[baseline]))).T
+        tests = np.array([each for each, _ in self._test.read_without_groups(source[test], accuracies.tolist())])
+        return tests / baselines[: len(tests)]
+
 
 Source = TypeVar("Source")
 
@@ -273,8 +353,5 @@ def _validate_accuracy(accuracy: object) -> None:
 
 
 def _right_answers(source: DataArray) -> NDArray[np.bool_]:
-    if not hasattr(source, "dims"):
-        raise TypeError(
-            f"The source is a {type(source).__name__}; expected a BehavioralAssembly of probabilities, or a float."
-        )
+    require_assembly(source)
     return same_label(most_probable(source), coordinate(source, "image_label"))

@@ -12,9 +12,17 @@ from xarray import DataArray
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
+from brainscore_vision.metric_helpers.arrays.behavior.influence import pair_influences
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.errors import note_error, pair_standard_error, standard_error
+from brainscore_vision.metric_helpers.uncertainty.crossed import (
+    attach_spread,
+    jackknife_spread,
+    spread_of_sum,
+    spread_of_units,
+    t_interval,
+)
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error, note_error
 
 from .published import closeness_of_drawn
 
@@ -59,7 +67,7 @@ class ClosenessToPeople(Metric, ABC):
         -------
         Score
             0-d, in [0, 1]. Attrs: ``raw`` (Score, dims (subject): how near this one comes to the others), ``error``
-            (jackknife standard error over subjects; NaN for two), ``n_subjects``, ``quantity``.
+            (jackknife standard error over subjects; NaN for two), ``interval`` (95 %), ``n_subjects``, ``quantity``.
 
         Raises
         ------
@@ -71,31 +79,58 @@ class ClosenessToPeople(Metric, ABC):
             raise AssemblyError(f"A ceiling between people needs at least two subjects, found {len(people)}.")
         if self._compat:
             closeness = closeness_of_drawn(people)
-            return self._score(one_each(closeness, "draw"), float(closeness.std()), len(people))
+            score = self._score(one_each(closeness, "draw"), len(people))
+            return note_error(score, float(closeness.std()), over="subject", n=len(people))
         table = relative_closeness(people[:, None], people)
         np.fill_diagonal(table, np.nan)
-        raw = one_each(np.nanmean(table, axis=1), "subject", subjects)
-        return self._score(raw, pair_standard_error(table), len(people))
+        score = self._score(one_each(np.nanmean(table, axis=1), "subject", subjects), len(people))
+        alone = np.ones((len(people), 1))  # people are known by one number each: there are no stimuli
+        spread = spread_of_units(pair_influences((table + table.T) / 2, 0 * alone, alone).sum(axis=1))
+        few = "of two subjects, who are a single pair" if len(people) < 3 else None
+        return attach_spread(score, spread, over=["subject"], interval=t_interval(score.item(), spread), missing=few)
 
-    def _compared(self, name: str, read: Callable[[], float], target: People) -> Score:
-        """Compare what is read from a model, which its name in attrs holds; 0 where it has no threshold."""
+    def _compared(
+        self, name: str, read: Callable[[], float], target: People, left_out: Callable[[], Floats] | None
+    ) -> Score:
+        """Compare what is read from a model, which its name in attrs holds; 0 where it has no threshold.
+
+        Parameters
+        ----------
+        left_out : callable or None
+            Returns what is read without each group of the model's stimuli; None: the value is given and exact.
+        """
         people, subjects = self._values(target)
         try:
             value = read()
         except NoThresholdError as failure:
             score = Score(0.0)
-            score.attrs.update(error=0.0, failure=str(failure), n_subjects=len(people), quantity=self.quantity)
-            return score
+            score.attrs.update(failure=str(failure), n_subjects=len(people), quantity=self.quantity)
+            if self._compat:
+                return note_error(score, 0.0, over="subject", n=len(people))
+            return declare_no_error(score, "the model has no threshold")
         closeness = relative_closeness(value, people)
-        error = float(closeness.std()) if self._compat else standard_error(closeness)
-        score = self._score(one_each(closeness, "subject", subjects), error, len(people))
+        score = self._score(one_each(closeness, "subject", subjects), len(people))
         score.attrs[name] = value
-        return score
+        if self._compat:
+            return note_error(score, float(closeness.std()), over="subject", n=len(people))
+        parts, missing = [spread_of_units((closeness - closeness.mean()) / len(people))], None
+        if len(people) < 2:
+            missing = "a single subject: with fewer than two subjects there is nothing to resample"
+        if left_out is not None:
+            try:
+                values = left_out()
+            except NoThresholdError as failure:
+                return declare_no_error(score, f"without some of its stimuli the model has no threshold: {failure}")
+            parts.append(jackknife_spread(relative_closeness(values[:, None], people).mean(axis=1)))
+        over = ["subject"] if left_out is None else ["stimulus", "subject"]
+        spread = spread_of_sum(*parts)
+        interval = t_interval(score.item(), spread)
+        return attach_spread(score, spread, over=over, interval=interval, missing=missing)
 
-    def _score(self, raw: Score, error: float, n_subjects: int) -> Score:
+    def _score(self, raw: Score, n_subjects: int) -> Score:
         score = Score(raw.values.mean())
         score.attrs.update(raw=raw, n_subjects=n_subjects, quantity=self.quantity)
-        return note_error(score, error, over="subject", n=n_subjects)
+        return score
 
 
 def thresholds_of(target: People) -> tuple[Floats, Labels]:

@@ -61,6 +61,39 @@ def test_scores_of_thresholds_by_hand():
     assert float(threshold()(np.float64(90.0), [10.0])) == 0
 
 
+def test_the_error_holds_new_stimuli_of_the_model_too():
+    """The threshold anew, and from all starts, without every twentieth trial in the order of their strength."""
+    answers, target = model(0, 30.0), people(0, 6)
+    left_out = [
+        threshold().read_threshold(answers[np.flatnonzero(np.arange(720) % 20 != group)])[0] for group in range(20)
+    ]
+    means = np.array([np.maximum(1 - np.abs(each - target) / target, 0).mean() for each in left_out])
+    score = threshold()(answers, property_of(target))
+    assert score.attrs["error"] == pytest.approx(np.hypot(sem(score.raw.values), np.sqrt(19 * means.var())), rel=1e-4)
+    assert score.attrs["error_over"] == ["stimulus", "subject"]
+    low, high = score.attrs["interval"]
+    assert low < float(score) < high
+
+
+def test_presentations_of_a_stimulus_are_left_out_together():
+    once = model(0, 30.0, n_each=20)
+    ids = np.array([f"s{number:04d}" for number in range(240)])
+    named = once.assign_coords(stimulus_id=("presentation", ids))
+    thrice = named[np.repeat(np.arange(240), 3)]
+    errors = [threshold()(each, [30.0, 40.0]).attrs["error"] for each in (named, thrice)]
+    assert errors[0] == pytest.approx(errors[1], rel=1e-4)
+    alone = threshold()(thrice.drop_vars("stimulus_id"), [30.0, 40.0])
+    assert alone.attrs["error"] < errors[0]
+
+
+def test_the_error_of_an_elevation_holds_both_conditions():
+    score = elevation()({"b": model(0, 30.0), "t": model(1, 40.0)}, property_of([1.1, 1.4, 2.0]))
+    exact = elevation()(score.attrs["elevation"], property_of([1.1, 1.4, 2.0]))
+    assert float(exact) == float(score)
+    assert score.attrs["error"] > exact.attrs["error"] == pytest.approx(sem(score.raw.values))
+    assert exact.attrs["error_over"] == ["subject"]
+
+
 @pytest.mark.parametrize(
     ("seed", "mean", "at_75", "at_inflection"),
     [(0, 30.0, 34.693014660507416, 33.67623679825485), (1, 40.0, 38.94657386640964, 36.52216266748617)],
@@ -70,6 +103,19 @@ def test_published_thresholds(seed, mean, at_75, at_inflection):
     assert metric(model(seed, mean), [30.0]).attrs["threshold"] == pytest.approx(at_75, rel=1e-6)
     assert metric.read_threshold(model(seed, mean))[1] == 0.75
     assert threshold().read_threshold(model(seed, mean))[0] == pytest.approx(at_inflection, rel=1e-6)
+
+
+def test_threshold_by_itself():
+    metric = threshold(threshold_accuracy=0.75)
+    answers = model(0, 30)
+    expected = metric(answers, [30.0]).attrs["threshold"]
+    assert metric.compute_threshold(answers, "x") == expected
+    renamed = answers.rename(x="strength")
+    assert metric.compute_threshold(renamed, "strength") == expected
+    with pytest.raises(AssemblyError, match="'x'"):
+        metric.compute_threshold(renamed, "x")
+    assert metric(answers, [30.0]).attrs["threshold"] == expected  # still by x
+    assert metric.compute_threshold(model(0, 30, shares=np.full(12, 0.5)), "x") == "fit_fail"
 
 
 def test_published_elevation():
@@ -148,7 +194,9 @@ def test_order_of_trials_does_not_matter():
 def test_models_without_threshold_score_zero_and_say_why():
     chance = model(0, 1000.0)
     score = threshold()(chance, [30.0])
-    assert (float(score), score.attrs["error"]) == (0, 0)
+    assert float(score) == 0
+    assert np.isnan(score.attrs["error"])
+    assert score.attrs["error_nan_reason"] == "the model has no threshold"
     assert "below the required 0.600" in score.attrs["failure"]
     text = chance.assign_coords(x=("presentation", ["weak"] * 720))
     assert float(threshold()(text, [30.0])) == 0  # what is not needed is not read
@@ -158,7 +206,9 @@ def test_models_without_threshold_score_zero_and_say_why():
     assert "variance" in threshold()(noise, [30.0]).attrs["failure"]
     assert "not within" in threshold(threshold_accuracy=0.99)(model(0, 30.0), [30.0]).attrs["failure"]
     score = elevation()({"b": model(0, 30.0), "t": chance}, [1.5])
-    assert (float(score), score.attrs["error"]) == (0, 0)
+    assert float(score) == 0
+    assert np.isnan(score.attrs["error"])
+    assert score.attrs["error_nan_reason"] == "the model has no threshold"
     assert "accuracy" in score.attrs["failure"]
     one = model(0, 30.0)
     one = one.isel(presentation=one["x"].values == 75)
@@ -189,7 +239,7 @@ def test_bad_input_raises():
         load_metric("threshold", independent_variable="y")(model(0, 30.0), [30.0])
     with pytest.raises(AssemblyError, match="finite numbers"):
         threshold()(model(0, 30.0).assign_coords(x=("presentation", ["weak"] * 720)), [30.0])
-    with pytest.raises(TypeError, match="BehavioralAssembly"):
+    with pytest.raises(AssemblyError, match="text 'fast'; expected an assembly"):
         threshold()("fast", [30.0])
     with pytest.raises(AssemblyError, match=r"\['t'\] missing"):
         elevation()({"b": model(0, 30.0)}, [1.5])

@@ -5,6 +5,8 @@
 - Input: two numbers of the same unit, such as the same summary of the behaviour of a model and of people.
 - Output: Score in (0, 1], 1 for equal numbers.
 - Invariances: exchange of the two; shift of both.
+- Error: numbers that are Scores bring theirs (``attrs["error"]``); a plain number counts as exact, two have no
+  error.
 - When: an experiment is summarised in one number. The scale decides what counts as near: choose it by the differences
   between people.
 """
@@ -16,10 +18,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics import Metric, Quantity, Score
+from brainscore_core.metrics import Metric, Quantity, Score, described
 from brainscore_vision.metric_helpers.labelled.gather import one_each
+from brainscore_vision.metric_helpers.uncertainty.crossed import Spread, attach_spread, spread_of_sum, t_interval
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike
 
 
@@ -41,13 +47,14 @@ class ValueDelta(Metric):
         self._scale = float(scale)
 
     def __call__(self, source_value: ArrayLike, target_value: ArrayLike) -> Score:
-        """Compare finite numbers, floats or 0-d arrays.
+        """Compare finite numbers, floats or 0-d arrays; Scores may bring an ``error`` (and its ``error_df``).
 
         Returns
         -------
         Score
-            0-d, in (0, 1]. Attrs: ``raw`` (Score, dims (side): the two numbers), ``error`` (NaN: two numbers have no
-            spread), ``scale``, ``quantity``.
+            0-d, in (0, 1]. Attrs: ``raw`` (Score, dims (side): the two numbers), ``error`` (``scale`` times score times
+            the error of the difference; NaN, with ``error_nan_reason``, if neither number has one), ``interval`` (95 %:
+            what the interval of the difference becomes, up to 1 if that holds 0), ``scale``, ``quantity``.
 
         Raises
         ------
@@ -58,11 +65,31 @@ class ValueDelta(Metric):
         score = Score(np.exp(-self._scale * abs(source - target)))
         score.attrs.update(
             raw=one_each([source, target], "side", ["source", "target"]),
-            error=float("nan"),
             scale=self._scale,
             quantity=self.quantity,
         )
-        return score
+        return self._with_error(score, source - target, [source_value, target_value])
+
+    def _with_error(self, score: Score, difference: float, sides: Sequence[ArrayLike]) -> Score:
+        given = [_spread(side) for side in sides]
+        known = [spread for spread in given if spread is not None]
+        if not known:
+            return declare_no_error(score, "neither number has an error: give Scores with attrs['error']")
+        of_difference = spread_of_sum(*known)
+        ends = np.array(t_interval(difference, of_difference))
+        nearest = 0.0 if ends[0] <= 0 <= ends[1] else np.abs(ends).min()
+        interval = tuple(float(np.exp(-self._scale * each)) for each in (np.abs(ends).max(), nearest))
+        spread = Spread(self._scale * float(score) * of_difference.error, of_difference.df)
+        over = sorted({name for side in sides for name in getattr(side, "attrs", {}).get("error_over", [])})
+        return attach_spread(score, spread, over=over, interval=interval)
+
+
+def _spread(value: ArrayLike) -> Spread | None:
+    attrs = getattr(value, "attrs", {})
+    error = attrs.get("error")
+    if error is None or not np.isfinite(error):
+        return None
+    return Spread(float(error), float(attrs.get("error_df", np.inf)))
 
 
 def _number(value: ArrayLike, role: str) -> float:
@@ -72,6 +99,7 @@ def _number(value: ArrayLike, role: str) -> float:
         number = np.array([])
     if number.size != 1 or not np.isfinite(number).all():
         raise AssemblyError(
-            f"The {role} value of value_delta is {value!r}; expected one finite number. Summarise the assembly first."
+            f"The {role} value of value_delta is {described(value)}; expected one finite number. Summarise the "
+            "assembly first."
         )
     return float(number.reshape(-1)[0])

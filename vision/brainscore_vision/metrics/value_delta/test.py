@@ -19,6 +19,7 @@ def test_published_values(source, target, expected):
     assert float(score) == pytest.approx(expected, abs=5e-4)
     assert score.attrs["raw"].values.tolist() == [source, target]
     assert np.isnan(score.attrs["error"])
+    assert "neither number has an error" in score.attrs["error_nan_reason"]
     assert score.attrs["quantity"] == "share"
 
 
@@ -48,3 +49,27 @@ def test_no_single_number_raises(value):
 def test_scale_is_positive(scale):
     with pytest.raises(ValueError, match="positive"):
         load_metric("value_delta", scale=scale)
+
+
+def with_error(value, error, **attrs):
+    score = Score(value)
+    score.attrs.update(error=error, **attrs)
+    return score
+
+
+def test_errors_of_both_numbers_are_propagated():
+    metric = load_metric("value_delta", scale=0.5)
+    score = metric(with_error(1.0, 0.3, error_over=["subject"]), with_error(3.0, 0.4))
+    assert score.attrs["error"] == pytest.approx(0.5 * np.exp(-1) * 0.5)
+    assert score.attrs["error_over"] == ["subject"]
+    expected = np.exp(-0.5 * np.array([2 + 1.959964 * 0.5, 2 - 1.959964 * 0.5]))
+    np.testing.assert_allclose(score.attrs["interval"], expected, rtol=1e-6)
+    exact = metric(1.0, with_error(3.0, 0.4, error_df=3.0))
+    assert exact.attrs["error"] == pytest.approx(0.5 * np.exp(-1) * 0.4)
+    assert exact.attrs["interval"][1] == pytest.approx(np.exp(-0.5 * (2 - 3.182446 * 0.4)), rel=1e-6)
+
+
+def test_a_difference_that_may_be_none_has_an_interval_up_to_one():
+    low, high = load_metric("value_delta")(with_error(1.0, 0.3), 1.2).attrs["interval"]
+    assert high == 1
+    assert low == pytest.approx(np.exp(-(0.2 + 1.959964 * 0.3)), rel=1e-6)

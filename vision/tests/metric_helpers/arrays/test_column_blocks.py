@@ -1,4 +1,6 @@
 import itertools
+import mmap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_vision.metric_helpers.arrays import column_blocks
-from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, stack_rows
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, is_mapped, release_pages, stack_rows
 
 
 @pytest.fixture(autouse=True)
@@ -106,3 +108,59 @@ def test_no_array_unasked_and_no_wrong_masks():
         blocks.keep([True] * 3)
     with pytest.raises(ValueError, match="n_stimuli, n_columns"):
         ColumnBlocks.of(np.arange(3))
+
+
+# --- memory maps -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path):
+    values = np.random.default_rng(0).standard_normal((500, 40_000), dtype=np.float32)  # 80 MB
+    np.save(tmp_path / "values.npy", values)
+    return tmp_path / "values.npy"
+
+
+def resident_kib(array):
+    """Return how much of a memory map counts as memory of this process."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    start = f"{array.__array_interface__['data'][0] // mmap.PAGESIZE * mmap.PAGESIZE:x}-"
+    for line in lines:
+        if line.startswith(start):
+            return next(int(each.split()[1]) for each in lines if each.startswith("Rss:"))
+    raise AssertionError("not mapped")
+
+
+def test_what_lies_in_a_file_is_known(saved):
+    mapped = np.load(saved, mmap_mode="r")
+    for array in (mapped, mapped[3:], np.asarray(mapped)[:, 2:], mapped.reshape(-1), mapped.T):
+        assert is_mapped(array)
+    assert not is_mapped(np.array(mapped[:2]))
+    assert not is_mapped([1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's account of the memory")
+def test_pages_of_a_memory_map_are_given_back_and_can_be_read_again(saved, monkeypatch):
+    monkeypatch.setattr(column_blocks, "BLOCK_BYTES", 2**22)
+    monkeypatch.setattr(column_blocks, "_MAPPED_BYTES", 2**24)
+    monkeypatch.setattr(column_blocks, "_PIECE_BYTES", 2**23)
+    mapped = np.load(saved, mmap_mode="r")
+    total, most = 0.0, 0
+    for block in ColumnBlocks.of(np.asarray(mapped)):
+        total += block.sum(dtype=float)
+        most = max(most, resident_kib(mapped))
+    assert total == pytest.approx(np.load(saved).sum(dtype=float))
+    mapped.sum()
+    assert resident_kib(mapped) > 70_000
+    assert most < 50_000
+    release_pages(np.asarray(mapped))
+    assert resident_kib(mapped) == 0
+    np.testing.assert_array_equal(mapped, np.load(saved))
+
+
+def test_changes_of_a_map_that_can_be_written_to_are_never_given_back(saved):
+    for mode in ("c", "r+"):
+        mapped = np.load(saved, mmap_mode=mode)
+        mapped[0, 0] = 7
+        release_pages(mapped)
+        assert mapped[0, 0] == 7
+    release_pages(np.zeros(3))

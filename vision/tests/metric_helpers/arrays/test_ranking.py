@@ -57,3 +57,19 @@ def test_weighted_ranks_are_those_of_repeated_numbers(values, seed):
     weighted = Ranking.of(values).weighted_ranks(counts.astype(float))
     repeated = np.repeat(np.asarray(values), counts)
     np.testing.assert_array_equal(np.repeat(weighted, counts), rankdata(repeated) if len(repeated) else [])
+
+
+def test_numbers_that_rounding_sets_apart_are_equal_if_wanted():
+    values = np.array([3.0, 1 + 3e-16, 1.0, 1 - 1e-16, 2.0, 1 + 1e-9])
+    assert Ranking.of(values, tolerance=1e-12).ranks().tolist() == [6, 2, 2, 2, 5, 4]
+    assert Ranking.of(-values, tolerance=1e-12).ranks().tolist() == [1, 5, 5, 5, 2, 3]
+    assert Ranking.of(values).ranks().tolist() == rankdata(values).tolist()
+    assert Ranking.of([np.inf, 1.0, 2.0], tolerance=1e-12).ranks().tolist() == [3, 1, 2]
+    assert Ranking.of([], tolerance=1e-12).ranks().tolist() == []
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1), st.integers(0, 2**32 - 1), st.floats(1e-6, 1e6))
+def test_noise_below_the_tolerance_changes_no_rank(numbers, seed, scale):
+    exact = np.array([5, *numbers], dtype=float)
+    noise = np.random.default_rng(seed).uniform(-1, 1, size=len(exact)) * 1e-14
+    assert Ranking.of((exact + noise) * scale, tolerance=1e-12).ranks().tolist() == rankdata(exact).tolist()

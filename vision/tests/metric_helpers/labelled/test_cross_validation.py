@@ -1,5 +1,10 @@
+import itertools
+import weakref
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold, StratifiedShuffleSplit
 
 from brainscore_core.errors import AssemblyError
@@ -11,6 +16,7 @@ from brainscore_vision.metric_helpers.labelled.cross_validation import (
     CrossValidation,
     CrossValidationSingle,
     TestOnlyCrossValidation,
+    Transformation,
     apply_aggregate,
     enumerate_done,
     expand,
@@ -36,17 +42,70 @@ def ids_of(part):
 SHUFFLED = np.random.default_rng(5).permutation(40)
 
 
-def test_default_splits_are_stratified_in_the_order_of_the_target():
+@pytest.mark.parametrize("compat", [False, True])
+def test_default_splits_are_stratified_of_sorted_values_and_published_ones_in_the_order_of_the_target(compat):
     target = assembly(order=SHUFFLED)
-    values, splits = Split().build_splits(target)
+    divided = target if compat else assembly()
+    values, splits = Split(compat=compat).build_splits(target)
     expected = StratifiedShuffleSplit(10, train_size=0.9, random_state=1).split(
-        np.zeros(40), target["object_name"].values
+        np.zeros(40), divided["object_name"].values
     )
     assert len(splits) == 10
     for (train, test), (reference_train, reference_test) in zip(splits, expected, strict=True):
         np.testing.assert_array_equal(train, reference_train)
         np.testing.assert_array_equal(test, reference_test)
-    np.testing.assert_array_equal(values.values, target["stimulus_id"].values)
+    np.testing.assert_array_equal(values.values, divided["stimulus_id"].values)
+
+
+def stimuli_of(target, **kwargs):
+    """Return the stimuli that train and test, in their order, of all splits and of folds of the same kind."""
+    split = Split(**kwargs)
+    parts = [part for both in split.plan(target).presentations(target) for part in both]
+    return [target["stimulus_id"].values[part].tolist() for part in [*parts, *split.folds(target, 3, random_state=2)]]
+
+
+@given(
+    order=st.permutations(range(24)),
+    ids=st.sampled_from([lambda i: f"s{i}", lambda i: i, lambda i: f"s{i // 2}"]),
+    kwargs=st.sampled_from(
+        [{}, {"kfold": True, "splits": 4}, {"stratification_coord": None}, {"train_size": 0.5}, {"test_size": 5}]
+    ),
+)
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+def test_splits_do_not_depend_on_the_order_of_rows(order, ids, kwargs):
+    given_rows = assembly(24).assign_coords(stimulus_id=("presentation", [ids(i) for i in range(24)]))
+    moved = given_rows.isel(presentation=list(order))
+    assert stimuli_of(moved, **kwargs) == stimuli_of(given_rows, **kwargs)
+    positions = Split(**kwargs).plan(moved).presentations(moved)
+    assert all(not set(train) & set(test) for train, test in positions)
+
+
+def test_published_splits_depend_on_the_order_of_rows_but_not_where_stimuli_repeat():
+    for repetitions in (1, 2):
+        given_rows = assembly(repetitions=repetitions)
+        moved = given_rows.isel(presentation=np.random.default_rng(3).permutation(40 * repetitions))
+        same = stimuli_of(given_rows, compat=True) == stimuli_of(moved, compat=True)
+        assert same == (repetitions == 2)
+    assert stimuli_of(assembly(), compat=True) == stimuli_of(assembly())  # sorted rows
+    assert stimuli_of(assembly(order=SHUFFLED), compat=True, unique_split_values=True) == stimuli_of(assembly())
+
+
+def test_numbers_are_sorted_by_size_and_texts_by_their_characters():
+    names = [str(i) for i in range(12)]
+    for ids, expected in ((names, sorted(names)), (list(range(12)), list(range(12)))):
+        target = assembly(12, objects=0).assign_coords(stimulus_id=("presentation", ids))
+        assert Split().build_splits(target)[0].values.tolist() == expected
+
+
+def test_a_stimulus_of_two_classes_is_stratified_by_the_first_in_order_of_classes():
+    target = assembly(12, repetitions=2, objects=2)
+    classes = np.where(target["repetition"].values == 0, "z", target["object_name"].values)
+    target = target.assign_coords(object_name=("presentation", classes))
+    assert (
+        stimuli_of(target)
+        == stimuli_of(target.isel(presentation=np.arange(24)[::-1]))
+        == stimuli_of(assembly(12, repetitions=2, objects=2))
+    )
 
 
 def test_kfold_and_plain_splits():
@@ -58,6 +117,21 @@ def test_kfold_and_plain_splits():
     expected = list(ShuffleSplit(3, train_size=0.5, random_state=7).split(np.zeros(40)))
     np.testing.assert_array_equal(plain[2][0], expected[2][0])
     assert not Split(stratification_coord=None).do_stratify
+
+
+def test_folds_hold_every_presentation_once_and_keep_stimuli_and_classes_together():
+    target = assembly(repetitions=2, order=np.random.default_rng(1).permutation(80))
+    folds = CrossValidation().folds(target, 5, random_state=3)
+    assert sorted(np.concatenate(folds)) == list(range(80))
+    stimuli = [set(target["stimulus_id"].values[fold]) for fold in folds]
+    assert sum(map(len, stimuli)) == 40  # both presentations of a stimulus are in one
+    for fold in folds:
+        objects, counts = np.unique(target["object_name"].values[fold], return_counts=True)
+        assert len(objects) == 4
+        assert set(counts) == {4}
+    again, other = (CrossValidation().folds(target, 5, random_state=seed) for seed in (3, 4))
+    assert [fold.tolist() for fold in again] == [fold.tolist() for fold in folds]
+    assert [fold.tolist() for fold in other] != [fold.tolist() for fold in folds]
 
 
 def test_plan_says_how_it_was_split():
@@ -101,7 +175,9 @@ def test_cross_validation_hands_out_matching_parts_and_keeps_their_order():
         assert target_test == [i for i in ids_of(target) if i in set(target_test)]
         assert not set(source_train) & set(source_test)
     assert float(score) == 2.5
-    assert score.attrs["error"] == pytest.approx(np.std([1, 2, 3, 4], ddof=1) / 2)
+    assert score.attrs["split_error"] == pytest.approx(np.std([1, 2, 3, 4], ddof=1) / 2)
+    assert np.isnan(score.attrs["error"])
+    assert "half_sample_interval" in score.attrs["error_nan_reason"]
     assert score.attrs["raw"].values.tolist() == [1, 2, 3, 4]
     assert score.attrs["raw"].dims == ("split",)
     assert score.attrs["seed"] == 1
@@ -115,7 +191,7 @@ def test_cross_validation_aggregates_first_then_averages_splits():
 
     score = CrossValidation(splits=2)(assembly(), assembly(), apply=apply, aggregate=lambda s: s.median("neuroid"))
     assert float(score) == 3.0
-    assert score.attrs["error"] == pytest.approx(1.0)  # medians 2 and 4
+    assert score.attrs["split_error"] == pytest.approx(1.0)  # medians 2 and 4
     assert score.attrs["raw"].dims == ("split", "neuroid")
     assert score.attrs["raw"]["neuroid_id"].values.tolist() == [0, 1, 2]
     assert score.attrs["raw"].values.tolist() == [[1, 2, 9], [3, 4, 5]]
@@ -162,6 +238,23 @@ def test_preprocess_indices_changes_the_splits():
     assert sizes == [[2, 2, 4, 4]] * 2
 
 
+@pytest.mark.parametrize("repetitions", [1, 2])
+def test_preprocess_indices_is_given_positions_in_the_assembly(repetitions):
+    """Whatever the order of its rows; presentations of what it returns go with it."""
+
+    def of_first_objects(train, test, given):
+        assert len(set(given["stimulus_id"].values[train])) == len(train) == 36
+        return train[given["object_name"].values[train] < "o2"], test
+
+    order = np.random.default_rng(2).permutation(40 * repetitions)
+    target = assembly(repetitions=repetitions, order=order)
+    split = Split(preprocess_indices=of_first_objects)
+    for train, test in split.plan(target).presentations(target):
+        assert set(target["object_name"].values[train]) == {"o0", "o1"}
+        assert len(test) == 4 * repetitions
+        assert len(train) == 18 * repetitions
+
+
 def test_test_only_and_single():
     seen = []
     TestOnlyCrossValidation(splits=2)(
@@ -198,6 +291,94 @@ def test_cartesian_product_leaves_combinations_that_do_not_occur_nan():
     given = given.isel(presentation=np.flatnonzero(given["stimulus_id"].values != "s03"))
     score = CartesianProduct(["stimulus_id", "object_name"])(given, apply=lambda part: Score(float(part.mean())))
     assert np.isnan(score.values).sum() == 6
+
+
+def test_cartesian_product_of_single_entries_loses_their_dimension():
+    given = assembly(neuroids=3)
+    parts = []
+    CartesianProduct(["neuroid_id"])(given, apply=lambda part: parts.append(part) or Score(0.0))
+    assert [part.dims for part in parts] == [("presentation",)] * 3
+    np.testing.assert_array_equal(parts[1].values, given.values[:, 1])
+    assert parts[1]["neuroid_id"].item() == given["neuroid_id"].values[1]
+
+
+def test_cartesian_product_joins_raw_that_knows_the_dividers():
+    given = assembly(neuroids=3)
+
+    def per_neuroid(part):
+        score = Score(float(part.mean()))
+        names = {name: ("entry", [part[name].item()]) for name in ("neuroid_id", "region")}
+        score.attrs["raw"] = Score([float(part.max())], {**names, "half": ("entry", [0])}, ["entry"])
+        return score
+
+    score = CartesianProduct(["neuroid_id"])(given, apply=per_neuroid)
+    assert score.dims == ("neuroid_id",)
+    assert score.raw.dims == ("entry",)
+    assert score.raw["neuroid_id"].values.tolist() == sorted(given["neuroid_id"].values.tolist())
+    np.testing.assert_array_equal(score.raw.values, given.values.max(axis=0))
+    two = CartesianProduct(["neuroid_id", "object_name"])(
+        given, apply=lambda part: score.isel(neuroid_id=0, drop=True) * 0 + float(part.mean())
+    )
+    assert two.raw.dims == ("neuroid_id", "object_name")
+
+
+def test_steps_by_hand():
+    given, seen = assembly(), []
+    steps = CartesianProduct(["region"]).pipe(given)
+    for parts in steps:
+        assert isinstance(parts, tuple)
+        seen.append(parts[0]["region"].values.flat[0])
+        if steps.send(Score(float(parts[0].mean()))):
+            break
+    score = next(steps)
+    assert seen == score["region"].values.tolist() == ["IT", "V4"]
+    assert score.identical(CartesianProduct(["region"])(given, apply=lambda part: Score(float(part.mean()))).raw)
+    with pytest.raises(StopIteration):
+        next(steps)
+    with pytest.raises(AssemblyError, match="no parts"):
+        next(CartesianProduct(["region"]).pipe(given[:0]))
+
+
+def test_steps_of_a_split_bring_its_notes():
+    given = assembly(objects=0)
+    split = CrossValidation(splits=2)
+    steps = split.pipe(given, given)
+    assert [(len(parts), steps.send(Score(1.0))) for parts in itertools.islice(steps, 2)] == [(4, False), (4, True)]
+    score = next(steps)
+    assert score.dims == ("split",)
+    assert "object_name" in score.attrs["stratification"]
+    assert split(given, given, apply=lambda *_: 1.0).attrs["stratification"] == score.attrs["stratification"]
+    assert "stratification" not in split(given, given, apply=lambda *_: 1.0).raw.attrs
+
+
+def test_parts_are_let_go_before_the_next_are_made():
+    alive = []
+
+    class Watched(Transformation):
+        def parts(self, *args, notes):
+            for index in range(3):
+                assert all(reference() is None for reference in alive)
+                part = args[0].copy(deep=True)
+                alive.append(weakref.ref(part.values))
+                yield {"step": index}, [part]
+                del part
+
+    assert Watched()(assembly(), apply=lambda part: Score(float(part.sum()))).sizes == {"step": 3}
+
+
+def test_transformation_with_steps_of_its_own():
+    class Halves(Transformation):
+        # As published code writes it.
+        def pipe(self, assembly):
+            first = yield (assembly[: len(assembly) // 2],)
+            yield False
+            second = yield (assembly[len(assembly) // 2 :],)
+            yield True
+            yield Score([float(first), float(second)], {"half": ["first", "second"]}, ["half"])
+
+    score = Halves()(assembly(), apply=lambda part: part.mean(), aggregate=lambda scores: scores.mean("half"))
+    assert float(score) == pytest.approx(float(assembly().values.mean()))
+    assert score.raw["half"].values.tolist() == ["first", "second"]
 
 
 def test_apply_aggregate_keeps_the_first_raw():

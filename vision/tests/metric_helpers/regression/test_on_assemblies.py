@@ -118,23 +118,32 @@ def test_estimators_predict_splits_like_single_fits(estimator):
     np.testing.assert_allclose(linear, prediction, atol=1e-10)
 
 
-def test_regressions_that_ask_for_it_get_the_neuroids_of_the_source():
+def test_regressions_of_others_get_assemblies():
     class Named(LinearRegression):
-        uses_neuroids = True
+        def fit(self, x, y):
+            self.seen = [x, y]
+            return super().fit(x.values, y.values)
 
-        def fit(self, x, y, neuroids):
-            self.seen = [neuroids]
-            return super().fit(x, y)
-
-        def predict(self, x, neuroids):
-            self.seen.append(neuroids)
-            return super().predict(x)
+        def predict(self, x):
+            self.seen.append(x)
+            return super().predict(x.values)
 
     source, target = pair()
     regression = XarrayRegression(Named())
-    regression.fit(source, target)
+    regression.fit(source.isel(presentation=slice(None, None, -1)), target.T)
     regression.predict(source.isel(neuroid=[5, 4, 3, 2, 1, 0]))
-    first, second = regression.estimator.seen
-    assert first["neuroid_id"].tolist() == [0, 1, 2, 3, 4, 5]
-    assert second["neuroid_id"].tolist() == [5, 4, 3, 2, 1, 0]
-    assert first["region"].tolist() == ["IT"] * 6
+    x, y, later = regression.estimator.seen
+    assert x.dims == y.dims == ("presentation", "neuroid")
+    assert x["stimulus_id"].values.tolist() == y["stimulus_id"].values.tolist() == source["stimulus_id"].values.tolist()
+    assert x["region"].values.tolist() == ["IT"] * 6
+    assert later["neuroid_id"].values.tolist() == [5, 4, 3, 2, 1, 0]
+
+
+def test_kernels_get_arrays():
+    class Watched(Ridge):
+        def fit(self, x, y):
+            assert type(x) is type(y) is np.ndarray
+            return super().fit(x, y)
+
+    source, target = pair()
+    XarrayRegression(Watched(1.0)).fit(source, target)

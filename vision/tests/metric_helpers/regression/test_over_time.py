@@ -59,7 +59,7 @@ def pair(**kwargs):
 
 
 def make(kind, estimator=None, **kwargs):
-    return kind(XarrayRegression(estimator or Ridge(1.0)), XarrayCorrelation(PearsonR()), kwargs or None)
+    return kind(XarrayRegression(estimator or Ridge(1.0)), XarrayCorrelation(PearsonR()), {"compat": True, **kwargs})
 
 
 def splits_of(n):
@@ -86,7 +86,8 @@ def test_span_time_by_scikit_learn(estimator, oracle):
     np.testing.assert_allclose(score.attrs["raw"].values, raw, atol=1e-8)
     medians = np.median(raw, axis=2)
     np.testing.assert_allclose(score.values, medians.mean(axis=0), atol=1e-8)
-    np.testing.assert_allclose(score.attrs["error"].values, medians.std(axis=0, ddof=1) / np.sqrt(10), atol=1e-8)
+    np.testing.assert_allclose(score.attrs["split_error"].values, medians.std(axis=0, ddof=1) / np.sqrt(10), atol=1e-8)
+    assert (score.attrs["error"].values > 0).all()
     assert score.dims == ("time_bin",)
     assert score.attrs["raw"].dims == ("split", "time_bin", "neuroid")
     assert score.attrs["raw"]["neuroid_id"].values.tolist() == sorted(target["neuroid_id"].values)
@@ -104,7 +105,9 @@ def test_per_time_equals_the_plain_metric_in_every_bin(estimator):
         one = plain(source.isel(time_bin=time, drop=True), target.isel(time_bin=time, drop=True))
         assert score.values[time] == pytest.approx(float(one), abs=1e-12)
         np.testing.assert_allclose(score.attrs["raw"].values[:, time], one.attrs["raw"].values, atol=1e-12)
-        assert score.attrs["error"].values[time] == pytest.approx(one.attrs["error"])
+        for error in ("error", "split_error"):
+            assert score.attrs[error].values[time] == pytest.approx(one.attrs[error])
+        np.testing.assert_allclose(score.attrs["interval"].values[time], one.attrs["interval"])
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -153,7 +156,7 @@ def test_kernels_equal_fit_and_predict_split_by_split(kind):
     theirs = make(kind, ScikitRidge(0.7), **FEW)(source, target)
     np.testing.assert_allclose(theirs.attrs["raw"].values, own.attrs["raw"].values, atol=1e-9)
     np.testing.assert_allclose(theirs.values, own.values, atol=1e-9)
-    np.testing.assert_allclose(theirs.attrs["error"].values, own.attrs["error"].values, atol=1e-9)
+    np.testing.assert_allclose(theirs.attrs["split_error"].values, own.attrs["split_error"].values, atol=1e-9)
     assert theirs.dims == own.dims == ("time_bin",)
     assert theirs.attrs["n_neuroids"] == 3
 
@@ -297,9 +300,35 @@ def test_composition_of_the_parts_equals_the_metric():
     """Plugins written elsewhere put the temporal metrics together from their parts."""
     source, target = pair()
     composed = CrossRegressedCorrelation(
-        SpanTimeRegression(XarrayRegression(Ridge(1.0))), temporal.PerTime(XarrayCorrelation(PearsonR()))
+        SpanTimeRegression(XarrayRegression(Ridge(1.0))),
+        temporal.PerTime(XarrayCorrelation(PearsonR())),
+        {"compat": True},
     )
     own = make(SpanTimeCrossRegressedCorrelation)
     np.testing.assert_allclose(composed(source, target).values, own(source, target).values, atol=1e-10)
     silent = target.copy(data=np.where(np.arange(target.sizes["neuroid"])[None, :, None] == 1, 2.0, target.values))
     assert composed(source, silent).attrs["neuroids_left_out"] == own(source, silent).attrs["neuroids_left_out"]
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_small_test_sets_are_correlated_together(kind):
+    """In every bin; what all splits share are the responses, less the mean that each training set has."""
+    source, target = pair()
+    score = kind(XarrayRegression(Ridge(0.5)), XarrayCorrelation(PearsonR()))(source, target)
+    x, y = (side.transpose("time_bin", "presentation", "neuroid").values for side in (source, target))
+    predicted, measured = [], []
+    for train, test in splits_of(len(source)):
+        if kind is SpanTimeCrossRegressedCorrelation:
+            flat = [side[:, train].reshape(-1, side.shape[2]) for side in (x, y)]
+            fitted = [ScikitRidge(0.5).fit(*flat)] * len(x)
+            means = [flat[1].mean(axis=0)] * len(x)
+        else:
+            fitted = [ScikitRidge(0.5).fit(x[b][train], y[b][train]) for b in range(len(x))]
+            means = [y[b][train].mean(axis=0) for b in range(len(x))]
+        predicted.append(np.stack([fitted[b].predict(x[b][test]) - means[b] for b in range(len(x))]))
+        measured.append(y[:, test])
+    one, two = np.concatenate(predicted, axis=1), np.concatenate(measured, axis=1)
+    r = [[pearsonr(one[b, :, j], two[b, :, j])[0] for j in range(y.shape[2])] for b in range(len(x))]
+    assert score.attrs["raw"].sizes["split"] == 1
+    np.testing.assert_allclose(np.sort(score.values), np.sort(np.median(r, axis=1)), atol=1e-8)
+    assert "small_test_sets" in score.attrs

@@ -8,10 +8,12 @@ from scipy.stats import sem
 
 from brainscore_core.metrics import Score
 from brainscore_vision.metric_helpers.uncertainty.errors import (
+    attach_split_error,
     attach_standard_error,
     jackknife_error,
     note_error,
     pair_standard_error,
+    shaped_like,
     standard_error,
     standard_error_of_median,
     standard_errors,
@@ -116,3 +118,15 @@ def test_an_undefined_score_has_no_error():
     score = note_error(Score(np.nan), 0.5, over="subject", n=3)
     assert np.isnan(score.attrs["error"])
     assert "3 subjects" in score.attrs["error_nan_reason"]
+
+
+def test_what_belongs_to_a_score_is_labelled_as_the_score_is_and_shares_nothing_else():
+    assert shaped_like(Score(1.0), np.array(0.5)) == 0.5
+    score = Score([1.0, np.nan], coords={"time_bin": [50, 70]}, dims=["time_bin"])
+    score.attrs["quantity"] = "correlation"
+    for shaped in (shaped_like(score, [0.1, 0.2]), attach_split_error(score, [[1.0, 0], [3, 4]]).attrs["split_error"]):
+        assert type(shaped) is Score
+        assert shaped["time_bin"].values.tolist() == [50, 70]
+        assert shaped.attrs == {}
+    assert score.values[0] == 1.0
+    np.testing.assert_array_equal(shaped.values, [1.0, np.nan])  # undefined where the score is

@@ -9,32 +9,12 @@ from brainscore_vision.metric_helpers.uncertainty.intervals import (
     HeldOut,
     bootstrap_interval,
     half_sample_interval,
-    raw_interval,
+    held_out_medians,
 )
 
 
 def correlation(source, target):
     return Score(np.corrcoef(source.values[:, 0], target.values[:, 0])[0, 1])
-
-
-class LinearFit:
-    """Two folds of a linear fit; the mean over folds of the median correlation."""
-
-    def held_out(self, source, target):
-        x, y = source.values, target.values
-        parts = []
-        for test in (np.arange(0, len(x), 2), np.arange(1, len(x), 2)):
-            train = np.setdiff1d(np.arange(len(x)), test)
-            weights = np.linalg.lstsq(x[train], y[train], rcond=None)[0]
-            parts.append(HeldOut(x[test] @ weights, y[test], source["stimulus_id"].values[test]))
-        return parts
-
-    def __call__(self, source, target):
-        medians = [
-            np.median([np.corrcoef(p, m)[0, 1] for p, m in zip(part.prediction.T, part.measurement.T, strict=True)])
-            for part in self.held_out(source, target)
-        ]
-        return Score(np.mean(medians))
 
 
 def simulated(seed, n=120, m=25):
@@ -70,62 +50,86 @@ def test_coverage_where_stimuli_and_neuroids_both_vary():
     assert 50 <= held <= 60
 
 
-def test_held_out_predictions_agree_with_fitting_anew():
-    source, target = simulated(0)
-    metric = LinearFit()
-    fast = bootstrap_interval(metric, source, target)
-    slow = half_sample_interval(metric, source, target)
-    assert fast.attrs["interval_method"] == "held-out predictions"
-    assert slow.attrs["interval_method"] == "half samples"
-    assert fast.attrs["error"] == pytest.approx(slow.attrs["error"], rel=0.3)
-
-
-def test_held_out_interval_is_as_wide_as_scores_scatter():
-    scores, errors = [], []
-    for seed in range(60):
-        score = bootstrap_interval(LinearFit(), *simulated(seed), n_resamples=100)
-        scores.append(float(score))
-        errors.append(score.attrs["error"])
-    assert np.mean(errors) == pytest.approx(np.std(scores), rel=0.35)
-
-
-def test_a_metric_that_summarises_in_another_way_is_computed_anew():
-    class Mean(LinearFit):
-        def __call__(self, source, target):
-            return Score(float(super().__call__(source, target)) + 0.1)
-
-    score = bootstrap_interval(Mean(), *simulated(0), n_resamples=10)
-    assert score.attrs["interval_method"] == "half samples"
-
-
-def test_a_metric_that_cannot_say_what_it_predicts_is_computed_anew():
-    class Replaced(LinearFit):
-        def held_out(self, source, target):
-            raise NotImplementedError("replaced")
-
-        def __call__(self, source, target):
-            return correlation(source, target)
-
-    class Backwards(LinearFit):
-        def held_out(self, source, target):
-            return super().held_out(target, source)
-
-    source, target = simulated(0)
-    for metric in (Replaced(), Backwards()):
-        assert bootstrap_interval(metric, source, target, n_resamples=5).attrs["interval_method"] == "half samples"
-
-
-@pytest.mark.parametrize("identifier", ["pls", "ridge"])
-def test_regression_metrics_offer_their_predictions(identifier):
+def test_medians_of_held_out_parts_and_their_draws():
     rng = np.random.default_rng(0)
-    x = rng.standard_normal((120, 30))
-    y = x[:, :5] @ rng.standard_normal((5, 12)) + 3 * rng.standard_normal((120, 12))
-    metric = load_metric(identifier)
-    score = bootstrap_interval(metric, assembly_of(x), assembly_of(y))
-    assert score.attrs["interval_method"] == "held-out predictions"
-    assert float(score) == float(metric(assembly_of(x), assembly_of(y)))
-    low, high = score.attrs["interval"]
-    assert low < float(score) < high
+    stimuli = np.array([f"s{index:02d}" for index in range(30)])
+    parts = [
+        HeldOut(rng.normal(size=(10, 7)), rng.normal(size=(10, 7)), stimuli[first : first + 10]) for first in (0, 20)
+    ]
+    whole, drawn = held_out_medians(parts, n_resamples=50, seed=1)
+    expected = [
+        np.median([np.corrcoef(part.prediction[:, i], part.measurement[:, i])[0, 1] for i in range(7)])
+        for part in parts
+    ]
+    np.testing.assert_allclose(whole, expected)
+    assert drawn.shape == (50, 2)
+    np.testing.assert_array_equal(held_out_medians(parts, n_resamples=50, seed=1)[1], drawn)
+    assert (held_out_medians(parts, n_resamples=50, seed=2)[1] != drawn).any()
+    np.testing.assert_allclose(held_out_medians(parts, (), 3)[1], np.repeat(whole[None], 3, axis=0))
+
+
+def test_two_models_are_drawn_alike():
+    rng = np.random.default_rng(0)
+    measured, stimuli = rng.normal(size=(30, 7)), np.arange(30).astype(str)
+    first = [HeldOut(measured + rng.normal(size=(30, 7)), measured, stimuli)]
+    second = [HeldOut(2 * first[0].prediction + 1, measured, stimuli)]
+    np.testing.assert_allclose(held_out_medians(first)[1], held_out_medians(second)[1])
+
+
+@pytest.mark.parametrize(("of_stimuli", "of_neuroids", "of_cells"), [(1, 0, 1), (0, 1, 1), (0, 0, 1), (1, 1, 0)])
+def test_halves_count_the_noise_of_cells_once(of_stimuli, of_neuroids, of_cells):
+    """Of independent cells alone, halves of both vary three times as much as the mean does."""
+    rng = np.random.default_rng(0)
+    ratios = []
+    for seed in range(10):
+        y = of_stimuli * rng.standard_normal((30, 1)) + of_neuroids * rng.standard_normal(30)
+        y = y + 3 * of_cells * rng.standard_normal((30, 30))
+        score = half_sample_interval(
+            lambda _, target: target.values.mean(), assembly_of(y), assembly_of(y), n_resamples=100, seed=seed
+        )
+        ratios.append(score.attrs["error"] ** 2)
+    expected = (of_stimuli + of_neuroids + 9 * of_cells / 30) / 30
+    assert np.sqrt(np.mean(ratios) / expected) == pytest.approx(1, abs=0.2)
+
+
+def test_a_metric_that_knows_its_influences_needs_no_draws():
+    source, target = simulated(0)
+    metric = load_metric("ridge")
+    calls = []
+
+    def counted(*sides):
+        calls.append(1)
+        return metric(*sides)
+
+    own, score = metric(source, target), bootstrap_interval(counted, source, target)
+    assert calls == [1]
+    assert score.attrs["interval_method"] == "influence"
+    assert (float(score), score.attrs["error"]) == (float(own), own.attrs["error"])
+    assert bootstrap_interval(metric, source, target).attrs["interval"] == own.attrs["interval"]
+    narrow = bootstrap_interval(metric, source, target, level=0.5).attrs["interval"]
+    assert own.attrs["interval"][0] < narrow[0] < narrow[1] < own.attrs["interval"][1]
+
+
+def test_influences_over_one_of_the_two():
+    source, target = simulated(0)
+    metric = load_metric("ridge")
+    influence = metric(source, target).attrs["influence"]
+    of_stimuli, of_neuroids = (
+        bootstrap_interval(metric, source, target, over=[over]).attrs for over in ("presentation", "neuroid")
+    )
+    assert of_stimuli["error"] == pytest.approx(np.linalg.norm(influence.by_stimulus))
+    assert of_neuroids["error"] == pytest.approx(np.linalg.norm(influence.by_unit))
+    assert (of_stimuli["error_over"], of_neuroids["error_over"]) == (["presentation"], ["neuroid"])
+
+
+def test_halves_agree_with_influences():
+    """Both estimate the same where nothing is fitted."""
+    source, target = simulated(0)
+    metric = load_metric("cka")
+    slow = half_sample_interval(metric, source, target, n_resamples=100)
+    assert slow.attrs["interval_method"] == "half samples"
+    assert "influence" not in slow.attrs
+    assert slow.attrs["error"] == pytest.approx(metric(source, target).attrs["error"], rel=0.35)
 
 
 def test_no_stimulus_is_in_a_half_twice_and_the_model_keeps_its_neuroids():
@@ -151,7 +155,7 @@ def test_no_stimulus_is_in_a_half_twice_and_the_model_keeps_its_neuroids():
         return 0.0 if parts[1].sizes["presentation"] == 20 else look(*parts)
 
     half_sample_interval(first_whole, assembly_of(values), assembly_of(values), repetitions, n_resamples=5)
-    assert seen == [3] * 5
+    assert seen == [6, 3] * 5  # halves of stimuli alone, of neuroids alone (all stimuli), of both
 
 
 def test_any_coordinate_of_the_target():
@@ -190,13 +194,3 @@ def test_too_few_and_absent():
         bootstrap_interval(correlation, assembly_of(values), assembly_of(values))
     with pytest.raises(AssemblyError, match="subject"):
         bootstrap_interval(correlation, assembly_of(values), assembly_of(values), over=["subject"])
-
-
-def test_raw_interval():
-    values = np.random.default_rng(0).normal(0.5, 0.1, size=(10, 50))
-    raw = Score(values, coords={"split": range(10), "neuroid_id": ("neuroid", range(50))}, dims=["split", "neuroid"])
-    low, high = raw_interval(raw)
-    assert low < np.median(values, axis=1).mean() < high
-    assert raw_interval(raw.isel(split=[0])) == raw_interval(raw.isel(split=0))
-    with pytest.raises(ValueError, match="level"):
-        raw_interval(raw, level=95)

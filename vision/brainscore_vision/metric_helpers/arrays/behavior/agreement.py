@@ -20,6 +20,7 @@ __all__ = [
     "accuracy_closeness",
     "cohens_kappa",
     "error_consistency",
+    "kappa_of_counts",
     "pairwise_accuracies",
     "pairwise_error_consistency",
     "relative_closeness",
@@ -87,7 +88,7 @@ def error_consistency(first: ArrayLike, second: ArrayLike, counted: ArrayLike | 
         both = np.asarray(counted, dtype=bool)
         n, one_right, two_right = both.sum(axis=-1), (one & both).sum(axis=-1), (two & both).sum(axis=-1)
         agree = ((one == two) & both).sum(axis=-1)
-    return _kappa_of_counts(n, one_right, two_right, agree)
+    return kappa_of_counts(n, one_right, two_right, agree)
 
 
 def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = None) -> Floats:
@@ -112,10 +113,17 @@ def pairwise_error_consistency(correct: ArrayLike, judged: ArrayLike | None = No
     among_common = hits @ counts.T  # row: how often this observer is right about what the column has judged
     one_right, two_right = among_common[pairs], among_common.T[pairs]
     both_right = (hits @ hits.T)[pairs]
-    return _kappa_of_counts(common, one_right, two_right, common - one_right - two_right + 2 * both_right)
+    return kappa_of_counts(common, one_right, two_right, common - one_right - two_right + 2 * both_right)
 
 
-def _kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, agree: ArrayLike) -> Floats:
+def kappa_of_counts(n: ArrayLike, one_right: ArrayLike, two_right: ArrayLike, agree: ArrayLike) -> Floats:
+    """Compute the error consistency from numbers of stimuli: all, right ones of each observer, and agreed ones.
+
+    Examples
+    --------
+    >>> kappa_of_counts(4, 2, 3, 3)
+    array(0.5)
+    """
     with np.errstate(invalid="ignore"):  # 0 / 0 where nothing counts
         total = np.asarray(n, dtype=np.float64)
         one, two = np.asarray(one_right) / total, np.asarray(two_right) / total

@@ -1,4 +1,4 @@
-"""Compute centered kernel alignment with a linear kernel, and its jackknife.
+"""Compute centered kernel alignment with a linear kernel, and what its jackknife takes.
 
 With centred responses X (n stimuli x p) and Y (n x q), Gram matrices K = X X^T and L = Y Y^T, and the squared sizes of
 patterns k_i = K_ii and l_i = L_ii, both estimates of HSIC follow from the single sum
@@ -29,7 +29,7 @@ from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray
 
-__all__ = ["cka", "cka_jackknife", "cka_parts", "linear_hsic"]
+__all__ = ["Pair", "Side", "centre_columns", "cka", "cka_parts", "evenly", "linear_hsic", "paired_sides"]
 
 _COLUMNS = 4096
 """How many columns are centred at a time."""
@@ -52,7 +52,7 @@ def linear_hsic(first: ArrayLike, second: ArrayLike, *, unbiased: bool = True) -
     first_second, first_first, second_second : float
         Zero where rounding leaves no correct digit.
     """
-    sides = _sides(first, second)
+    sides = paired_sides(first, second)
     return _triple(*sides, unbiased=unbiased)
 
 
@@ -99,48 +99,13 @@ def cka_parts(
     list of (float, float, float)
         Gram matrices are computed once for all parts.
     """
-    one, two = _sides(first, second)
+    one, two = paired_sides(first, second)
     chosen = [np.asarray(part, dtype=np.intp) for part in parts]
     return [_triple(one.part(part), two.part(part), unbiased=unbiased) for part in chosen]
 
 
-def cka_jackknife(
-    first: ArrayLike, second: ArrayLike, *, unbiased: bool = True, most: int = 256
-) -> tuple[float, float]:
-    """Compute centered kernel alignment and its standard error, by leaving out each stimulus in turn.
-
-    ``error = sqrt((n - 1) / n sum_i (t_i - mean t)^2)`` (Efron & Stein 1981, doi:10.1214/aos/1176345462), where
-    ``t_i``, the alignment without stimulus i, follows in closed form from the sums over all stimuli.
-
-    Parameters
-    ----------
-    first, second, unbiased
-        As for `cka`.
-    most : int
-        With more stimuli, so many of them, evenly spread from the smallest to the largest patterns, are left out in
-        turn: the error changes by a few percent of itself, and takes less time than the value.
-
-    Returns
-    -------
-    value : float
-        What `cka` returns.
-    error : float
-        NaN if leaving out a stimulus leaves fewer than `cka` needs, or nothing defined.
-    """
-    pairs = _pairs(*_sides(first, second))
-    n = pairs[0].one.n
-    value = _ratio(*(pair.hsic(unbiased=unbiased) for pair in pairs))
-    if n < (5 if unbiased else 3):
-        return value, float("nan")
-    left_out = _evenly(pairs[0].one.norms * pairs[0].two.norms, most)
-    xy, xx, yy = (pair.leave_one_out(left_out, unbiased=unbiased) for pair in pairs)
-    if not ((xx > 0) & (yy > 0)).all():
-        return value, float("nan")
-    return value, float(np.sqrt((n - 1) * (xy / np.sqrt(xx) / np.sqrt(yy)).var()))
-
-
 @dataclass(frozen=True)
-class _Side:
+class Side:
     """Centred responses, as features or, where these are more than stimuli, as their Gram matrix.
 
     Attributes
@@ -157,14 +122,28 @@ class _Side:
 
     @property
     def n(self) -> int:
+        """The number of stimuli."""
         return len(self.norms)
 
     def apply(self, values: Floats) -> Floats:
-        """Multiply the Gram matrix with values, shape (n,)."""
+        """Multiply the Gram matrix with values, shape (n,) or (n, q)."""
         product: Floats = self.matrix @ (values if self.is_gram else self.matrix.T @ values)
         return product
 
-    def part(self, chosen: Indices) -> _Side:
+    def apply_unbiased(self, values: Floats, product: Floats | None = None) -> Floats:
+        """Multiply the U-centred Gram matrix with columns that sum to zero, shape (n, q); `product` is that of `apply`.
+
+        It is the matrix whose inner product with the Gram matrix of the other side is ``n (n - 3)`` times the unbiased
+        HSIC: zero on the diagonal, rows that sum to zero (Szekely & Rizzo 2014, doi:10.1214/14-AOS1255, section 3).
+        """
+        n, k = self.n, self.norms
+        diagonal = k * n / (n - 2) - k.sum() / ((n - 1) * (n - 2))
+        product = self.apply(values) if product is None else product
+        unbiased: Floats = product + (k @ values) / (n - 2)
+        unbiased -= diagonal[:, None] * values
+        return unbiased
+
+    def part(self, chosen: Indices) -> Side:
         """Restrict to some stimuli and centre again."""
         if not self.is_gram:
             return _of_features(self.matrix[chosen])
@@ -177,12 +156,12 @@ class _Side:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class Pair:
     """Two sides, with what is common to all that is computed from them.
 
     Attributes
     ----------
-    one, two : _Side
+    one, two : Side
         A Gram matrix comes first, if there is one.
     cross : ndarray
         X^T Y, shape (p, q), of features; K Y, shape (n, q), of a Gram matrix and features; L of two Gram matrices.
@@ -190,13 +169,14 @@ class _Pair:
         Sum of K_ij L_ij over all pairs of stimuli.
     """
 
-    one: _Side
-    two: _Side
+    one: Side
+    two: Side
     cross: Floats
     total: float
 
     @classmethod
-    def of(cls, one: _Side, two: _Side) -> _Pair:
+    def of(cls, one: Side, two: Side) -> Pair:
+        """Compute what is common to all that follows."""
         if two.is_gram and not one.is_gram:
             one, two = two, one
         if not one.is_gram:
@@ -207,11 +187,15 @@ class _Pair:
         return cls(one, two, cross, float(np.vdot(cross, other)))
 
     def rows(self, chosen: Indices) -> Floats:
-        """Sum K_ij L_ij over j for some i; shape (n_chosen,)."""
-        left = self.cross[chosen] if self.one.is_gram else self.one.matrix[chosen] @ self.cross
-        other = self.one if self.two.is_gram else self.two
-        sums: Floats = np.einsum("ij,ij->i", left, other.matrix[chosen])
-        return sums
+        """Sum K_ij L_ij over j for some i, shape (n_chosen,); of features to seven digits."""
+        if self.one.is_gram:
+            other = self.one if self.two.is_gram else self.two
+            sums: Floats = np.einsum("ij,ij->i", self.cross[chosen], other.matrix[chosen])
+            return sums
+        left, cross = _single(self.one.matrix[chosen]), _single(self.cross)
+        right = left if self.one is self.two else _single(self.two.matrix[chosen])
+        sums = np.einsum("ij,ij->i", left[0] @ cross[0], right[0]).astype(np.float64)
+        return sums * left[1] * right[1] * cross[1]
 
     def hsic(self, *, unbiased: bool) -> float:
         """Estimate HSIC; 0 where rounding leaves no correct digit."""
@@ -224,8 +208,8 @@ class _Pair:
         scale = np.sqrt((k @ k) * (own @ own)) + abs(self.total)
         return float(value / (n * (n - 3))) if abs(value) > _ROUNDING * scale else 0.0
 
-    def leave_one_out(self, chosen: Indices, *, unbiased: bool) -> Floats:
-        """Return HSIC without each of some stimuli, up to a factor that all pairs share.
+    def leave_one_out(self, chosen: Indices, *, unbiased: bool, rows: Floats | None = None) -> Floats:
+        """Return HSIC without each of some stimuli, up to a factor that all pairs share; `rows` are those of `rows`.
 
         Without stimulus i, X^T Y loses ``n / m x_i y_i^T`` (m = n - 1), the mean moves by ``-x_i / m``, and ``k_j``
         becomes ``k_j + 2 K_ij / m + k_i / m^2``.
@@ -234,7 +218,7 @@ class _Pair:
         m = n - 1
         factor = n / m
         k, own = one.norms[chosen], two.norms[chosen]
-        products = self.rows(chosen)
+        products = self.rows(chosen) if rows is None else rows
         without: Floats = self.total - 2 * factor * products + factor**2 * k * own
         if not unbiased:
             return without
@@ -250,7 +234,8 @@ class _Pair:
         return without
 
 
-def _sides(first: ArrayLike, second: ArrayLike) -> tuple[_Side, _Side]:
+def paired_sides(first: ArrayLike, second: ArrayLike) -> tuple[Side, Side]:
+    """Centre the responses of two sides, shape (n_stimuli, n_neuroids), over the same stimuli."""
     arrays = [np.asarray(first), np.asarray(second)]
     if any(array.ndim != 2 for array in arrays) or len(arrays[0]) != len(arrays[1]):
         raise ValueError(
@@ -261,37 +246,37 @@ def _sides(first: ArrayLike, second: ArrayLike) -> tuple[_Side, _Side]:
     return one, two
 
 
-def _side(values: NDArray[np.number]) -> _Side:
+def _side(values: NDArray[np.number]) -> Side:
     n, p = values.shape
     if p < n:
         return _of_features(values)
     gram = np.zeros((n, n))
     for start in range(0, p, _COLUMNS):
-        block = _centred(values[:, start : start + _COLUMNS])
+        block = centre_columns(values[:, start : start + _COLUMNS])
         gram += block @ block.T
     return _of_gram(gram)
 
 
-def _of_gram(gram: Floats) -> _Side:
-    return _Side(matrix=gram, is_gram=True, norms=np.diagonal(gram).copy())
+def _of_gram(gram: Floats) -> Side:
+    return Side(matrix=gram, is_gram=True, norms=np.diagonal(gram).copy())
 
 
-def _of_features(values: NDArray[np.number]) -> _Side:
-    features = _centred(values)
-    return _Side(matrix=features, is_gram=False, norms=np.einsum("ij,ij->i", features, features))
+def _of_features(values: NDArray[np.number]) -> Side:
+    features = centre_columns(values)
+    return Side(matrix=features, is_gram=False, norms=np.einsum("ij,ij->i", features, features))
 
 
-def _centred(values: NDArray[np.number]) -> Floats:
+def centre_columns(values: NDArray[np.number]) -> Floats:
+    """Subtract the mean of each column; what rounding leaves of a constant becomes zero."""
     block = values.astype(np.float64)
     if len(block):
         means = block.mean(axis=0)
         block -= means
-        # What rounding leaves of a constant is no response.
         block[:, np.maximum(block.max(axis=0), -block.min(axis=0)) <= ROUNDING * np.abs(means)] = 0.0
     return block
 
 
-def _evenly(sizes: Floats, most: int) -> Indices:
+def evenly(sizes: Floats, most: int) -> Indices:
     """Choose positions evenly spread from the smallest to the largest size; all if there are few."""
     n = len(sizes)
     if n <= most:
@@ -300,11 +285,17 @@ def _evenly(sizes: Floats, most: int) -> Indices:
     return order[((np.arange(most) + 0.5) * n / most).astype(np.intp)]
 
 
-def _pairs(one: _Side, two: _Side) -> tuple[_Pair, _Pair, _Pair]:
-    return _Pair.of(one, two), _Pair.of(one, one), _Pair.of(two, two)
+def _single(values: Floats) -> tuple[NDArray[np.float32], float]:
+    """Return values in single precision as parts of the largest, and that."""
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) or 1.0
+    return (values / largest).astype(np.float32), largest
 
 
-def _triple(one: _Side, two: _Side, *, unbiased: bool) -> tuple[float, float, float]:
+def _pairs(one: Side, two: Side) -> tuple[Pair, Pair, Pair]:
+    return Pair.of(one, two), Pair.of(one, one), Pair.of(two, two)
+
+
+def _triple(one: Side, two: Side, *, unbiased: bool) -> tuple[float, float, float]:
     xy, xx, yy = (pair.hsic(unbiased=unbiased) for pair in _pairs(one, two))
     return xy, xx, yy
 

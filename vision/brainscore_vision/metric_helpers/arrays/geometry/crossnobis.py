@@ -80,33 +80,43 @@ def noise_covariance(
     responses, present
         As for `unbiased_distances`.
     kind : {'shrinkage', 'diagonal'}
-        Shrink the covariances between neuroids towards zero by the amount that minimises the expected squared error
-        (Schaefer & Strimmer 2005), or set them to zero.
+        Shrink the correlations between neuroids towards zero by the amount that minimises the expected squared error of
+        the correlations (Schaefer & Strimmer 2005), or set them to zero. Variances stay as they are.
 
     Returns
     -------
     covariance : ndarray, shape (n_neuroids, n_neuroids)
     shrinkage : float
-        Part of the covariances that is taken away, in [0, 1].
+        Part of the correlations that is taken away, in [0, 1]; unchanged by the scale of neuroids.
+
+    Notes
+    -----
+    With residuals z in units of their standard deviation, N of them with f degrees of freedom, the variance of a
+    correlation r_ij is estimated by ``N / f^3 (sum_k (z_ki z_kj)^2 - f^2 r_ij^2 / N)``: for f = N - 1 the formula of
+    Schaefer & Strimmer, where rsatoolbox 0.3.2 gives ``1 / (N - 1)^2`` less shrinkage. With f much below N, as with two
+    repetitions, residuals are copies of each other: taken for N independent ones, the variance would be half of what
+    it is.
     """
     values = np.asarray(responses, dtype=np.float64)
     shown = np.ones(values.shape[:2], dtype=bool) if present is None else np.asarray(present, dtype=bool)
     counts = shown.sum(axis=0)
     means = np.where(shown[:, :, None], values, 0.0).sum(axis=0) / np.maximum(counts, 1)[:, None]
-    residuals = (values - means)[shown]
-    freedom = int((counts[counts > 0] - 1).sum())
+    residuals = (values - means)[shown & (counts > 1)]
+    n, freedom = len(residuals), int((counts[counts > 0] - 1).sum())
     if freedom < 1:
         raise ValueError("The noise can be told from the signal only if a stimulus was shown at least twice.")
-    covariance: Floats = residuals.T @ residuals / freedom
+    deviations = np.sqrt(np.einsum("ij,ij->j", residuals, residuals) / freedom)
     if kind == "diagonal":
-        return np.diag(np.diagonal(covariance)), 1.0
-    squares = residuals**2
-    variance_of_entries = (squares.T @ squares / freedom - covariance**2) / freedom
-    off = ~np.eye(len(covariance), dtype=bool)
-    spread = float((covariance[off] ** 2).sum())
-    shrinkage = float(np.clip(variance_of_entries[off].sum() / spread, 0.0, 1.0)) if spread > 0 else 1.0
-    covariance[off] *= 1.0 - shrinkage
-    return covariance, shrinkage
+        return np.diag(deviations**2), 1.0
+    standardized = np.divide(residuals, deviations, out=np.zeros_like(residuals), where=deviations > 0)
+    correlations: Floats = standardized.T @ standardized / freedom
+    squares = standardized**2
+    variances = n / freedom**3 * (squares.T @ squares - freedom**2 * correlations**2 / n)
+    off = ~np.eye(len(correlations), dtype=bool)
+    spread = float((correlations[off] ** 2).sum())
+    shrinkage = float(np.clip(variances[off].sum() / spread, 0.0, 1.0)) if spread > 0 else 1.0
+    correlations[off] *= 1.0 - shrinkage
+    return correlations * np.outer(deviations, deviations), shrinkage
 
 
 def whiten(responses: ArrayLike, covariance: ArrayLike) -> Floats:

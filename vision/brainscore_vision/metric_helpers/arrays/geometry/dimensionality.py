@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["factor_dimensions", "factor_scores"]
 
+_BLOCK_VALUES = 2**22  # of a side, in memory as float64 at a time
+
 
 def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Floats:
     """Compute the share of the variance that pairs of stimuli that agree in a factor have in common.
@@ -35,28 +37,31 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
     ----------
     Esser, Rombach & Ommer (2020), A disentangling invertible interpretation network, arXiv:2004.13166.
     """
-    a = np.array(first, dtype=np.float64)
-    b = np.array(second, dtype=np.float64)
+    one, two = np.asarray(first), np.asarray(second)
     chosen = np.asarray(members, dtype=bool)
-    if a.shape != b.shape or a.ndim != 2 or chosen.shape[1:] != a.shape[:1]:
+    if one.shape != two.shape or one.ndim != 2 or chosen.shape[1:] != one.shape[:1]:
         raise ValueError(
-            f"Expected pairs of shape (n_pairs, n_neuroids) twice and (n_factors, n_pairs); got {a.shape}, {b.shape} "
-            f"and {chosen.shape}."
+            f"Expected pairs of shape (n_pairs, n_neuroids) twice and (n_factors, n_pairs); got {one.shape}, "
+            f"{two.shape} and {chosen.shape}."
         )
     if not chosen.any(axis=1).all():
         raise ValueError(f"{int((~chosen.any(axis=1)).sum())} factors have no pair.")
-    mean = 0.5 * (a.mean(axis=0) + b.mean(axis=0))
-    # The size that rounding errors have, before centring.
-    size = float(np.vdot(a, a) + np.vdot(b, b))
-    a -= mean
-    b -= mean
-    total = float(np.vdot(a, a) + np.vdot(b, b)) / (2 * len(a))
-    if total <= 1e-26 * size / (2 * len(a)):
-        return np.full(len(chosen), np.nan)
     weights = chosen / chosen.sum(axis=1, keepdims=True)
-    middles = 0.5 * (weights @ (a + b))
-    products = weights @ np.einsum("ij,ij->i", a, b)
-    scores: Floats = (products - np.einsum("ij,ij->i", middles, middles)) / total
+    covariance, total, size = np.zeros(len(chosen)), 0.0, 0.0
+    width = max(_BLOCK_VALUES // max(len(one), 1), 1)  # everything is a sum over neuroids: some at a time
+    for start in range(0, one.shape[1], width):
+        a, b = (np.array(side[:, start : start + width], dtype=np.float64) for side in (one, two))
+        mean = 0.5 * (a.mean(axis=0) + b.mean(axis=0))
+        # The size that rounding errors have, before centring.
+        size += float(np.vdot(a, a) + np.vdot(b, b))
+        a -= mean
+        b -= mean
+        total += float(np.vdot(a, a) + np.vdot(b, b))
+        middles = 0.5 * (weights @ (a + b))
+        covariance += weights @ np.einsum("ij,ij->i", a, b) - np.einsum("ij,ij->i", middles, middles)
+    if total <= 1e-26 * size:
+        return np.full(len(chosen), np.nan)
+    scores: Floats = covariance / (total / (2 * len(one)))
     return scores
 
 

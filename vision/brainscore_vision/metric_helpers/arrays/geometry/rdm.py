@@ -4,6 +4,7 @@ References
 ----------
 Kriegeskorte, Mur & Bandettini (2008), Representational similarity analysis, doi:10.3389/neuro.06.004.2008.
 Nili et al. (2014), A toolbox for representational similarity analysis, doi:10.1371/journal.pcbi.1003553.
+Schuett et al. (2023), Statistical inference on representational geometries, doi:10.7554/eLife.82566 (rho-a).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
 
 __all__ = [
+    "TIE",
+    "correlate_ranks",
     "correlation_distances",
     "rdm_similarity",
     "rdm_similarity_draws",
@@ -26,6 +29,10 @@ __all__ = [
     "squared_distances",
     "upper_triangle",
 ]
+
+# Dissimilarities that are equal, of binary features for instance, come out some 1e-16 apart: how far, and in which
+# order, depends on the order of neuroids and on their scale.
+TIE = 1e-12
 
 
 def correlation_distances(responses: ArrayLike) -> Floats:
@@ -106,8 +113,12 @@ def upper_triangle(square: ArrayLike) -> Floats:
     return values
 
 
-def rdm_similarity(first: ArrayLike, second: ArrayLike, *, labels: ArrayLike | None = None) -> float:
+def rdm_similarity(
+    first: ArrayLike, second: ArrayLike, *, labels: ArrayLike | None = None, random_ties: bool = False
+) -> float:
     """Compute the Spearman correlation of two dissimilarity matrices above the diagonal.
+
+    Dissimilarities that differ by less than 1e-12 of the largest are equal.
 
     Parameters
     ----------
@@ -116,11 +127,16 @@ def rdm_similarity(first: ArrayLike, second: ArrayLike, *, labels: ArrayLike | N
     labels : array-like, shape (n_stimuli,), or None
         Pairs of stimuli with equal labels do not count, such as a stimulus and its copy in a bootstrap sample, whose
         dissimilarity is zero by construction. None: all pairs count.
+    random_ties : bool
+        Compute rho-a instead: the mean correlation over all ways to break ties, which is smaller than Spearman's where
+        there are ties. With N pairs and mean ranks R for equal dissimilarities, ``12 / (N^3 - N) sum_k (R(x_k) - mean)
+        (R(y_k) - mean)`` (Schuett et al. 2023, section "Rank-correlation"): the denominator is that without ties.
 
     Returns
     -------
     float
-        In [-1, 1]; NaN with fewer than two pairs, constant dissimilarities or any NaN among those that count.
+        In [-1, 1]; NaN with fewer than two pairs, constant dissimilarities (rho-a: 0) or any NaN among those that
+        count.
     """
     x, y = _two_triangles(first, second)
     if labels is not None:
@@ -132,7 +148,15 @@ def rdm_similarity(first: ArrayLike, second: ArrayLike, *, labels: ArrayLike | N
         x, y = x[differ], y[differ]
     if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any():
         return float("nan")
-    return _pearson(Ranking.of(x).ranks(), Ranking.of(y).ranks())
+    return correlate_ranks(_ranking(x).ranks(), _ranking(y).ranks(), random_ties=random_ties)
+
+
+def correlate_ranks(x: Floats, y: Floats, *, random_ties: bool = False) -> float:
+    """Correlate ranks, shape (n_pairs,); NaN if either are constant. With random ties, as if none were equal."""
+    if not random_ties:
+        return _pearson(x, y)
+    n = float(len(x))
+    return float(np.clip(12.0 * ((x - x.mean()) @ (y - y.mean())) / (n**3 - n), -1.0, 1.0))
 
 
 def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) -> Floats:
@@ -158,7 +182,7 @@ def rdm_similarity_draws(first: ArrayLike, second: ArrayLike, draws: ArrayLike) 
     n_stimuli = len(np.asarray(first))
     above = ~np.tri(n_stimuli, dtype=bool)
     finite = ~(np.isnan(x) | np.isnan(y))
-    rankings = [Ranking.of(np.where(finite, values, 0.0)) for values in (x, y)]
+    rankings = [_ranking(np.where(finite, values, 0.0)) for values in (x, y)]
     result = np.empty(len(draws))  # type: ignore[arg-type] # every sequence of draws has a length
     for index, draw in enumerate(draws):  # type: ignore[arg-type] # and can be gone through
         times = np.bincount(np.asarray(draw, dtype=np.intp), minlength=n_stimuli).astype(np.float64)
@@ -195,14 +219,18 @@ def rsa_bounds(dissimilarities: ArrayLike, *, compat: bool = False) -> tuple[Flo
     values = np.asarray(dissimilarities, dtype=np.float64)
     if values.ndim != 2 or len(values) < 2:
         raise ValueError(f"Expected dissimilarities of at least two subjects, shape (n, pairs); got {values.shape}.")
-    ranks = np.stack([Ranking.of(row).ranks() for row in values])
+    ranks = np.stack([_ranking(row).ranks() for row in values])
     averaged = values if compat else ranks
-    of_all = Ranking.of(averaged.mean(axis=0)).ranks()
+    of_all = _ranking(averaged.mean(axis=0)).ranks()
     upper = np.array([_pearson(row, of_all) for row in ranks])
     subjects = np.arange(len(values))
-    of_others = (Ranking.of(averaged[subjects != subject].mean(axis=0)).ranks() for subject in subjects)
+    of_others = (_ranking(averaged[subjects != subject].mean(axis=0)).ranks() for subject in subjects)
     lower = np.array([_pearson(row, others) for row, others in zip(ranks, of_others, strict=True)])
     return upper, lower
+
+
+def _ranking(values: Floats) -> Ranking:
+    return Ranking.of(values, tolerance=TIE)
 
 
 def _two_triangles(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:

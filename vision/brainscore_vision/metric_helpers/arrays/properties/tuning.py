@@ -26,6 +26,7 @@ __all__ = [
     "calc_bandwidth",
     "calc_circular_variance",
     "calc_orthogonal_preferred_ratio",
+    "calc_preferred_orientation",
     "calc_size_tuning",
     "calc_sparseness",
     "calc_spatial_frequency_tuning",
@@ -48,6 +49,7 @@ _DEGREES = np.arange(-180.0, 360.0)  # three periods of orientation
 _SUPPRESSED = 0.1  # surround suppression index from which sizes of the surround are defined
 _SUMMATION = 0.95  # part of the peak response that the summation field reaches
 _PLATEAU = 0.05  # how far above its plateau the surround ends, as a part of it
+_UNTUNED = 1e-9  # part of all responses below which a vector sum is rounding
 _VARIANCE_FLOOR = 0.02  # keeps the ratio of variances finite
 
 
@@ -75,6 +77,34 @@ def calc_circular_variance(orientation_curve: ArrayLike, orientation: ArrayLike)
     angles = np.deg2rad(np.asarray(orientation, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):  # without any response it is undefined
         return 1.0 - np.abs(curves @ np.exp(2j * angles)) / np.abs(curves).sum(axis=-1)
+
+
+def calc_preferred_orientation(orientation_curve: ArrayLike, orientation: ArrayLike) -> PerCurve:
+    """Compute half the angle of ``sum_k r_k exp(2 i o_k)``, of which the length makes the circular variance.
+
+    Parameters
+    ----------
+    orientation_curve : array-like, shape (..., n_orientations)
+        Responses. What all orientations evoke alike does not matter.
+    orientation : array-like, shape (n_orientations,)
+        Degrees, evenly spaced over 180.
+
+    Returns
+    -------
+    float or ndarray, shape (...)
+        Degrees, in [0, 180); NaN if all responses are equal.
+
+    Examples
+    --------
+    >>> round(float(calc_preferred_orientation([1.0, 2.0, 2.0, 1.0], [0, 45, 90, 135])), 1)
+    67.5
+    """
+    curves = np.asarray(orientation_curve, dtype=np.float64)
+    angles = np.deg2rad(np.asarray(orientation, dtype=np.float64))
+    total = curves @ np.exp(2j * angles)
+    preferred = np.rad2deg(np.angle(total)) / 2.0 % 180.0
+    tuned = np.abs(total) > _UNTUNED * np.abs(curves).sum(axis=-1)
+    return np.where(tuned, np.where(preferred < 180.0, preferred, 0.0), np.nan)[()]
 
 
 def calc_bandwidth(

@@ -17,7 +17,8 @@ Golub & Van Loan (2013), Matrix Computations, sections 5.3 and 5.5: conditioning
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
 )
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
-from brainscore_vision.metric_helpers.arrays.regression.ridge import deletion_from_gram
+from brainscore_vision.metric_helpers.arrays.regression.ridge import deletion_from_factor, deletion_from_gram
 from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     DeletionFits,
     ProjectionFits,
@@ -77,8 +78,8 @@ def least_squares_fit(
             inverse = _pseudo_inverse(_rotated(blocks), p)
             return DualMap(source=source, dual=inverse.T @ (inverse @ y), target_mean=y_mean)
     x, x_mean = centred(blocks.to_array())
-    solve = _normal_equations(x, x_mean) if p < n - 1 else None
-    coefficients = solve(x.T @ y) if solve else _pseudo_inverse(x, max(n, p)) @ y
+    equations = _normal_equations(x, x_mean) if p < n - 1 else None
+    coefficients = equations.solve(x.T @ y) if equations else _pseudo_inverse(x, max(n, p)) @ y
     return LinearMap(coefficients=coefficients, source_mean=x_mean, target_mean=y_mean)
 
 
@@ -126,20 +127,8 @@ def least_squares_split_fits(
 
 
 def _deletion_from_features(x: Floats, level: Floats, splits: Sequence[Split]) -> DeletionFits | None:
-    solve = _normal_equations(x, level)
-    if solve is None:
-        return None
-    n = len(x)
-    factors = []
-    for split in splits:
-        rows = x[split.left_out]
-        block = -(rows @ solve(np.ascontiguousarray(rows.T))) - 1.0 / n
-        block.flat[:: len(block) + 1] += 1.0
-        factor = factorise(0.5 * (block + block.T), well_conditioned=True)
-        if factor is None:
-            return None
-        factors.append(factor)
-    return DeletionFits(splits, factors, lambda y: y - x @ solve(x.T @ y))
+    found = _normal_equations(x, level)
+    return None if found is None else deletion_from_factor(x * found.scale, found.factor, splits, well_conditioned=True)
 
 
 def _from_gram(gram: Floats, splits: Sequence[Split], source: ColumnBlocks) -> list[Floats]:
@@ -165,8 +154,8 @@ def _projection(train: Floats, test: Floats, level: Floats) -> Floats:
     if p >= n - 1:
         projection = _interpolation(x @ x.T, over @ x.T)
     else:
-        solve = _normal_equations(x, level)
-        projection = (x @ solve(np.ascontiguousarray(over.T))).T if solve else None
+        equations = _normal_equations(x, level)
+        projection = (x @ equations.solve(np.ascontiguousarray(over.T))).T if equations else None
     return _by_singular_values(train, test, p) if projection is None else projection
 
 
@@ -181,11 +170,28 @@ def _interpolation(within: Floats, over: Floats) -> Floats | None:
     return np.asarray(dtrmm(1.0, inverse, dtrmm(1.0, inverse, over.T, lower=1), lower=1, trans_a=1)).T
 
 
-def _normal_equations(x: Floats, level: Floats) -> Callable[[Floats], Floats] | None:
-    """Return the solver of ``(X^T X) w = v``; None if it is not well conditioned.
+@dataclass(frozen=True)
+class _NormalEquations:
+    """The factorised normal equations of features scaled to unit length, which no solution without a penalty notices.
 
-    Features are scaled to unit length for it, which least squares without a penalty does not notice; those that are
-    constant get the coefficient zero.
+    Attributes
+    ----------
+    scale : ndarray, shape (n_features,)
+        What features are multiplied with; zero for those that are constant, whose coefficient is zero.
+    factor : ndarray, shape (n_features, n_features)
+        Lower Cholesky factor of ``X^T X`` of the scaled features.
+    """
+
+    scale: Floats
+    factor: Floats
+
+    def solve(self, values: Floats) -> Floats:
+        """Solve ``(X^T X) w = v`` for the features as they were."""
+        return self.scale[:, None] * solve_factorised(self.factor, self.scale[:, None] * values)
+
+
+def _normal_equations(x: Floats, level: Floats) -> _NormalEquations | None:
+    """Factorise the normal equations; None if they are not well conditioned.
 
     Parameters
     ----------
@@ -202,9 +208,7 @@ def _normal_equations(x: Floats, level: Floats) -> Callable[[Floats], Floats] | 
     gram *= scale[:, None]
     gram.flat[:: len(gram) + 1] = 1.0
     factor = factorise(gram, well_conditioned=True)
-    if factor is None:
-        return None
-    return lambda values: scale[:, None] * solve_factorised(factor, scale[:, None] * values)
+    return None if factor is None else _NormalEquations(scale, factor)
 
 
 def _by_singular_values(train: Floats, test: Floats, n_features: int) -> Floats:

@@ -36,7 +36,7 @@ from brainscore_vision.metric_helpers.arrays.regression.linear_maps import Linea
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
 
-__all__ = ["pls_fit", "pls_predict_splits", "pls_smooth_splits"]
+__all__ = ["pls_fit", "pls_predict_splits", "pls_rotations", "pls_smooth_splits"]
 
 COPY_BYTES = 512 * 2**20  # a matrix may be copied to float64 as a whole up to this size
 STATE_BYTES = 512 * 2**20  # what is kept for all splits that advance together may take this much memory
@@ -180,13 +180,33 @@ def pls_fit(
     """
     x, source_mean = _centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
     y, target_mean = _centred(target)
+    rotations, loadings = pls_rotations(x, y, n_components, backend=backend)
+    return LinearMap(rotations.T @ loadings, source_mean, target_mean)
+
+
+def pls_rotations(
+    x: Floats, y: Floats, n_components: int, *, backend: str | Backend | None = None
+) -> tuple[Floats, Floats]:
+    """Return rotations and loadings: with the first k of both, ``X rotations^T loadings`` is a fit of k components.
+
+    Parameters
+    ----------
+    x, y : ndarray, shapes (n_stimuli, n_features) and (n_stimuli, n_neuroids)
+        Centred.
+    n_components, backend
+        As for `pls_fit`.
+
+    Returns
+    -------
+    rotations : ndarray, shape (n_components, n_features)
+    loadings : ndarray, shape (n_components, n_neuroids)
+    """
     _check_components(n_components, *x.shape)
     used = resolve(backend)
     trains = [np.arange(len(x), dtype=np.intp)]
     found = find_components(used.asarray(x), used.asarray(y), trains, n_components, backend=used)
     # scores = X weights inverse(mixing): the rotations of Wegelin (2000), with a triangular system of k x k.
-    rotations = np.linalg.solve(found.mixing[0].T, found.weights[0])
-    return LinearMap(rotations.T @ found.loadings[0], source_mean, target_mean)
+    return np.linalg.solve(found.mixing[0].T, found.weights[0]), found.loadings[0]
 
 
 def _components(

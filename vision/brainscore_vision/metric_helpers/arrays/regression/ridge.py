@@ -179,24 +179,43 @@ def _own_from_gram(gram: Floats, splits: Sequence[Split], alpha: float) -> Proje
 
 def _deletion_from_features(x: Floats, splits: Sequence[Split], alpha: float) -> DeletionFits | None:
     """Delete left-out stimuli, by a factorisation of features x features."""
+    gram = x.T @ x
+    gram.flat[:: len(gram) + 1] += alpha
+    factor = factorise(gram)
+    return None if factor is None else deletion_from_factor(x, factor, splits)
+
+
+def deletion_from_factor(
+    x: Floats, factor: Floats, splits: Sequence[Split], *, well_conditioned: bool = False
+) -> DeletionFits | None:
+    """Delete left-out stimuli from the fit whose normal equations are factorised.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n_stimuli, n_features)
+        Centred.
+    factor : ndarray, shape (n_features, n_features)
+        Lower Cholesky factor of ``X^T X``, plus the penalty if there is one.
+    splits : sequence of Split
+    well_conditioned : bool
+        See `factorise`; of the system that deletes the stimuli of each split.
+
+    Returns
+    -------
+    DeletionFits, or None where a system cannot be factorised
+    """
     from scipy.linalg.blas import dtrsm  # scipy is loaded by those who use it
 
-    n, p = x.shape
-    gram = x.T @ x
-    gram.flat[:: p + 1] += alpha
-    factor = factorise(gram)
-    if factor is None:
-        return None
     used = np.unique(np.concatenate([split.left_out for split in splits]))
     whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T  # (n_used, p), C order
     factors = []
     for split in splits:
         rows = whitened[np.searchsorted(used, split.left_out)]
         block = rows @ rows.T
-        block += 1.0 / n
+        block += 1.0 / len(x)
         np.negative(block, out=block)
         block.flat[:: len(block) + 1] += 1.0
-        block_factor = factorise(block)
+        block_factor = factorise(block, well_conditioned=well_conditioned)
         if block_factor is None:
             return None
         factors.append(block_factor)

@@ -21,7 +21,7 @@ Cheng, Gimbutas, Martinsson & Rokhlin (2005), On the compression of low rank mat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,14 @@ from brainscore_vision.metric_helpers.arrays.regression.split_fits import Split,
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
 
-__all__ = ["check_alphas", "ridge_cv_fit", "ridge_cv_iterate", "ridge_cv_predict_splits"]
+__all__ = [
+    "Spectrum",
+    "check_alphas",
+    "ridge_cv_fit",
+    "ridge_cv_iterate",
+    "ridge_cv_predict_splits",
+    "spectrum_of_gram",
+]
 
 BASIS_TOLERANCE = 1e-13  # of the span of the shrinkage factors
 UNRELIABLE = 1e-8  # below this part of the largest, eigenvalues of X^T X have eigenvectors that are too inexact
@@ -80,7 +87,7 @@ def ridge_cv_fit(
     n, p = blocks.shape
     used = resolve(backend)
     if p >= n:
-        decomposed = _from_gram(used.numpy(centred_gram(blocks, backend=used)), used)
+        decomposed = spectrum_of_gram(used.numpy(centred_gram(blocks, backend=used)), used)
     else:
         x, x_mean = centred(blocks.to_array())
         decomposed = _from_features(x, float(penalties.min()), used)
@@ -154,7 +161,7 @@ def ridge_cv_iterate(
     for index, split in enumerate(as_splits(splits, n)):
         if p >= n:
             within, over = gram_of_split(shared, split.train, split.test)
-            decomposed = _from_gram(within, used)
+            decomposed = spectrum_of_gram(within, used)
             tested = over @ decomposed.left
         else:
             decomposed, tested = _split_from_features(shared, split, float(penalties.min()), used)
@@ -181,7 +188,7 @@ def check_alphas(alphas: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Spectrum:
+class Spectrum:
     """A centred source, by its singular vectors.
 
     Attributes
@@ -221,20 +228,30 @@ class _Spectrum:
         """Return the alphas of least mean squared leave-one-out error, shape (n_neuroids,) or, for all alike, (1,)."""
         if len(alphas) == 1:
             return np.repeat(alphas, target.shape[1] if per_target else 1)
+        total = self.losses((y for _, y, _ in _blocks(target)) if per_target else _for_sums(target), alphas)
+        chosen: Floats = alphas[total.argmin(axis=1) if per_target else total.sum(axis=0, keepdims=True).argmin(axis=1)]
+        return chosen
+
+    def losses(self, responses: Iterable[Floats], alphas: Floats) -> Floats:
+        """Return sums of squares over stimuli of leave-one-out errors.
+
+        Parameters
+        ----------
+        responses : iterable of ndarray, shape (n_train, width)
+            Centred; neuroids of one after those of the other.
+        alphas : ndarray, shape (n_alphas,)
+
+        Returns
+        -------
+        ndarray, shape (n_neuroids, n_alphas)
+        """
         basis, mixing = _shrinkage(self.squares, alphas)
         diagonal = (self.left * self.left) @ (alphas / (self.squares[:, None] + alphas))
         if not self.spans:
             rest = 1.0 - 1.0 / len(self.left) - np.einsum("ia,ia->i", self.left, self.left)
             diagonal += np.clip(rest, 0.0, None)[:, None]
         weights = 1.0 / np.maximum(diagonal, np.finfo(np.float64).eps)
-        losses = [
-            loss
-            for y in ((y for _, y, _ in _blocks(target)) if per_target else _for_sums(target))
-            for loss in self._losses(y, basis, mixing, weights)
-        ]
-        total = np.concatenate(losses)
-        chosen: Floats = alphas[total.argmin(axis=1) if per_target else total.sum(axis=0, keepdims=True).argmin(axis=1)]
-        return chosen
+        return np.concatenate([loss for y in responses for loss in self._losses(y, basis, mixing, weights)])
 
     def _losses(self, y: Floats, basis: Floats, mixing: Floats, weights: Floats) -> Iterator[Floats]:
         """Yield sums of squares over stimuli of leave-one-out errors, shape (width, n_alphas), for centred y."""
@@ -285,17 +302,17 @@ def _blocks(target: ColumnBlocks) -> Iterator[tuple[slice, Floats, Floats]]:
         first += len(mean)
 
 
-def _from_gram(gram: Floats, used: Backend) -> _Spectrum:
-    """Decompose by the Gram matrix of stimuli, centred."""
+def spectrum_of_gram(gram: Floats, used: Backend) -> Spectrum:
+    """Decompose a source by the Gram matrix of its stimuli, shape (n_train, n_train), rows and columns of sum 0."""
     n = len(gram)
     # The constant has eigenvalue zero, perhaps among others; lifted above all it is told apart.
     lift = 2.0 * float(np.linalg.norm(gram)) or 1.0
     values, vectors = used.eigh(used.asarray(gram + lift / n))
     kept = slice(0, max(1, n - 1))
-    return _Spectrum(used.numpy(vectors)[:, kept], np.clip(used.numpy(values)[kept], 0.0, None), np.empty((0, 0)))
+    return Spectrum(used.numpy(vectors)[:, kept], np.clip(used.numpy(values)[kept], 0.0, None), np.empty((0, 0)))
 
 
-def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> _Spectrum:
+def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> Spectrum:
     """Decompose centred features, fewer than stimuli."""
     values, vectors = used.eigh(used.asarray(x.T @ x))
     squares, right = used.numpy(values), used.numpy(vectors)
@@ -308,14 +325,14 @@ def _from_features(x: Floats, smallest_alpha: float, used: Backend) -> _Spectrum
     kept[-1] = True  # of a constant source, one direction that explains nothing
     size = np.sqrt(np.clip(squares[kept], np.finfo(np.float64).tiny, None))
     right = right[:, kept]
-    return _Spectrum(x @ (right / size), squares[kept], right * size)
+    return Spectrum(x @ (right / size), squares[kept], right * size)
 
 
-def _split_from_features(x: Floats, split: Split, smallest_alpha: float, used: Backend) -> tuple[_Spectrum, Floats]:
+def _split_from_features(x: Floats, split: Split, smallest_alpha: float, used: Backend) -> tuple[Spectrum, Floats]:
     train, mean = centred(x[split.train])
     test = x[split.test] - mean
     if x.shape[1] >= len(train):
-        decomposed = _from_gram(train @ train.T, used)
+        decomposed = spectrum_of_gram(train @ train.T, used)
         return decomposed, (test @ train.T) @ decomposed.left
     decomposed = _from_features(train, smallest_alpha, used)
     return decomposed, test @ decomposed.right

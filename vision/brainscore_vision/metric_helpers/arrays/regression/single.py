@@ -12,7 +12,7 @@ preliminary results, Center for Brains, Minds and Machines memo 93.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,12 @@ from brainscore_vision.metric_helpers.arrays.regression.split_fits import Split,
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray, Splits
 
-__all__ = ["best_source", "best_source_predict_splits"]
+__all__ = ["best_source", "best_source_predict_splits", "training_correlations"]
 
 TIE = 1e-12  # correlations that differ by less are equal: the first of them counts
 CANCELLED = 1e-6  # sums of squares below this part of those of all stimuli are computed anew
 CACHE_BYTES = 2**23  # of the source neuroids, or their correlations, that are looked at together
+PAIRS_BYTES = 512 * 2**20  # of the correlations of all pairs, for as many splits at a time
 
 
 def best_source(source: ArrayLike | ColumnBlocks, target: ArrayLike) -> Indices:
@@ -81,9 +82,42 @@ def best_source_predict_splits(source: ArrayLike | ColumnBlocks, target: ArrayLi
     return [found.values for found in _search(blocks, target, as_splits(splits, len(blocks)))]
 
 
+def training_correlations(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> Iterator[Floats]:
+    """Correlate every neuroid of the source with every one of the target over the training stimuli of each split.
+
+    Parameters
+    ----------
+    source, target, splits
+        As for `best_source_predict_splits`.
+
+    Yields
+    ------
+    ndarray, shape (n_neuroids, n_features)
+        Of a split. NaN where either is constant in training.
+
+    Raises
+    ------
+    ValueError
+        If a training set is empty.
+    """
+    blocks = ColumnBlocks.of(source)
+    pairs = as_splits(splits, len(blocks))
+    y, _ = centred(target)
+    together = max(1, PAIRS_BYTES // (8 * blocks.shape[1] * y.shape[1]))
+    for begin in range(0, len(pairs), together):
+        states = [_Training.of(split, y) for split in pairs[begin : begin + together]]
+        correlations = [np.empty((y.shape[1], blocks.shape[1])) for _ in states]
+        for number, first, products, raw in _products(blocks, y, states):
+            with np.errstate(divide="ignore", invalid="ignore"):  # neuroids without length are NaN
+                r = products / states[number].length[:, None]
+            r[~np.isfinite(r)] = np.nan
+            correlations[number][:, first : first + raw.shape[1]] = r
+        yield from correlations
+
+
 @dataclass
-class _Found:
-    """What one split found so far.
+class _Training:
+    """What one split needs for its correlations.
 
     Attributes
     ----------
@@ -94,31 +128,45 @@ class _Found:
         Of these columns over the stimuli that train; 0 where they are constant.
     anew : ndarray of int
         Neuroids whose responses vary so much more over all stimuli that sums less sums are too inexact.
-    index, size : ndarray, shape (n_neuroids,)
-        The best source neuroid, and its correlation times `length`.
-    values : ndarray, shape (n_test, n_neuroids)
-        Its responses to the test stimuli.
     """
 
     split: Split
     target: Floats
     length: Floats
     anew: Indices
-    index: Indices
-    size: Floats
-    values: Floats
 
     @classmethod
-    def nothing(cls, split: Split, y: Floats) -> _Found:
+    def of(cls, split: Split, y: Floats) -> _Training:
         train = y[split.train]
         target = y - train.mean(axis=0)
         length = np.sqrt(np.einsum("ij,ij->j", target[split.train], target[split.train]))
         anew = np.flatnonzero(length**2 < CANCELLED * np.einsum("ij,ij->j", y, y))
         length[constant_columns(train)] = 0.0
-        q = y.shape[1]
-        index = np.full(q, -1, dtype=np.intp)
-        values = np.full((len(split.test), q), np.nan)
-        return cls(split, target, length, anew, index, np.full(q, -np.inf), values)
+        return cls(split, target, length, anew)
+
+
+@dataclass
+class _Found:
+    """What one split found so far.
+
+    Attributes
+    ----------
+    training : _Training
+    index, size : ndarray, shape (n_neuroids,)
+        The best source neuroid, and its correlation times `length`.
+    values : ndarray, shape (n_test, n_neuroids)
+        Its responses to the test stimuli.
+    """
+
+    training: _Training
+    index: Indices
+    size: Floats
+    values: Floats
+
+    @classmethod
+    def nothing(cls, training: _Training) -> _Found:
+        n, q = len(training.split.test), len(training.length)
+        return cls(training, np.full(q, -1, dtype=np.intp), np.full(q, -np.inf), np.full((n, q), np.nan))
 
     def offer(self, products: Floats, first: int, raw: NDArray[Any]) -> None:
         """Take what is better than anything before.
@@ -132,35 +180,45 @@ class _Found:
         raw : ndarray, shape (n_stimuli, width)
             Their responses.
         """
-        tie = TIE * self.length
+        length = self.training.length
+        tie = TIE * length
         size = products.max(axis=1)
-        better = np.flatnonzero((size > self.size + tie) & (self.length > 0))
+        better = np.flatnonzero((size > self.size + tie) & (length > 0))
         if len(better) == 0:
             return
         limits = (size - tie)[better, None]
         index = (products[better] >= limits).argmax(axis=1)
         self.index[better] = first + index
         self.size[better] = size[better]
-        self.values[:, better] = raw[np.ix_(self.split.test, index)]
+        self.values[:, better] = raw[np.ix_(self.training.split.test, index)]
 
 
 def _search(source: ColumnBlocks, target: ArrayLike, splits: Sequence[Split]) -> list[_Found]:
     y, _ = centred(target)
-    found = [_Found.nothing(split, y) for split in splits]
-    outside = np.zeros((len(splits), len(y)))
-    for row, split in zip(outside, splits, strict=True):
-        row[split.left_out] = 1.0
-    by_deletion = [split.by_deletion for split in splits]
+    states = [_Training.of(split, y) for split in splits]
+    found = [_Found.nothing(state) for state in states]
+    for number, first, products, raw in _products(source, y, states):
+        found[number].offer(products, first, raw)
+    return found
+
+
+def _products(
+    source: ColumnBlocks, y: Floats, states: Sequence[_Training]
+) -> Iterator[tuple[int, int, Floats, NDArray[Any]]]:
+    """Yield, of some source neuroids: number of the split, place of the first, products for `_Found`, responses."""
+    outside = np.zeros((len(states), len(y)))
+    for row, state in zip(outside, states, strict=True):
+        row[state.split.left_out] = 1.0
+    by_deletion = [state.split.by_deletion for state in states]
     width = max(64, CACHE_BYTES // (8 * max(y.shape)))
     first = 0
     for wide in source:
         for start in range(0, wide.shape[1], width):
             block = _Block.of(wide[:, start : start + width], y, outside)
-            for number, state in enumerate(found):
+            for number, state in enumerate(states):
                 products = block.less(state, number) if by_deletion[number] else block.own(state)
-                state.offer(products, first + start, block.raw)
+                yield number, first + start, products, block.raw
         first += wide.shape[1]
-    return found
 
 
 @dataclass(frozen=True)
@@ -194,7 +252,7 @@ class _Block:
         squares[squares <= len(x) * (ROUNDING * mean) ** 2] = 0.0
         return cls(raw, x, squares, y.T @ x, outside @ x, outside @ square)
 
-    def less(self, state: _Found, number: int) -> Floats:
+    def less(self, state: _Training, number: int) -> Floats:
         """Return products as `_Found` takes them, from sums over all stimuli less those over the ones left out."""
         split = state.split
         squares = self.squares - self.squared[number] - self.sums[number] ** 2 / len(split.train)
@@ -209,7 +267,7 @@ class _Block:
             products[:, anew] = self.own(state, anew)
         return products
 
-    def own(self, state: _Found, columns: Any = slice(None), neuroids: Any = slice(None)) -> Floats:
+    def own(self, state: _Training, columns: Any = slice(None), neuroids: Any = slice(None)) -> Floats:
         """Return them from the stimuli that train."""
         values = self.raw[state.split.train][:, columns]
         x, _ = centred(values)

@@ -33,6 +33,7 @@ __all__ = [
     "VarianceComponents",
     "leave_one_out_correlations",
     "ncsnr",
+    "reliability_influence",
     "repeated_responses",
     "single_reliability",
     "variance_components",
@@ -181,6 +182,39 @@ def variance_components(responses: RepeatedResponses, weights: ArrayLike | None 
     return VarianceComponents(*(part[0] if weights is None else part for part in parts))
 
 
+def reliability_influence(responses: RepeatedResponses, n_averaged: int | None = None) -> Floats:
+    r"""Return how each stimulus moves the reliability of each neuroid.
+
+    The derivatives by the weight of stimulus :math:`i` of the parts of :math:`\rho = 1 - N / V` are
+    :math:`c_i^2 - V` of :math:`V` and :math:`\sigma_i^2 / n_i - N` of :math:`N`, with :math:`c_i` the centred mean.
+
+    Parameters
+    ----------
+    responses : RepeatedResponses
+        Of at least two stimuli.
+    n_averaged : int or None
+        Of the mean over how many repetitions; None: over those that each stimulus has.
+
+    Returns
+    -------
+    ndarray, shape (n_stimuli, n_neuroids)
+        Each column sums to 0, and its squares to about the variance of the reliability. NaN for constant responses.
+    """
+    n = len(responses.counts)
+    found = variance_components(responses)
+    means = responses.means - responses.means.mean(axis=0)
+    of_total = means**2 * (n / (n - 1)) - found.total
+    of_rest = responses.noise_of_means - (found.total - found.signal)
+    with np.errstate(divide="ignore", invalid="ignore"):  # constant: NaN
+        if n_averaged is None:
+            influence = ((1 - found.reliability) * of_total - of_rest) / found.total
+        else:
+            noise, of_noise = found.noise / n_averaged, (responses.noise - found.noise) / n_averaged
+            influence = (noise * (of_total - of_rest) - found.signal * of_noise) / (found.signal + noise) ** 2
+        influence = np.where(found.total > 0, influence, np.nan)
+    return np.asarray(influence / np.sqrt(n * (n - 1.0)), dtype=np.float64)
+
+
 def ncsnr(components: VarianceComponents) -> Floats:
     r"""Compute the noise-ceiling signal-to-noise ratio :math:`\hat\sigma_s / \sigma_n` (Allen et al. 2022).
 
@@ -245,5 +279,5 @@ def single_reliability(correlation: ArrayLike, n_first: float, n_second: float) 
     >>> round(float(single_reliability(0.5, 1, 1)), 12)
     0.5
     """
-    together = step_up(correlation, n_first, n_second)  # type: ignore[arg-type] # its formula holds for fractions too
+    together = step_up(correlation, n_first, n_second)
     return spearman_brown(together, 1 / (n_first + n_second))

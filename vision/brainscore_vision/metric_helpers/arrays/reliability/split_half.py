@@ -9,6 +9,7 @@ doi:10.1111/j.2044-8295.1910.tb00207.x.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,15 +17,29 @@ import numpy as np
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, NDArray
 
-__all__ = ["random_halves", "spearman_brown", "split_half_correlations", "step_up"]
+__all__ = [
+    "correlation_slopes",
+    "distinct_halves",
+    "half_means",
+    "harmonic_counts",
+    "random_halves",
+    "spearman_brown",
+    "split_half_correlations",
+    "step_up",
+]
 
 _BLOCK_VALUES = 2**24
 """How many sums of halves are held at a time."""
 
 _SMALL = 1e-8
 """Part of all squares below which the squares of a half are not had as a difference."""
+
+_STEP = 1e-4
+"""Change of a correlation by which slopes are taken."""
 
 _ROUNDING = 1e-20
 """Part of the squared mean below which squares may be what rounding leaves of a constant."""
@@ -36,7 +51,36 @@ def random_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np
     return chosen
 
 
-def spearman_brown(correlation: ArrayLike, factor: float = 2.0) -> Floats:
+def distinct_halves(rng: np.random.Generator, n_halves: int, n: int) -> NDArray[np.bool_]:
+    """Divide n units into two halves, no division twice where there are few.
+
+    Parameters
+    ----------
+    n_halves : int
+        How many divisions at most.
+    n : int
+        At least 2; the first half is rounded down.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_divisions, n)
+        True for the first half. With up to ten units all divisions that exist, in random order, up to `n_halves`.
+
+    Examples
+    --------
+    >>> len(distinct_halves(np.random.default_rng(0), 100, 4)), len(distinct_halves(np.random.default_rng(0), 3, 20))
+    (3, 3)
+    """
+    if n > 10:
+        return random_halves(rng, n_halves, n)
+    chosen = [half for half in itertools.combinations(range(n), n // 2) if n % 2 or half[0] == 0]
+    halves = np.zeros((len(chosen), n), dtype=bool)
+    for half, members in zip(halves, chosen, strict=True):
+        half[list(members)] = True
+    return halves[rng.permutation(len(halves))[:n_halves]]
+
+
+def spearman_brown(correlation: ArrayLike, factor: ArrayLike = 2.0) -> Floats:
     """Predict the reliability of a measurement that is `factor` times as long.
 
     ``reliability = factor r / (1 + (factor - 1) r)``
@@ -45,7 +89,7 @@ def spearman_brown(correlation: ArrayLike, factor: float = 2.0) -> Floats:
     ----------
     correlation : array-like, any shape
         Reliability of the short measurement, in (-1, 1].
-    factor : float
+    factor : float or array-like that broadcasts with it
         2 when halves stand for the whole.
 
     Returns
@@ -58,13 +102,13 @@ def spearman_brown(correlation: ArrayLike, factor: float = 2.0) -> Floats:
     >>> spearman_brown([0.5, 0.0])
     array([0.66666667, 0.        ])
     """
-    r = np.asarray(correlation, dtype=np.float64)
+    r, times = (np.asarray(each, dtype=np.float64) for each in (correlation, factor))
     with np.errstate(divide="ignore", invalid="ignore"):  # r = -1 has the limit -inf
-        stepped: Floats = factor * r / (1.0 + (factor - 1.0) * r)
+        stepped: Floats = times * r / (1.0 + (times - 1.0) * r)
     return stepped
 
 
-def step_up(correlation: ArrayLike, first_size: int, second_size: int) -> Floats:
+def step_up(correlation: ArrayLike, first_size: ArrayLike, second_size: ArrayLike) -> Floats:
     """Predict the reliability of the mean of all repetitions from the correlation of two unequal parts.
 
     With single-repetition reliability ``x``, parts of ``a`` and ``b`` repetitions correlate with
@@ -75,8 +119,8 @@ def step_up(correlation: ArrayLike, first_size: int, second_size: int) -> Floats
     ----------
     correlation : array-like, any shape
         Correlation between the mean over `first_size` and the mean over `second_size` other repetitions.
-    first_size, second_size : int
-        Numbers of repetitions, at least 1.
+    first_size, second_size : number or array-like that broadcasts with it
+        Numbers of repetitions, at least 1; where stimuli differ, their harmonic mean (see `harmonic_counts`).
 
     Returns
     -------
@@ -88,15 +132,29 @@ def step_up(correlation: ArrayLike, first_size: int, second_size: int) -> Floats
     >>> float(step_up(0.5, 3, 3).round(6)), float(step_up(0.5, 1, 2).round(6))
     (0.666667, 0.686141)
     """
-    a, b = first_size, second_size
-    r = np.asarray(correlation, dtype=np.float64)
-    if a == b:
+    r, a, b = (np.asarray(each, dtype=np.float64) for each in (correlation, first_size, second_size))
+    if np.array_equal(a, b, equal_nan=True):
         return spearman_brown(r)
     leading = a * b - r * r * (a - 1) * (b - 1)
     linear = np.abs(r) * (a + b - 2)
     root = np.sqrt(linear * linear + 4 * leading)
     single = np.abs(r) * (linear + np.copysign(root, r)) / (2 * leading)
     return spearman_brown(single, a + b)
+
+
+def correlation_slopes(function: Callable[[Floats], Floats], correlation: Floats) -> Floats:
+    """Return the derivatives of a function of correlations, by differences.
+
+    The step is halved at 1 and -1, so that a correlation stays one.
+
+    Examples
+    --------
+    >>> correlation_slopes(spearman_brown, np.array([0.0, 1.0])).round(3)
+    array([2. , 0.5])
+    """
+    low, high = np.maximum(correlation - _STEP, -1), np.minimum(correlation + _STEP, 1)
+    slopes: Floats = (function(high) - function(low)) / (high - low)
+    return slopes
 
 
 def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None) -> Floats:
@@ -112,9 +170,9 @@ def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: Ar
         Finite where present. Not copied if it is a C-contiguous array of float64 and all are present.
     halves : array-like of bool, shape (n_splits, n_repetitions)
         True for the repetitions of the first half; the others are the second half.
-    present : array-like of bool, shape (n_repetitions, n_stimuli), or None
-        Whether a stimulus was shown in a repetition; None if all were. A stimulus that is missing from a half
-        altogether does not count in that split.
+    present : array-like of bool, shape (n_repetitions, n_stimuli[, n_neuroids]), or None
+        Whether a stimulus was shown in a repetition, and recorded from a neuroid; None if all were. A stimulus that is
+        missing from a half altogether does not count in that split, for that neuroid.
 
     Returns
     -------
@@ -132,6 +190,43 @@ def split_half_correlations(responses: ArrayLike, halves: ArrayLike, present: Ar
     step = max(1, _BLOCK_VALUES // total.size)
     blocks = [_complete_halves(values, first[i : i + step], total, total_centred) for i in range(0, len(first), step)]
     return np.concatenate(blocks)
+
+
+def half_means(
+    responses: ArrayLike, halves: ArrayLike, present: ArrayLike | None = None
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield what `split_half_correlations` correlates: of every split the means over both halves.
+
+    Parameters as there.
+
+    Yields
+    ------
+    first, second : ndarray, shape (n_stimuli, n_neuroids)
+        A stimulus that does not count is put at the mean over those that do, where it has no part in a correlation.
+    """
+    values = np.asarray(responses, dtype=np.float64)
+    if present is None or np.all(present):
+        yield from _complete_means(values, np.asarray(halves, dtype=bool))
+        return
+    shown = np.asarray(present, dtype=bool)
+    shown = shown if shown.ndim == 3 else shown[:, :, None]
+    flat = np.where(shown, values, 0.0).reshape(len(values), -1)
+    for half in np.asarray(halves, dtype=bool):
+        weights = np.stack([half, ~half]).astype(np.float64)
+        counts = np.tensordot(weights, shown, 1)
+        both = np.logical_and(*(counts > 0))
+        means = (weights @ flat).reshape(2, *values.shape[1:]) / np.maximum(counts, 1.0)
+        first, second = (_where_known(both, each) for each in means)
+        yield first, second
+
+
+def _complete_means(values: Floats, halves: NDArray[np.bool_]) -> Iterator[tuple[Floats, Floats]]:
+    flat = values.reshape(len(values), -1)
+    total = flat.sum(axis=0)
+    for half in halves:
+        first = half.astype(np.float64) @ flat
+        means = first / max(1, half.sum()), (total - first) / max(1, (~half).sum())
+        yield means[0].reshape(values.shape[1:]), means[1].reshape(values.shape[1:])
 
 
 def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, total_centred: Floats) -> Floats:
@@ -162,12 +257,65 @@ def _complete_halves(values: Floats, first: NDArray[np.bool_], total: Floats, to
 def _incomplete_halves(values: Floats, first: NDArray[np.bool_], shown: NDArray[np.bool_]) -> Floats:
     """Correlate halves in which some presentations are missing; (splits, neuroids)."""
     n_repetitions, n_stimuli, n_neuroids = values.shape
-    flat = np.where(shown[:, :, None], values, 0.0).reshape(n_repetitions, -1)
+    flat = np.where(shown if shown.ndim == 3 else shown[:, :, None], values, 0.0).reshape(n_repetitions, -1)
     result = np.empty((len(first), n_neuroids))
     for row, half in zip(result, first, strict=True):
         weights = np.stack([half, ~half]).astype(np.float64)
-        counts = weights @ shown
-        both = (counts > 0).all(axis=0)
-        means = (weights @ flat).reshape(2, n_stimuli, n_neuroids)[:, both] / counts[:, both, None]
-        row[:] = pearson_columns(*means)
+        counts = np.tensordot(weights, shown, 1)
+        both = np.logical_and(*(counts > 0))
+        sums = (weights @ flat).reshape(2, n_stimuli, n_neuroids)
+        if shown.ndim == 2:
+            row[:] = pearson_columns(*(sums[:, both] / counts[:, both, None]))
+        else:
+            row[:] = _pearson_where(both, *(sums / np.maximum(counts, 1.0)))
     return result
+
+
+def _pearson_where(known: NDArray[np.bool_], first: Floats, second: Floats) -> Floats:
+    """Correlate columns over the rows that are known, which differ between columns; all of shape (rows, columns)."""
+    return pearson_columns(_where_known(known, first), _where_known(known, second))
+
+
+def _where_known(known: NDArray[np.bool_], values: Floats) -> Floats:
+    """Put what is not known at the mean of the rest, where it has no part in any of the sums of a correlation."""
+    if known.all():
+        return values
+    mean = (values * known).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    filled: Floats = np.where(known, values, mean)
+    return filled
+
+
+def harmonic_counts(halves: ArrayLike, present: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Return how many repetitions stimuli have in the first halves, in the second halves, and altogether.
+
+    The noise of means over ``n_i`` repetitions of stimulus i is that of means over their harmonic mean.
+
+    Parameters
+    ----------
+    halves, present
+        As for `split_half_correlations`.
+
+    Returns
+    -------
+    first, second : ndarray, shape (n_splits, n_neuroids or 1)
+        Harmonic means over the stimuli that both halves have; NaN if there is none.
+    together : ndarray, shape (n_neuroids or 1,)
+        Over all stimuli that were shown, and recorded from the neuroid.
+    """
+    shown = np.asarray(present, dtype=bool)
+    shown = shown if shown.ndim == 3 else shown[:, :, None]
+    together = shown.sum(axis=0)
+    sizes = []
+    for half in np.asarray(halves, dtype=bool):
+        counts = np.tensordot(half.astype(np.float64), shown, 1)
+        counts = np.stack([counts, together - counts])
+        sizes.append(_harmonic_means(counts, np.logical_and(*(counts > 0))))
+    first, second = np.moveaxis(np.array(sizes), 1, 0)
+    return first, second, _harmonic_means(together, together > 0)
+
+
+def _harmonic_means(counts: Floats, counted: NDArray[np.bool_]) -> Floats:
+    """Take harmonic means over stimuli, the last axis but one, of those that are counted."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # where nothing counts the mean is NaN
+        means: Floats = counted.sum(axis=-2) / np.where(counted, 1 / counts, 0.0).sum(axis=-2)
+    return means

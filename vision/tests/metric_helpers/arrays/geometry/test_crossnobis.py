@@ -80,20 +80,64 @@ def test_noise_does_not_bias():
 
 
 def test_noise_covariance_equals_the_definition():
+    """Schaefer & Strimmer (2005), table 1 and appendix A: correlations are shrunk, variances are not."""
     rng = np.random.default_rng(3)
-    mix = rng.normal(size=(4, 4))
-    responses = rng.normal(size=(20, 4)) + rng.normal(size=(5, 20, 4)) @ mix
-    covariance, shrinkage = noise_covariance(responses)
-    residuals = (responses - responses.mean(axis=0)).reshape(-1, 4)
-    sample = residuals.T @ residuals / 80
-    products = residuals[:, :, None] * residuals[:, None, :]
-    variance = ((products**2).sum(axis=0) / 80 - sample**2) / 80
+    noise = rng.normal(size=(25, 4)) @ rng.normal(size=(4, 4)) * [1, 10, 0.1, 3]
+    covariance, shrinkage = noise_covariance(noise[:, None])  # 25 repetitions of one stimulus
+    sample, n = np.cov(noise.T), len(noise)
+    standardized = (noise - noise.mean(axis=0)) / noise.std(axis=0, ddof=1)
+    products = standardized[:, :, None] * standardized[:, None, :]
+    variance = n / (n - 1) ** 3 * ((products - products.mean(axis=0)) ** 2).sum(axis=0)
     off = ~np.eye(4, dtype=bool)
-    assert shrinkage == pytest.approx(variance[off].sum() / (sample[off] ** 2).sum())
+    assert shrinkage == pytest.approx(variance[off].sum() / (np.corrcoef(noise.T)[off] ** 2).sum())
     np.testing.assert_allclose(covariance, np.where(off, sample * (1 - shrinkage), sample))
-    diagonal, full = noise_covariance(responses, kind="diagonal")
+    diagonal, full = noise_covariance(noise[:, None], kind="diagonal")
     np.testing.assert_allclose(diagonal, np.diag(np.diag(sample)))
     assert full == 1
+
+
+@pytest.mark.parametrize("n_repetitions", [2, 3, 6])
+def test_the_variance_of_correlations_is_right_for_any_number_of_repetitions(n_repetitions):
+    """Of jointly normal noise of known variance, (1 + r^2) / degrees of freedom."""
+    rng = np.random.default_rng(n_repetitions)
+    true = np.array([[1, 0.5, 0.3], [0.5, 1, -0.4], [0.3, -0.4, 1]])
+    off = ~np.eye(3, dtype=bool)
+    found = []
+    for _ in range(400):
+        covariance, shrinkage = noise_covariance(
+            rng.multivariate_normal(np.zeros(3), true, size=(n_repetitions, 60)) + rng.normal(size=(60, 3))
+        )
+        assert shrinkage < 1
+        scale = np.sqrt(np.diag(covariance))
+        correlations = covariance / np.outer(scale, scale) / (1 - shrinkage)
+        found.append(shrinkage * (correlations[off] ** 2).sum())
+    expected = ((1 + true[off] ** 2) / (60 * (n_repetitions - 1))).sum()
+    assert np.mean(found) == pytest.approx(expected, rel=0.07)
+
+
+def test_shrinkage_does_not_depend_on_the_scale_of_neuroids():
+    rng = np.random.default_rng(7)
+    responses = rng.normal(size=(20, 4)) + rng.normal(size=(3, 20, 4)) @ rng.normal(size=(4, 4))
+    scale = np.array([1, 1e3, 1e-2, 7])
+    covariance, shrinkage = noise_covariance(responses)
+    scaled, same = noise_covariance(responses * scale)
+    assert same == pytest.approx(shrinkage, rel=1e-12)
+    np.testing.assert_allclose(scaled, covariance * np.outer(scale, scale), rtol=1e-10)
+
+
+def test_stimuli_shown_once_and_neuroids_without_noise_say_nothing_of_the_noise():
+    rng = np.random.default_rng(8)
+    responses = rng.normal(size=(3, 9, 4))
+    present = np.ones((3, 9), dtype=bool)
+    present[1:, 4] = False
+    covariance, shrinkage = noise_covariance(responses, present)
+    others, same = noise_covariance(np.delete(responses, 4, axis=1))
+    np.testing.assert_allclose(covariance, others)
+    assert same == shrinkage
+    responses[:, :, 2] = 2
+    covariance, _ = noise_covariance(responses)
+    assert not covariance[2].any()
+    assert np.isfinite(covariance).all()
 
 
 def test_covariance_approaches_the_true_one_and_whitening_makes_noise_white():

@@ -1,8 +1,11 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brainscore_vision.metric_helpers.arrays.geometry import dimensionality
 from brainscore_vision.metric_helpers.arrays.geometry.dimensionality import factor_dimensions, factor_scores
 
 
@@ -40,6 +43,22 @@ def test_shared_factor_scores_the_share_of_its_variance():
     a = np.hstack([shape, texture])
     b = np.hstack([shape, rng.normal(size=(20000, 1))])  # pairs agree in shape, which one of two neuroids represents
     assert factor_scores(a, b, np.ones((1, 20000))) == pytest.approx(0.5, abs=0.02)
+
+
+def test_neuroids_are_summed_some_at_a_time(monkeypatch):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 50, 4000)).astype(np.float32)
+    members = rng.random((1, 50)) < 0.5
+    whole = factor_scores(a, b, members)
+    monkeypatch.setattr(dimensionality, "_BLOCK_VALUES", 50 * 300)  # the last block is smaller
+    tracemalloc.start()
+    try:
+        scores = factor_scores(a, b, members)
+        assert tracemalloc.get_traced_memory()[1] < a.nbytes
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(scores, whole, rtol=1e-12)
+    np.testing.assert_allclose(scores, by_neuroid(a.astype(float), b.astype(float), members), rtol=1e-6)
 
 
 def test_constant_responses_are_undefined():

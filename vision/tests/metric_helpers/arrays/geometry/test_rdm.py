@@ -38,6 +38,25 @@ def test_upper_triangle_by_hand():
         upper_triangle(np.zeros((2, 3)))
 
 
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), factor=st.sampled_from([1.0, 3.7, 0.1]), shift=st.sampled_from([0.0, 0.3]))
+def test_ties_do_not_depend_on_rounding(seed, factor, shift):
+    """Distances of binary features are often equal; neuroids in another order or scale round them in another way."""
+    rng = np.random.default_rng(seed)
+    one, two = (rng.random((30, n)) < 0.5 for n in (8, 12))
+    varies = (one.std(axis=1) > 0) & (two.std(axis=1) > 0)
+    one, two = one[varies].astype(float), two[varies].astype(float)
+    others = one[:, rng.permutation(8)] * factor + shift, two[:, rng.permutation(12)]
+    for distances in (correlation_distances, squared_distances):
+        first, second = ([distances(side) for side in sides] for sides in ((one, two), others))
+        assert rdm_similarity(*first) == pytest.approx(rdm_similarity(*second), abs=1e-12)
+        draws = [rng.integers(len(one), size=len(one))]
+        of_draws = [rdm_similarity_draws(*each, draws)[0] for each in (first, second)]
+        assert of_draws[0] == pytest.approx(of_draws[1], abs=1e-12)
+        bounds = [rsa_bounds([upper_triangle(each) for each in some]) for some in (first, second)]
+        np.testing.assert_allclose(bounds[0], bounds[1], atol=1e-12)
+
+
 def test_constant_patterns_are_undefined():
     responses = np.random.default_rng(0).normal(size=(4, 5))
     responses[2] = 0.3

@@ -6,6 +6,7 @@ from brainscore_vision.metric_helpers.arrays.properties.tuning import (
     calc_bandwidth,
     calc_circular_variance,
     calc_orthogonal_preferred_ratio,
+    calc_preferred_orientation,
     calc_size_tuning,
     calc_sparseness,
     calc_spatial_frequency_tuning,
@@ -111,6 +112,18 @@ def test_size_tuning_by_hand():
     many = calc_size_tuning([[1.0, 2.0, 3.0, 4.0, 5.0], [0.0] * 5], RADIUS)
     assert np.isnan(many[:3]).all()
     np.testing.assert_array_equal(many[3], [0, np.nan])
+
+
+def test_preferred_orientation_is_the_axis_of_the_vector_sum():
+    assert calc_preferred_orientation(np.eye(8)[3], ORIENTATION) == pytest.approx(67.5)
+    planted = np.array([0.0, 30.0, 101.0, 179.0])
+    curves = np.stack([3 * von_mises(each) for each in planted])
+    np.testing.assert_allclose(calc_preferred_orientation(curves[1:], ORIENTATION), planted[1:], atol=0.01)
+    np.testing.assert_allclose(calc_preferred_orientation(curves[1:] + 5, ORIENTATION), planted[1:], atol=0.01)
+    found = calc_preferred_orientation(curves, ORIENTATION)
+    assert ((found >= 0) & (found < 180)).all()  # also at the border
+    assert calc_preferred_orientation([1.0, -1e-20, 0, 0], [0, 45, 90, 135]) == 0  # not 180
+    assert np.isnan(calc_preferred_orientation(np.ones((2, 8)), ORIENTATION)).all()
 
 
 def test_texture_modulation_by_hand():

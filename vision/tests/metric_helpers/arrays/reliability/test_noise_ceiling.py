@@ -7,6 +7,7 @@ from scipy.stats import f_oneway
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
     leave_one_out_correlations,
     ncsnr,
+    reliability_influence,
     repeated_responses,
     single_reliability,
     variance_components,
@@ -143,3 +144,38 @@ def test_leave_one_out_where_subjects_lack_stimuli():
 def test_single_reliability_inverts_the_correlation_of_two_means(single, first, second):
     r = np.sqrt(spearman_brown(single, first) * spearman_brown(single, second))
     assert float(single_reliability(r, first, second)) == pytest.approx(single, rel=1e-6)
+
+
+@pytest.mark.parametrize("n_averaged", [None, 1, 7])
+def test_influences_on_the_reliability_are_derivatives_by_weights(n_averaged):
+    responses = repeated_responses(*measured([2, 3, 4, 5] * 10)[:2])
+    n, step = 40, 1e-6
+
+    def reliability(found):
+        if n_averaged is None:
+            return found.reliability
+        return found.signal / (found.signal + found.noise / n_averaged)
+
+    # Rows have equal sums: what one stimulus gains all lose alike.
+    weights = (1 + step * np.eye(n)) * n / (n + step)
+    numeric = (
+        reliability(variance_components(responses, weights)) - reliability(variance_components(responses))
+    ) / step
+    influence = reliability_influence(responses, n_averaged)
+    np.testing.assert_allclose(influence * np.sqrt(n * (n - 1)), numeric * n, atol=1e-4)
+    np.testing.assert_allclose(influence.sum(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [12, 60])
+def test_squares_of_influences_sum_to_the_variance_of_the_reliability(n):
+    responses = [repeated_responses(*measured([4] * n, 200, seed=seed)) for seed in range(20)]
+    found = np.concatenate([variance_components(each).reliability for each in responses])
+    stated = np.concatenate([(reliability_influence(each) ** 2).sum(axis=0) for each in responses])
+    assert np.sqrt(stated.mean()) == pytest.approx(found.std(), rel=0.15)
+
+
+def test_constant_responses_have_no_influence_on_their_reliability():
+    values, stimulus, _ = measured([3] * 10)
+    values[:, 1] = 2.0
+    influence = reliability_influence(repeated_responses(values, stimulus))
+    assert np.isnan(influence).all(axis=0).tolist() == [False, True, False]

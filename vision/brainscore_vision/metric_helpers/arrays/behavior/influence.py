@@ -1,0 +1,212 @@
+r"""Compute how much the agreement of observers moves with the weight of each answer.
+
+An *influence* is the derivative of a statistic with respect to the weight of one answer, that of one subject to one
+stimulus, where all weights are 1 and means are weighted ones. To first order, the statistic of new subjects and new
+stimuli differs from the one at hand by a sum of such values, so that their squares tell its variance
+(`brainscore_vision.metric_helpers.uncertainty.crossed`).
+
+References
+----------
+Hampel (1974), The influence curve and its role in robust estimation, doi:10.1080/01621459.1974.10482962; Efron (1982),
+The jackknife, the bootstrap and other resampling plans, chapter 6, doi:10.1137/1.9781611970319; for pairs of subjects
+Hoeffding (1948), A class of statistics with asymptotically normal distribution, doi:10.1214/aoms/1177730196.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays.behavior.agreement import kappa_of_counts
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
+
+__all__ = [
+    "closeness_influences",
+    "kappa_influences",
+    "leave_one_out_influences",
+    "pair_influences",
+    "subject_influences",
+]
+
+
+def kappa_influences(first: ArrayLike, second: ArrayLike, counted: ArrayLike | None = None) -> Floats:
+    """Compute how much `error_consistency` moves with each stimulus, from leaving it out.
+
+    ``x[i] = (n - 1) / n (mean_j(kappa without j) - kappa without i)``
+
+    Kappa is far from linear in the few stimuli that only one observer is wrong about: leaving one out shows it, the
+    derivative does not.
+
+    Parameters
+    ----------
+    first, second, counted : array-like of bool, shape (..., n_stimuli)
+        As for `error_consistency`.
+
+    Returns
+    -------
+    ndarray, shape (..., n_stimuli)
+        Rows sum to 0. 0 for stimuli that do not count or without which kappa is not defined.
+
+    Examples
+    --------
+    >>> kappa_influences([True, True, False, False], [True, True, False, True])
+    array([ 0.0375,  0.0375,  0.3375, -0.4125])
+    """
+    one, two = np.broadcast_arrays(np.asarray(first, dtype=bool), np.asarray(second, dtype=bool))
+    both = np.ones(one.shape, dtype=bool) if counted is None else np.broadcast_to(counted, one.shape)
+    rows = [np.asarray(each, dtype=np.float64) for each in (both, one & both, two & both, (one == two) & both)]
+    without = kappa_of_counts(*(row.sum(axis=-1, keepdims=True) - row for row in rows))
+    known = both & ~np.isnan(without)
+    number = np.maximum(1, known.sum(axis=-1, keepdims=True))
+    mean = np.where(known, without, 0.0).sum(axis=-1, keepdims=True) / number
+    return np.where(known, (mean - without) * (number - 1) / number, 0.0)
+
+
+def closeness_influences(source: ArrayLike, target: ArrayLike, counted: ArrayLike) -> Floats:
+    """Differentiate `accuracy_closeness` of two accuracies by the weight of each stimulus.
+
+    Parameters
+    ----------
+    source, target : array-like, shape (..., n_stimuli)
+        How often, of 1, each observer is right about a stimulus.
+    counted : array-like, shape (..., n_stimuli)
+        Weight of each stimulus in both accuracies, such as how often it was judged; 0 if it does not count.
+
+    Returns
+    -------
+    ndarray, shape (..., n_stimuli)
+        Rows sum to 0; rows where nothing counts are 0. Where the accuracies are equal the closeness has its peak, and
+        the derivative is that of coming closer.
+    """
+    given, wanted, number = np.broadcast_arrays(
+        *(np.asarray(each, dtype=np.float64) for each in (source, target, counted))
+    )
+    total = number.sum(axis=-1, keepdims=True)
+    weight = np.divide(number, total, out=np.zeros(number.shape), where=total > 0)
+    s, t = ((weight * side).sum(axis=-1, keepdims=True) for side in (given, wanted))
+    by_s, by_t = weight * (given - s), weight * (wanted - t)
+    sign = np.where(s >= t, 1.0, -1.0)
+    farthest = np.maximum(t, 1 - t)
+    moved: Floats = -sign * (by_s - by_t) / farthest + np.abs(s - t) / farthest**2 * np.where(t > 0.5, by_t, -by_t)
+    return moved
+
+
+def subject_influences(values: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
+    """Differentiate a mean over subjects by the weight of each answer.
+
+    ``x[s, i] = (by_stimulus[s, i] + (values[s] - mean) * counted[s, i] / sum_i counted[s, i]) / n``
+
+    Parameters
+    ----------
+    values : array-like, shape (..., n_subjects)
+        What is averaged; NaN does not count.
+    by_stimulus : array-like, shape (..., n_subjects, n_stimuli)
+        Influences of stimuli on the value of each subject.
+    counted : array-like, shape (..., n_subjects, n_stimuli)
+        Weight of each answer; 0 where there is none.
+
+    Returns
+    -------
+    ndarray, shape (..., n_subjects, n_stimuli)
+        Sums over stimuli are those of subjects, sums over subjects those of stimuli; all of them together sum to 0.
+    """
+    value = np.asarray(values, dtype=np.float64)[..., None]
+    known = ~np.isnan(value)
+    n = np.maximum(1, known.sum(axis=-2, keepdims=True))
+    mean = np.where(known, value, 0.0).sum(axis=-2, keepdims=True) / n
+    deviation = np.where(known, value - mean, 0.0)
+    influences: Floats = (np.where(known, by_stimulus, 0.0) + deviation * _shares(counted)) / n
+    return influences
+
+
+def pair_influences(table: ArrayLike, by_stimulus: ArrayLike, counted: ArrayLike) -> Floats:
+    """Differentiate a mean over pairs of subjects by the weight of each answer.
+
+    A pair weighs as much as the product of the weights of its two subjects: a subject moves the mean by twice the
+    deviation of the pairs that it is in, a stimulus by its mean influence on all pairs. Since a subject is in the mean
+    that it deviates from, what is its own is enlarged by ``(n - 1) / (n - 2)``, as the jackknife does.
+
+    Parameters
+    ----------
+    table : array-like, shape (n_subjects, n_subjects)
+        Symmetric; the value of each pair. NaN does not count, nor does the diagonal.
+    by_stimulus : array-like, shape (n_subjects, n_stimuli)
+        Influences of stimuli on the mean over the pairs that each subject is in.
+    counted : array-like, shape (n_subjects, n_stimuli)
+        Weight of each answer; 0 where there is none.
+
+    Returns
+    -------
+    ndarray, shape (n_subjects, n_stimuli)
+        As of `subject_influences`. NaN for fewer than three subjects: a single pair says nothing of either.
+    """
+    pairs = np.array(table, dtype=np.float64)
+    np.fill_diagonal(pairs, np.nan)
+    known = ~np.isnan(pairs)
+    weight = known.sum(axis=1) / max(1, known.sum())  # share of the pairs that a subject is in; they sum to 1
+    filled = np.where(known, pairs, 0.0)
+    mean = filled.sum() / max(1, known.sum())
+    moved = weight[:, None] * np.asarray(by_stimulus, dtype=np.float64)
+    n = int(known.any(axis=1).sum())
+    enlarged = 2 * (n - 1) / (n - 2) if n > 2 else np.nan
+    deviation = filled.sum(axis=1) / max(1, known.sum()) - weight * mean
+    # An answer is in the pairs of its subject alone: what is its own there counts twice, what all share there once.
+    present = np.asarray(counted) > 0
+    number = np.maximum(1, present.sum(axis=0, keepdims=True))
+    even = np.where(present, moved.sum(axis=0, keepdims=True) / number, 0.0)
+    influences: Floats = enlarged * (moved - even + deviation[:, None] * _shares(counted)) + even
+    return influences
+
+
+def leave_one_out_influences(responses: ArrayLike, present: ArrayLike, *, itself: bool = False) -> Floats:
+    """Differentiate the mean correlation of subjects with the mean over the others by the weight of each answer.
+
+    An answer weighs in the correlation of its subject and in the means that all other subjects are correlated with.
+
+    Parameters
+    ----------
+    responses : array-like, shape (n_subjects, n_stimuli)
+        Finite where present.
+    present : array-like of bool, shape (n_subjects, n_stimuli)
+        As for `leave_one_out_correlations`.
+    itself : bool
+        Correlate with the mean over all, which the subject is part of.
+
+    Returns
+    -------
+    ndarray, shape (n_subjects, n_stimuli)
+        As of `subject_influences`. Subjects whose correlation is not defined do not count.
+    """
+    shown = np.asarray(present, dtype=bool)
+    used = (shown & (shown.sum(axis=0) > 1)).astype(np.float64)
+    y = np.where(shown, np.asarray(responses, dtype=np.float64), 0.0)
+    number = np.maximum(shown.sum(axis=0) - (0 if itself else used), 1)  # that the mean is over
+    others = (y.sum(axis=0) - (0 if itself else y)) / number
+    n = used.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):  # constant: NaN
+        sides, scales = [], []
+        for side in (y, others):
+            centred = used * (side - (used * side).sum(axis=1, keepdims=True) / n)
+            scales.append(np.sqrt((centred**2).sum(axis=1, keepdims=True) / n))
+            sides.append(centred / scales[-1])
+        a, b = sides
+        r = (a * b).sum(axis=1, keepdims=True) / n
+        direct = (a * b - r / 2 * (a**2 + b**2)) / n
+        by_mean = (a - r * b) / (n * scales[1] * number)  # of each correlation by the mean at each stimulus
+    # What an answer changes in the means that others are compared with: all correlations but its own.
+    total, shifted = by_mean.sum(axis=0), (by_mean * others).sum(axis=0)
+    if not itself:
+        total, shifted = total - by_mean, shifted - by_mean * others
+    through_means = np.where(used > 0, y * total - shifted, 0.0)
+    return subject_influences(r[:, 0], direct + through_means, used)
+
+
+def _shares(counted: ArrayLike) -> Floats:
+    """Divide weights by their sum over stimuli; 0 where that is 0."""
+    number = np.asarray(counted, dtype=np.float64)
+    total = number.sum(axis=-1, keepdims=True)
+    shares: Floats = np.divide(number, total, out=np.zeros(number.shape), where=total > 0)
+    return shares

@@ -1,0 +1,179 @@
+"""Compute centered kernel alignment from repeated measurements, without the bias that noise adds to it.
+
+With the unbiased estimate of HSIC (see `cka`), noise that is independent between stimuli leaves ``HSIC(K, L)`` of two
+sides as it is on average, but it lengthens a side, ``HSIC(L, L)``, both of whose factors have it. The product of the
+Gram matrices of two halves of the repetitions has no such bias:
+
+    ``HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions of HSIC(L_half, L_other half)``
+
+References
+----------
+Song, Smola, Gretton, Bedo & Borgwardt (2012), Feature selection via dependence maximization, JMLR 13, equation 5.
+Walther et al. (2016), Reliability of dissimilarity measures, doi:10.1016/j.neuroimage.2015.12.012 (products across
+repetitions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays.geometry.cka import Pair, Side, centre_columns, paired_sides
+from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
+from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
+
+    Halves = Sequence[tuple[ArrayLike, ArrayLike]]
+
+__all__ = ["Alignment", "noise_corrected_cka"]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Alignment with and without correction, and what its error follows from.
+
+    Attributes
+    ----------
+    value : float
+        About 1 for the true geometry; NaN if a length without noise is not positive.
+    uncorrected : float
+        With the lengths of the noisy sides; in [-1, 1].
+    reliabilities : list of ndarray, shape (n_divisions,)
+        Of each side: the length from each division as a part of that of the noisy side; empty without halves.
+    influences : Influences or None
+        None where leaving something out leaves nothing defined.
+    """
+
+    value: float
+    uncorrected: float
+    reliabilities: list[Floats]
+    influences: Influences | None
+
+
+def noise_corrected_cka(
+    first: ArrayLike, second: ArrayLike, *, first_halves: Halves = (), second_halves: Halves = ()
+) -> Alignment:
+    """Compute alignment with the lengths that the sides have without noise.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_stimuli, n_neuroids)
+        Finite, averaged over repetitions; at least four stimuli.
+    first_halves, second_halves : sequence of pairs of array-like, each of the shape of its side
+        For each division of the repetitions, the averages over both halves. Empty for a side without noise.
+    """
+    one, two = paired_sides(first, second)
+    lengths = [_Length.of(side, halves) for side, halves in ((one, first_halves), (two, second_halves))]
+    pair = Pair.of(one, two)
+    product, noisy = pair.hsic(unbiased=True), [Pair.of(side, side).hsic(unbiased=True) for side in (one, two)]
+    value = float(_ratio(product, *(length.value for length in lengths)))
+    return Alignment(
+        value=value,
+        uncorrected=float(np.clip(_ratio(product, *noisy), -1.0, 1.0)),
+        reliabilities=[
+            length.each / own if length.columns and own > 0 else np.empty(0)
+            for length, own in zip(lengths, noisy, strict=True)
+        ],
+        influences=_influences(one, two, centre_columns(np.asarray(second)), lengths, value),
+    )
+
+
+@dataclass(frozen=True)
+class _Length:
+    """The squared length of a side's centred Gram matrix: products of halves, or of the matrix with itself."""
+
+    sides: list[tuple[Side, Side]]
+    columns: list[tuple[Floats, Floats]]  # centred responses of both halves; empty for a side without noise
+    pairs: list[Pair]
+
+    @classmethod
+    def of(cls, side: Side, halves: Halves) -> _Length:
+        columns = [(centre_columns(np.asarray(a)), centre_columns(np.asarray(b))) for a, b in halves]
+        sides = [paired_sides(a, b) for a, b in columns] or [(side, side)]
+        return cls(sides=sides, columns=columns, pairs=[Pair.of(a, b) for a, b in sides])
+
+    @property
+    def each(self) -> Floats:
+        return np.array([pair.hsic(unbiased=True) for pair in self.pairs])
+
+    @property
+    def value(self) -> float:
+        return float(self.each.mean())
+
+    def without_stimuli(self) -> Floats:
+        """Leave out each stimulus in turn, up to the factor that `Pair.leave_one_out` leaves out."""
+        chosen = np.arange(self.pairs[0].one.n)
+        lengths: Floats = np.mean([pair.leave_one_out(chosen, unbiased=True) for pair in self.pairs], axis=0)
+        return lengths
+
+    def cells(self, columns: Floats) -> tuple[Floats, Floats]:
+        """Divide the length among responses, and compute what each neuroid alone would have.
+
+        Parameters
+        ----------
+        columns : ndarray, shape (n_stimuli, n_neuroids)
+            Centred responses of the side, which count where there are no halves.
+
+        Returns
+        -------
+        cells : ndarray, shape (n_stimuli, n_neuroids)
+            Mean over divisions of ``(u_ij (L~_b u_j)_i + v_ij (L~_a v_j)_i) / 2`` for halves u and v.
+        alone : ndarray, shape (n_neuroids,)
+        """
+        cells, alone = np.zeros(columns.shape), np.zeros(columns.shape[1])
+        for (a, b), (u, v) in zip(self.sides, self.columns or [(columns, columns)], strict=True):
+            cells += 0.5 * u * b.apply_unbiased(u) + 0.5 * v * a.apply_unbiased(v)
+            alone += _of_single_columns(u, v)
+        return cells / len(self.sides), alone / len(self.sides)
+
+
+def _influences(one: Side, two: Side, columns: Floats, lengths: list[_Length], value: float) -> Influences | None:
+    """Leave out stimuli and neuroids in turn, and take the first order of what they do together.
+
+    With the cells ``z_ij = y_ij (K~ y_j)_i`` of a product, neuroid j has the part ``sum_i z_ij`` of it, and stimulus i
+    and neuroid j together move it by ``2 z_ij`` less its row and column means, since each stimulus occurs twice; the
+    length of the second side, where neuroids occur twice too, by ``4 z_ij``.
+    """
+    n, q = columns.shape
+    if not np.isfinite(value) or n < 5:
+        return None
+    first, second = lengths
+    kept = Pair.of(one, two).leave_one_out(np.arange(n), unbiased=True)
+    without_stimuli = _ratio(kept, first.without_stimuli(), second.without_stimuli())
+    product = columns * one.apply_unbiased(columns)
+    length, alone = second.cells(columns)
+    total, whole = product.sum(), length.sum()
+    first_length = first.value * n * (n - 3)
+    parts = product.sum(axis=0), 2.0 * length.sum(axis=0) - alone
+    without_neuroids = _ratio(total - parts[0], first_length, whole - parts[1]) if q > 1 else np.zeros(1)
+    if np.isnan(without_stimuli).any() or np.isnan(without_neuroids).any():
+        return None
+    together = 2.0 * (product / np.sqrt(first_length * whole) - value * length / whole)
+    return Influences(
+        stimuli=left_out_influences(without_stimuli),
+        neuroids=left_out_influences(without_neuroids),
+        cells=together,
+    )
+
+
+def _of_single_columns(u: Floats, v: Floats) -> Floats:
+    """Return ``n (n - 3)`` times the unbiased HSIC of each column of two centred sides; shape (n_columns,)."""
+    n = len(u)
+    products, own, other = np.einsum("ij,ij->j", u, v), u**2, v**2
+    values: Floats = products**2 - n / (n - 2) * np.einsum("ij,ij->j", own, other)
+    values += own.sum(axis=0) * other.sum(axis=0) / ((n - 1) * (n - 2))
+    return values
+
+
+def _ratio(product: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
+    """Divide by the roots of both lengths; NaN where one is not positive."""
+    xy, xx, yy = (np.asarray(part, dtype=np.float64) for part in (product, first, second))
+    defined = (xx > 0) & (yy > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # undefined ones are NaN
+        ratio: Floats = np.where(defined, xy / np.sqrt(xx) / np.sqrt(yy), np.nan)
+    return ratio

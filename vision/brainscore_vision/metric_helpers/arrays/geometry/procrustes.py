@@ -1,0 +1,109 @@
+"""Compare two sets of responses after the rotation that brings them closest.
+
+With centred responses X (n stimuli x p) and Y (n x q), the best rotation or reflection aligns them up to
+``|X^T Y|_*``, the sum of singular values, as a part of both sizes:
+
+    ``similarity = |X^T Y|_* / (|X| |Y|)``
+
+Its arc cosine is the angle between the two shapes, a distance with symmetry and triangle inequality; the distance of
+shapes of unit size after rotation is ``sqrt(2 - 2 similarity)`` (Williams et al. 2021, equations 5 and 6).
+
+References
+----------
+Williams, Kunz, Kornblith & Linderman (2021), Generalized shape metrics on neural representations, NeurIPS,
+https://arxiv.org/abs/2110.14739. Schoenemann (1966), A generalized solution of the orthogonal Procrustes problem,
+doi:10.1007/BF02289451.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays.geometry.cka import centre_columns
+from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
+
+__all__ = ["procrustes_influences", "procrustes_similarity"]
+
+
+def procrustes_similarity(first: ArrayLike, second: ArrayLike) -> float:
+    """Compute the similarity of two shapes after the best rotation.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_stimuli, n_neuroids)
+        Finite; numbers of neuroids may differ: the smaller side is taken to have neuroids that do not respond.
+
+    Returns
+    -------
+    float
+        In [0, 1]; NaN where a side does not vary. Unchanged by rotations, reflections, shifts and scaling of either
+        side, and by exchanging them.
+
+    Examples
+    --------
+    >>> round(procrustes_similarity([[0., 0.], [1., 0.], [0., 2.]], [[5., 1.], [5., 3.], [1., 1.]]), 12)
+    1.0
+    """
+    sides = _shapes(first, second)
+    if sides is None:
+        return float("nan")
+    return min(float(np.linalg.svd(sides[0].T @ sides[1], compute_uv=False).sum()), 1.0)
+
+
+def procrustes_influences(first: ArrayLike, second: ArrayLike) -> tuple[float, Influences | None]:
+    """Compute the similarity, and to first order how it moves with stimuli and neuroids.
+
+    With sides of unit size, the rotated source ``X W`` and the similarity s, response ``y_ij`` as it grows moves it by
+    ``c_ij = y_ij ((X W)_ij - s y_ij)``; a stimulus, which counts in both sides, by
+    ``sum_j y_ij (X W)_ij - s (|x_i|^2 + |y_i|^2) / 2``, and a neuroid that counts twice, as if it were there again, by
+    ``sum_i c_ij / 2``.
+
+    Parameters
+    ----------
+    first, second
+        As for `procrustes_similarity`.
+
+    Returns
+    -------
+    similarity : float
+    influences : Influences or None
+        None where the similarity is NaN.
+    """
+    sides = _shapes(first, second)
+    if sides is None:
+        return float("nan"), None
+    x, y = sides
+    left, sizes, right = np.linalg.svd(x.T @ y, full_matrices=False)
+    value = min(float(sizes.sum()), 1.0)
+    kept = sizes > sizes[0] * max(x.shape) * np.finfo(float).eps
+    rotated = (x @ left[:, kept]) @ right[kept]
+    together = y * rotated
+    own = np.einsum("ij,ij->i", x, x) + np.einsum("ij,ij->i", y, y)
+    cells = together - value * y**2
+    n, q = y.shape
+    neuroids = np.sqrt(q / (q - 1)) * cells.sum(axis=0) / 2 if q > 1 else np.zeros(1)
+    stimuli = np.sqrt(n / (n - 1)) * (together.sum(axis=1) - value * own / 2)
+    return value, Influences(stimuli=stimuli, neuroids=neuroids, cells=cells)
+
+
+def _shapes(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats] | None:
+    """Centre both sides and bring them to unit size; the first to at most as many columns as stimuli."""
+    x, y = (np.asarray(side, dtype=np.float64) for side in (first, second))
+    if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
+        raise ValueError(
+            f"Expected two arrays of shape (n_stimuli, n_neuroids) over the same stimuli; got {x.shape} and {y.shape}."
+        )
+    x, y = centre_columns(x), centre_columns(y)
+    largest = [np.abs(side).max(initial=0.0) for side in (x, y)]
+    if min(largest) == 0:
+        return None
+    x, y = x / largest[0], y / largest[1]  # squares of very small responses would underflow
+    if x.shape[1] > len(x):
+        factor = np.asarray(np.linalg.qr(x.T, mode="r"))
+        x = factor.T  # rotated, without directions that have no responses
+    return x / np.linalg.norm(x), y / np.linalg.norm(y)

@@ -1,0 +1,168 @@
+"""Compute how a rank correlation of dissimilarities moves with stimuli and with the neuroids they come from.
+
+With u and v, the ranks of both sides as parts of all, around 0, their mean product A moves with the weight of pair k by
+
+    ``u_k v_k + mean_l [x_k <= x_l] v_l + mean_l [y_k <= y_l] u_l - 3 A``
+
+(Croux & Dehon 2010, section 2, with what the pair does to the ranks of others), and a stimulus with all its pairs. With
+dissimilarity y_k itself it moves by ``g(y_k) (u_k - u(y_k)) / N``, the density of dissimilarities times how far u is
+from that of pairs with about the same y: both are taken from neighbours in the order. A dissimilarity of correlations
+``1 - r`` moves with the weight of neuroid j by ``-(z_i z_i' - r (z_i^2 + z_i'^2) / 2)`` (Devlin et al. 1975).
+
+They are far from linear in a few neuroids: up to 64 of them are left out one at a time instead, on up to 128 stimuli
+that are evenly spread. With derivatives, intervals for four neuroids hold the mean of the score in 83 % instead of 95.
+
+References
+----------
+Croux & Dehon (2010), Influence functions of the Spearman and Kendall correlation measures,
+doi:10.1007/s10260-010-0142-z. Devlin, Gnanadesikan & Kettenring (1975), doi:10.1093/biomet/62.3.531.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences, counted_once
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import (
+    TIE,
+    correlate_ranks,
+    correlation_distances,
+    upper_triangle,
+)
+from brainscore_vision.metric_helpers.arrays.influence import left_out_influences
+from brainscore_vision.metric_helpers.arrays.ranking import Ranking
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats
+
+__all__ = ["rdm_influences"]
+
+_FEW = 64  # so many neuroids are left out one at a time,
+_SOME = 128  # on so many stimuli
+
+
+def rdm_influences(
+    first: ArrayLike, second: ArrayLike, responses: ArrayLike, *, random_ties: bool = False
+) -> tuple[float, Influences | None]:
+    """Compute the rank correlation of dissimilarities, and to first order how it moves with stimuli and neuroids.
+
+    Parameters
+    ----------
+    first, second : array-like, shape (n_stimuli, n_stimuli)
+        As for `rdm_similarity`; the second are the `correlation_distances` of `responses`.
+    responses : array-like, shape (n_stimuli, n_neuroids)
+    random_ties : bool
+        As for `rdm_similarity`.
+
+    Returns
+    -------
+    similarity : float
+        What `rdm_similarity` returns.
+    influences : Influences or None
+        None with fewer than four stimuli or constant dissimilarities, or where the similarity is NaN.
+    """
+    x, y = upper_triangle(first), upper_triangle(second)
+    if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any():
+        return float("nan"), None
+    rankings = [Ranking.of(side, tolerance=TIE) for side in (x, y)]
+    u, v = (ranking.ranks() for ranking in rankings)
+    value = correlate_ranks(u, v, random_ties=random_ties)
+    if np.ptp(u) == 0 or np.ptp(v) == 0 or len(np.asarray(responses)) < 4:
+        return value, None
+    u, v = (side / len(x) - (len(x) + 1) / (2 * len(x)) for side in (u, v))
+    found = _influences(rankings, u, v, y, responses, random_ties=random_ties)
+    if 2 < len(found.neuroids) <= _FEW:
+        without = _without_each(np.asarray(first), np.asarray(responses), found.cells, random_ties=random_ties)
+        found = found if without is None else replace(found, neuroids=without)
+    return value, found
+
+
+def _influences(
+    rankings: list[Ranking], u: Floats, v: Floats, y: Floats, responses: ArrayLike, *, random_ties: bool
+) -> Influences:
+    patterns = np.array(responses, dtype=np.float64)
+    n, q = patterns.shape
+    mean = float(u @ v) / len(u)
+    lengths = [float(side @ side) / len(u) for side in (u, v)]
+    pairs = u * v + _above(rankings[0], v) + _above(rankings[1], u) - 3 * mean
+    scale = 1 / 12 if random_ties else float(np.sqrt(lengths[0] * lengths[1]))
+    pairs /= scale
+    for ranking, side, length in zip(rankings, (u, v), lengths, strict=True):
+        if ranking.starts is not None and not random_ties:  # ties shorten a side: by how much depends on the pairs
+            pairs -= mean / scale * (side**2 + 2 * _above(ranking, side) - 3 * length) / (2 * length)
+    square = _square(pairs, n)
+    means = square.sum(axis=1) / (n - 1)
+    beyond = _square((square - means - means[:, None])[~np.tri(n, dtype=bool)], n)
+    together = float(np.vdot(beyond, beyond)) / 2 / len(u) ** 2
+    stimuli = np.sqrt(n / (n - 1)) * square.sum(axis=1) / len(u)
+    patterns -= patterns.mean(axis=1, keepdims=True)
+    patterns /= np.abs(patterns).max(axis=1, keepdims=True)
+    patterns /= np.sqrt(np.einsum("ij,ij->i", patterns, patterns))[:, None]
+    slope = _square(-_slope(y, u, rankings[1]) / scale, n)
+    own = np.einsum("ij,ij->i", slope, patterns @ patterns.T)
+    cells = patterns * (slope @ patterns) - patterns**2 * own[:, None]
+    neuroids = np.sqrt(q / (q - 1)) * cells.sum(axis=0) / 2 if q > 1 else np.zeros(1)
+    return Influences(stimuli=counted_once(stimuli, together), neuroids=neuroids, cells=counted_once(cells, together))
+
+
+def _without_each(first: Floats, responses: Floats, cells: Floats, *, random_ties: bool) -> Floats | None:
+    """Leave out each neuroid, on some of the stimuli; None where that leaves nothing that is defined.
+
+    What neuroids and stimuli do together is a mean over stimuli, and larger over some of them than over all.
+    """
+    n = len(responses)
+    chosen = np.unique(np.linspace(0, n - 1, min(n, _SOME)).astype(np.intp))
+    ranks = Ranking.of(upper_triangle(first[np.ix_(chosen, chosen)]), tolerance=TIE).ranks()
+    without = []
+    for neuroid in range(responses.shape[1]):
+        distances = upper_triangle(correlation_distances(np.delete(responses[chosen], neuroid, axis=1)))
+        if np.isnan(distances).any():
+            return None
+        ranking = Ranking.of(distances, tolerance=TIE)
+        without.append(correlate_ranks(ranks, ranking.ranks(), random_ties=random_ties))
+    found = left_out_influences(np.array(without))
+    total = float(found @ found)
+    if not np.isfinite(total):
+        return None
+    centred = cells - cells.mean(axis=0)
+    together = float(np.vdot(centred, centred)) * (n / len(chosen) - 1)
+    factor: float = np.sqrt(max(1 - together / total, 0.25)) if total > 0 else 1.0
+    return factor * found
+
+
+def _square(pairs: Floats, n: int) -> Floats:
+    """Arrange what belongs to pairs as a symmetric matrix with zeros on the diagonal."""
+    matrix = np.zeros((n, n))
+    matrix[~np.tri(n, dtype=bool)] = pairs
+    matrix += matrix.T
+    return matrix
+
+
+def _above(ranking: Ranking, values: Floats) -> Floats:
+    """Sum values of the entries that rank higher than each, as a part of all; equal ones count half."""
+    ordered = values[ranking.order]
+    cumulated = np.concatenate([[0.0], np.cumsum(ordered)])
+    starts = np.arange(len(ordered)) if ranking.starts is None else ranking.starts
+    ends = np.append(starts[1:], len(ordered))
+    sums = cumulated[-1] - 0.5 * (cumulated[starts] + cumulated[ends])
+    result = np.empty(len(ordered))
+    result[ranking.order] = np.repeat(sums, ends - starts) / len(ordered)
+    return result
+
+
+def _slope(y: Floats, u: Floats, ranking: Ranking) -> Floats:
+    """Return the derivative of ``mean(u v)`` by each y, smoothed over ``N^(2/3)`` neighbours in the order."""
+    count = len(y)
+    half = max(1, int(count ** (2 / 3) / 2))
+    ordered, others = y[ranking.order], np.concatenate([[0.0], np.cumsum(u[ranking.order])])
+    place = np.arange(count)
+    low, high = np.maximum(place - half, 0), np.minimum(place + half, count - 1)
+    width = ordered[high] - ordered[low]
+    density = np.divide(high - low, count * width, out=np.zeros(count), where=width > 0)
+    nearby = (others[high + 1] - others[low]) / (high + 1 - low)
+    result = np.empty(count)
+    result[ranking.order] = density * (u[ranking.order] - nearby) / count
+    return result

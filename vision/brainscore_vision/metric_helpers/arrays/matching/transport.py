@@ -1,0 +1,248 @@
+r"""Match the neuroids of two sides of any sizes, a neuroid in parts to several, so that they correlate most.
+
+Every neuroid of the source has the mass 1 / p, every one of the target 1 / q. The plan :math:`T` of least transport,
+
+.. math:: \max_T \sum_{ij} T_{ij}\, r(x_i, y_j), \quad T_{ij} \ge 0,\ \sum_j T_{ij} = 1 / p,\ \sum_i T_{ij} = 1 / q
+
+has at most ``p + q - 1`` pairs. With equal sizes it is an assignment. Otherwise it is a linear programme. A smooth form
+of it says which neuroids of the larger side surely go to which other, and which few pairs are to be considered for the
+rest; what would gain otherwise, by the prices of the neuroids (the dual solution), is considered too until there is no
+such pair, so that the solution is one of the whole programme.
+
+References
+----------
+Khosla & Williams (2024), Soft matching distance: a metric on neural representations that captures single-neuron
+tuning, arXiv:2311.09466. Ford & Fulkerson (1958), A suggested computation for maximal multi-commodity network flows,
+doi:10.1287/mnsc.5.1.97, for adding pairs while they gain. Cuturi (2013), Sinkhorn distances: lightspeed computation of
+optimal transport, NIPS 26, for the smooth form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
+from brainscore_vision.metric_helpers.arrays.correlation import constant_columns, pearson_columns
+from brainscore_vision.metric_helpers.arrays.influence import correlation_influence
+from brainscore_vision.metric_helpers.arrays.matching.assignment import assign
+from brainscore_vision.metric_helpers.arrays.regression.single import training_correlations
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, NDArray, Splits
+
+__all__ = ["Matched", "Plan", "soft_matching_splits", "transport_plan"]
+
+CANDIDATES = 6  # pairs of each neuroid of the larger side that the first programme holds
+ENTROPY, ENTROPIC_STEPS = 0.01, 100  # of the problem whose prices say which pairs these are
+TOLERANCE = 1e-9  # a pair that would gain less than this stays out
+UNSURE, FILLED = 0.2, 0.9  # parts of the rows, and of a column's room, that are not settled before, or are at most
+OPTIONS = {"presolve": False}  # which takes several times longer than the programme itself
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which neuroids are matched, and by how much.
+
+    Attributes
+    ----------
+    source, target : ndarray of int, shape (n_pairs,)
+        Positions.
+    mass : ndarray, shape (n_pairs,)
+        Above 0; sums to 1.
+    """
+
+    source: Indices
+    target: Indices
+    mass: Floats
+
+
+def transport_plan(correlations: Floats) -> Plan:
+    """Find the plan that correlates most.
+
+    Parameters
+    ----------
+    correlations : ndarray, shape (n_neuroids, n_features)
+        Finite; of target and source.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    The middle one of three neuroids of the target is shared by both of the source.
+
+    >>> plan = transport_plan(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
+    >>> table = np.zeros((3, 2))
+    >>> table[plan.target, plan.source] = plan.mass
+    >>> table.round(3)
+    array([[0.333, 0.   ],
+           [0.167, 0.167],
+           [0.   , 0.333]])
+    """
+    q, p = correlations.shape
+    if p == q:
+        return Plan(assign(correlations), np.arange(q), np.full(q, 1 / q))
+    rows, columns, mass = _programme(np.ascontiguousarray(correlations if q > p else correlations.T))
+    target, source = (rows, columns) if q > p else (columns, rows)
+    return Plan(source, target, mass)
+
+
+@dataclass(frozen=True)
+class Matched:
+    r"""How alike matched neuroids were on the test stimuli of a split.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (n_neuroids,)
+        Of each neuroid of the target the mean correlation with what it is matched to, :math:`q \sum_i T_{ij} r_{ij}`,
+        in [-1, 1]. Their mean is the score.
+    influence : ndarray, shape (n_test, n_neuroids)
+        How each cell of the measurement moves that mean, see `correlation_influence`; NaN for fewer than three stimuli.
+    """
+
+    scores: Floats
+    influence: Floats
+
+
+def soft_matching_splits(source: ArrayLike | ColumnBlocks, target: ArrayLike, splits: Splits) -> list[Matched]:
+    r"""Correlate the held-out responses of neuroids that are matched in training, for every split.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+        Finite.
+    target : array-like, shape (n_stimuli, n_neuroids)
+        Responses to the same stimuli in the same order, finite.
+    splits : sequence of (train, test)
+        Indices of stimuli.
+
+    Returns
+    -------
+    list of Matched
+        Neuroids that are constant in training are not matched; the scores of those of the target, and of those that are
+        constant over the test stimuli, are NaN. A neuroid of the source that is constant over the test stimuli
+        correlates by 0.
+
+    Raises
+    ------
+    ValueError
+        If a training set is empty.
+    """
+    blocks = ColumnBlocks.of(source)
+    y = np.asarray(target, dtype=np.float64)
+    result = []
+    for split, correlations in zip(splits, training_correlations(blocks, y, splits), strict=True):
+        test = np.asarray(split[1], dtype=np.intp)
+        defined = np.isfinite(correlations)
+        rows, columns = np.flatnonzero(defined.any(axis=1)), np.flatnonzero(defined.any(axis=0))
+        scores, influence = np.full(y.shape[1], np.nan), np.zeros((len(test), y.shape[1]))
+        if len(rows):
+            plan = transport_plan(correlations[np.ix_(rows, columns)])
+            of_target = rows[plan.target]
+            matched, measured = blocks.columns(columns[plan.source])[test], y[np.ix_(test, of_target)]
+            r = pearson_columns(matched, measured)
+            cells = correlation_influence(matched, measured)[1] if len(test) > 2 else np.full(matched.shape, np.nan)
+            scores[rows] = len(rows) * np.bincount(plan.target, plan.mass * np.nan_to_num(r), minlength=len(rows))
+            scores[constant_columns(y[test])] = np.nan
+            cells[:, np.isnan(r)] = 0.0
+            np.add.at(influence.T, of_target, (plan.mass * cells).T)
+        result.append(Matched(scores, influence))
+    return result
+
+
+def _programme(gain: Floats) -> tuple[Indices, Indices, Floats]:
+    """Solve the programme for more rows than columns; returns rows, columns and mass of the pairs."""
+    m, k = gain.shape
+    every = np.arange(m)
+    if k == 1:
+        return every, np.zeros(m, dtype=np.intp), np.full(m, 1 / m)
+    net = gain - _entropic_prices(gain)
+    settled, best = _settled(net)
+    while True:
+        free, done = np.flatnonzero(~settled), np.flatnonzero(settled)
+        room = m / k - np.bincount(best[done], minlength=k)
+        rows, columns, mass, prices = _solved(gain[free], net[free], room)
+        net = gain - prices
+        wrong = settled & (net.max(axis=1) - net[every, best] > TOLERANCE)
+        if not wrong.any():
+            mass = np.concatenate([mass, np.ones(len(done))])
+            return np.concatenate([free[rows], done]), np.concatenate([columns, best[done]]), mass / mass.sum()
+        settled &= ~wrong
+
+
+def _settled(net: Floats) -> tuple[NDArray[np.bool_], Indices]:
+    """Tell which rows prefer a column by far, no more of each than it surely has room for, and which column."""
+    m, k = net.shape
+    best = net.argmax(axis=1)
+    second, first = np.partition(net, k - 2, axis=1)[:, k - 2 :].T
+    margin = first - second
+    settled = margin >= np.quantile(margin, UNSURE)
+    order = np.lexsort((-margin, best))  # by column, the surest first
+    place = np.arange(m) - np.searchsorted(best[order], best[order])
+    settled[order[place >= int(FILLED * m / k)]] = False
+    return settled, best
+
+
+def _solved(gain: Floats, net: Floats, room: Floats) -> tuple[Indices, Indices, Floats, Floats]:
+    """Solve for rows of mass 1 and columns with some room; returns rows, columns and mass of the pairs, and prices."""
+    from scipy.optimize import linprog  # scipy is loaded by those who use it
+    from scipy.sparse import csr_array
+
+    m = len(gain)
+    chosen = _candidates(gain, net, room)
+    supply = np.concatenate([np.ones(m), room])
+    while True:
+        rows, columns = np.nonzero(chosen)
+        pair = np.arange(len(rows))
+        matrix = csr_array(
+            (np.ones(2 * len(rows)), (np.concatenate([rows, m + columns]), np.concatenate([pair, pair]))),
+            shape=(len(supply), len(rows)),
+        )
+        solved = linprog(-gain[rows, columns], A_eq=matrix, b_eq=supply, method="highs-ds", options=OPTIONS)
+        if solved.status != 0:
+            raise RuntimeError(
+                f"The linear programme that matches {m} to {len(room)} neuroids was not solved: {solved.message}"
+            )
+        dual = -solved.eqlin.marginals
+        missed = (gain - dual[:m, None] - dual[m:] > TOLERANCE) & ~chosen
+        if not missed.any():
+            used = solved.x > TOLERANCE
+            return rows[used], columns[used], solved.x[used], dual[m:]
+        chosen |= missed
+        _add_best(chosen, gain - dual[m:])
+
+
+def _candidates(gain: Floats, net: Floats, room: Floats) -> NDArray[np.bool_]:
+    """Choose pairs to begin with: the best of each row and of each column, and such as make some plan."""
+    m, k = gain.shape
+    chosen = np.zeros((m, k), dtype=bool)
+    _add_best(chosen, net)
+    some = min(m, 2 * (m // k + 1))
+    chosen[np.argpartition(-gain, some - 1, axis=0)[:some], np.arange(k)] = True
+    # North-west corner rule: rows and columns hold the masses up to their ends, one after the other.
+    ends = np.cumsum(room)
+    first, last = np.searchsorted(ends, np.arange(m), side="right"), np.searchsorted(ends, np.arange(1, m + 1))
+    columns = np.arange(k)
+    chosen |= (np.minimum(first, k - 1)[:, None] <= columns) & (columns <= last[:, None])
+    return chosen
+
+
+def _entropic_prices(gain: Floats) -> Floats:
+    """Return prices of the columns that are nearly those of the programme, by Sinkhorn's iteration."""
+    kernel = np.exp((gain - gain.max()) / ENTROPY)
+    columns = np.ones(gain.shape[1])
+    for _ in range(ENTROPIC_STEPS):
+        rows = 1.0 / (kernel @ columns)
+        columns = 1.0 / (rows @ kernel)
+    prices: Floats = -ENTROPY * np.log(columns)
+    return prices
+
+
+def _add_best(chosen: NDArray[np.bool_], net: Floats) -> None:
+    """Choose the best few pairs of each row too."""
+    few = min(net.shape[1], CANDIDATES)
+    chosen[np.arange(len(net))[:, None], np.argpartition(-net, few - 1, axis=1)[:, :few]] = True

@@ -1,0 +1,258 @@
+r"""Compute ridge regression from several bands of features, each with a penalty of its own, chosen for each neuroid.
+
+A band is a set of features, such as those of a layer. With a weight :math:`w_b \ge 0` for each (they sum to 1), banded
+ridge regression is ridge regression on features of band b multiplied by :math:`\sqrt{w_b / s_b}`, where s_b is the mean
+squared size of the stimuli in the band: its penalty is :math:`\alpha s_b / w_b`. Only Gram matrices are needed,
+
+.. math:: K = \sum_b (w_b / s_b)\, X_b X_b^T
+
+Weights and alpha of a neuroid are those of least leave-one-out error among the training stimuli, over some candidates
+for the weights and all alphas; `ridge_cv` says how the errors of all alphas come from one eigendecomposition of K.
+Himalaya searches alike, with folds instead of leaving one out.
+
+The prediction is a sum over bands, whose parts share the explained variance by the product measure,
+
+.. math:: R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2, \quad \hat y = \sum_b \hat y_b
+
+with y and all predictions centred: the parts sum to :math:`R^2`, and one is negative where its band misleads.
+
+References
+----------
+Dupré la Tour, Eickenberg, Nunez-Elizalde & Gallant (2022), Feature-space selection with banded ridge regression,
+doi:10.1016/j.neuroimage.2022.119728. Nunez-Elizalde, Huth & Gallant (2019), Voxelwise encoding models with
+non-spherical multivariate normal priors, doi:10.1016/j.neuroimage.2019.04.012. Pratt (1987), Dividing the indivisible:
+using simple symmetry to partition variance explained, for the product measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
+from brainscore_vision.metric_helpers.arrays.regression.linear_maps import LinearMap
+from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import check_alphas, spectrum_of_gram
+from brainscore_vision.metric_helpers.arrays.regression.split_fits import as_splits
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
+
+__all__ = ["ALPHAS", "BandedPrediction", "band_weights", "banded_fit", "banded_predict_splits", "variance_by_band"]
+
+ALPHAS = np.logspace(-4, 5, 19)  # of a Gram matrix whose mean diagonal is 1
+CONCENTRATIONS = (0.1, 1.0)  # of the Dirichlet distributions that weights are drawn from in turn
+
+
+def band_weights(n_bands: int, n_draws: int = 10, seed: int = 0) -> Floats:
+    """Return candidates for the weights of bands: all equal, each band alone, and draws.
+
+    Parameters
+    ----------
+    n_bands : int
+    n_draws : int
+        From Dirichlet distributions with the concentrations .1 (few bands) and 1 (uniform on the simplex), in turn.
+    seed : int
+
+    Returns
+    -------
+    ndarray, shape (1 + n_bands + n_draws, n_bands), or (1, 1) for a single band
+        Not negative; rows sum to 1.
+    """
+    if n_bands == 1:
+        return np.ones((1, 1))
+    rng = generator(seed, "band weights")
+    draws = [rng.dirichlet(np.full(n_bands, CONCENTRATIONS[i % len(CONCENTRATIONS)])) for i in range(n_draws)]
+    return np.vstack([np.full((1, n_bands), 1 / n_bands), np.eye(n_bands), *draws])
+
+
+@dataclass(frozen=True)
+class BandedPrediction:
+    """What was predicted for the test stimuli of a split.
+
+    Attributes
+    ----------
+    parts : ndarray, shape (n_bands, n_test, n_neuroids)
+        What each band adds.
+    mean : ndarray, shape (n_neuroids,)
+        Over the training stimuli.
+    weights : ndarray, shape (n_bands, n_neuroids)
+        What was chosen; columns sum to 1.
+    alpha : ndarray, shape (n_neuroids,)
+    """
+
+    parts: Floats
+    mean: Floats
+    weights: Floats
+    alpha: Floats
+
+    @property
+    def total(self) -> Floats:
+        """Prediction, shape (n_test, n_neuroids)."""
+        total: Floats = self.parts.sum(axis=0) + self.mean
+        return total
+
+
+def banded_predict_splits(
+    source: ArrayLike | ColumnBlocks,
+    bands: ArrayLike,
+    target: ArrayLike,
+    splits: Splits,
+    *,
+    weights: ArrayLike | None = None,
+    alphas: ArrayLike = ALPHAS,
+    backend: str | Backend | None = None,
+) -> list[BandedPrediction]:
+    """Predict held-out responses for every split, with weights and penalty chosen inside each training set.
+
+    Parameters
+    ----------
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+        Finite. Read once for each band.
+    bands : array-like of int, shape (n_features,)
+        To which band each feature belongs, numbered from 0.
+    target : array-like, shape (n_stimuli, n_neuroids)
+        Responses to the same stimuli in the same order, finite.
+    splits : sequence of (train, test)
+        Indices of stimuli.
+    weights : array-like, shape (n_candidates, n_bands), or None
+        Candidates, of which the first of equally good ones is chosen; None: those of `band_weights`.
+    alphas : array-like, shape (n_alphas,)
+        Penalties to choose from, larger than zero, in units of the mean squared size of a stimulus.
+    backend : str, Backend or None
+        Where to compute; see `resolve`.
+
+    Returns
+    -------
+    list of BandedPrediction
+
+    Raises
+    ------
+    ValueError
+        If a penalty is not larger than zero, a weight is negative, or a training set is empty.
+    """
+    used, grams = _grams(source, bands, backend)
+    y = np.asarray(target, dtype=np.float64)
+    candidates, penalties = _checked_weights(weights, len(grams)), check_alphas(alphas)
+    result = []
+    for split in as_splits(splits, len(y)):
+        pairs = [gram_of_split(gram, split.train, split.test) for gram in grams]
+        responses, mean = centred(y[split.train])
+        scales, dual, chosen, alpha = _chosen([within for within, _ in pairs], responses, candidates, penalties, used)
+        parts = np.stack([over @ dual for _, over in pairs])
+        parts *= (chosen / scales[:, None])[:, None, :]
+        result.append(BandedPrediction(parts, mean, chosen, alpha))
+    return result
+
+
+def banded_fit(
+    source: ArrayLike | ColumnBlocks,
+    bands: ArrayLike,
+    target: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    alphas: ArrayLike = ALPHAS,
+    backend: str | Backend | None = None,
+) -> tuple[LinearMap, Floats, Floats]:
+    """Fit all stimuli; parameters as for `banded_predict_splits`, `source` copied as a whole.
+
+    Returns
+    -------
+    fitted : LinearMap
+    weights : ndarray, shape (n_bands, n_neuroids)
+    alpha : ndarray, shape (n_neuroids,)
+    """
+    x, source_mean = centred(ColumnBlocks.of(source).to_array())
+    y, target_mean = centred(target)
+    used, grams = _grams(x, bands, backend)
+    scales, dual, chosen, alpha = _chosen(grams, y, _checked_weights(weights, len(grams)), check_alphas(alphas), used)
+    coefficients = x.T @ dual
+    coefficients *= (chosen / scales[:, None])[np.asarray(bands, dtype=np.intp)]
+    return LinearMap(coefficients, source_mean, target_mean), chosen, alpha
+
+
+def variance_by_band(parts: Floats, measured: Floats) -> Floats:
+    """Divide the variance that a prediction explains among its bands, by the product measure.
+
+    Parameters
+    ----------
+    parts : ndarray, shape (n_bands, n_test, n_neuroids)
+        As of `BandedPrediction`.
+    measured : ndarray, shape (n_test, n_neuroids)
+
+    Returns
+    -------
+    ndarray, shape (n_bands, n_neuroids)
+        Sums over bands to ``R^2 = 1 - sum (y - prediction)^2 / sum y^2`` of responses and predictions without their
+        means over the test stimuli. NaN where the responses do not vary.
+
+    Examples
+    --------
+    Of two bands, one predicts the response and the other does not:
+
+    >>> y = np.array([[1.0], [2.0], [3.0]])
+    >>> variance_by_band(np.stack([0.5 * y, 0 * y]), y)[:, 0]
+    array([0.75, 0.  ])
+    """
+    y = measured - measured.mean(axis=0)
+    centred_parts = parts - parts.mean(axis=1, keepdims=True)
+    explained = np.einsum("bij,ij->bj", centred_parts, 2 * y - centred_parts.sum(axis=0))
+    size = np.einsum("ij,ij->j", y, y)
+    shares: Floats = np.divide(explained, size, out=np.full(explained.shape, np.nan), where=size > 0)
+    return shares
+
+
+def _grams(
+    source: ArrayLike | ColumnBlocks, bands: ArrayLike, backend: str | Backend | None
+) -> tuple[Backend, list[Floats]]:
+    blocks, labels, used = ColumnBlocks.of(source), np.asarray(bands, dtype=np.intp), resolve(backend)
+    if labels.shape != (blocks.shape[1],) or set(labels.tolist()) != set(range(int(labels.max()) + 1)):
+        raise ValueError(
+            f"Each of the {blocks.shape[1]} features belongs to a band, numbered from 0 without gaps; bands has shape "
+            f"{labels.shape} and the values {np.unique(labels).tolist()}."
+        )
+    views = (blocks.keep(labels == band) for band in range(int(labels.max()) + 1))
+    return used, [used.numpy(centred_gram(view, backend=used)) for view in views]
+
+
+def _checked_weights(weights: ArrayLike | None, n_bands: int) -> Floats:
+    candidates = band_weights(n_bands) if weights is None else np.asarray(weights, dtype=np.float64)
+    if candidates.ndim != 2 or candidates.shape[1] != n_bands or not len(candidates) or not (candidates >= 0).all():
+        raise ValueError(
+            f"Candidates for the weights of {n_bands} bands have shape (n_candidates, {n_bands}) and are not negative; "
+            f"got shape {candidates.shape} and the least value {candidates.min(initial=np.inf)}."
+        )
+    return candidates
+
+
+def _chosen(
+    grams: Sequence[Floats], y: Floats, candidates: Floats, alphas: Floats, used: Backend
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Choose for each neuroid; returns sizes of the bands, dual coefficients, weights and alphas."""
+    n, q = y.shape
+    scales = np.array([float(np.trace(gram)) / n for gram in grams])
+    scales[scales <= 0] = 1.0  # a band that does not vary
+    least, dual = np.full(q, np.inf), np.zeros((n, q))
+    weights, alpha = np.tile(candidates[0][:, None], q), np.full(q, alphas[0])
+    for candidate in candidates:
+        spectrum = spectrum_of_gram(_weighted(grams, candidate / scales), used)
+        losses = spectrum.losses([y], alphas)
+        loss, best = losses.min(axis=1), alphas[losses.argmin(axis=1)]
+        better: Indices = np.flatnonzero(loss < least * (1 - np.finfo(np.float64).eps))
+        if len(better):
+            least[better], alpha[better], weights[:, better] = loss[better], best[better], candidate[:, None]
+            dual[:, better] = spectrum.left @ spectrum.shrink(y[:, better], best[better])
+    return scales, dual, weights, alpha
+
+
+def _weighted(grams: Sequence[Floats], weights: Floats) -> Floats:
+    total = np.zeros_like(grams[0])
+    for gram, weight in zip(grams, weights, strict=True):
+        if weight:
+            total += weight * gram
+    return total

@@ -1,0 +1,78 @@
+"""Bring numbers of extreme size to an ordinary one, so that their squares neither overflow nor vanish.
+
+A power of two changes the exponents of numbers and none of their digits: a score that has no unit is the same for
+responses of 1e-300 and of 1e300, and bitwise what it is without this for responses of ordinary size, which stay as they
+are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from brainscore_vision.metric_helpers.arrays.types import Floats, NDArray
+
+__all__ = ["ORDINARY", "extreme_exponent", "ordinary", "ordinary_columns"]
+
+ORDINARY = 64
+"""Numbers up to ``2**64`` (1.8e19) and down to one over that are ordinary: eighth powers of them are finite."""
+
+
+def extreme_exponent(*values: NDArray[Any]) -> int:
+    """Return the exponent of the largest number of several arrays, ``2**(e - 1) <= largest < 2**e``; 0 if ordinary.
+
+    Parameters
+    ----------
+    values : ndarray of any shape
+        NaN does not count; infinite ones and arrays of zeros are ordinary.
+
+    Examples
+    --------
+    >>> extreme_exponent(np.array([3.0, -8.0])), extreme_exponent(np.array([0.0, 1e-300]))
+    (0, -996)
+    """
+    largest = 0.0
+    for array in values:
+        if array.size:
+            ends = float(array.max()), float(array.min())
+            if np.isnan(ends).any():
+                ends = float(np.fmax.reduce(array, axis=None)), float(np.fmin.reduce(array, axis=None))
+            largest = max(largest, *(abs(end) for end in ends if not np.isnan(end)), 0.0)
+    exponent = int(np.frexp(largest)[1]) if np.isfinite(largest) else 0
+    return exponent if abs(exponent) > ORDINARY else 0
+
+
+def ordinary(*values: NDArray[Any]) -> list[NDArray[Any]]:
+    """Divide arrays by one power of two, so that their largest number lies between .5 and 1; ordinary ones by 1.
+
+    Parameters
+    ----------
+    values : ndarray of any shape
+        What has one unit, such as training and test responses.
+
+    Returns
+    -------
+    list of ndarray
+        The arrays themselves if they are ordinary, in double precision otherwise.
+
+    Examples
+    --------
+    >>> ordinary(np.array([3e200, 6e200]))[0] * [1, 0.5]
+    array([0.39190987, 0.39190987])
+    """
+    exponent = extreme_exponent(*values)
+    return [np.ldexp(array.astype(np.float64), -exponent) for array in values] if exponent else list(values)
+
+
+def ordinary_columns(values: Floats) -> Floats:
+    """Divide each column by a power of two of its own, so that its largest number lies between .5 and 1.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n, n_columns)
+        Finite, of one row or more; columns of zeros stay.
+    """
+    scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max(axis=0))[1])
+    return scaled

@@ -1,0 +1,66 @@
+"""Write the error of a comparison of geometries over new stimuli and new neuroids into its score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.metrics.influence import Influence, Scale, attach_influence
+from brainscore_vision.metric_helpers.labelled.uncertainty import unique_names
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.geometry.influences import Influences
+    from brainscore_vision.metric_helpers.arrays.types import Labels
+
+__all__ = ["attach_geometry_error", "on_both_sides"]
+
+
+def attach_geometry_error(
+    score: Score, influences: Influences | None, stimuli: Labels, neuroids: Labels, *, scale: Scale
+) -> Score:
+    """Write a standard error and an interval into a score's attributes, or why there are none.
+
+    Parameters
+    ----------
+    score : Score
+        0-d. Its attributes are written to.
+    influences : Influences or None
+        None: leaving something out leaves nothing that is defined.
+    stimuli, neuroids : array, shapes (n_stimuli,) and (n_neuroids,)
+        Their names.
+    scale : {'identity', 'fisher'}
+        On which the interval is symmetric.
+
+    Returns
+    -------
+    Score
+        The score given, with the attrs of `attach_influence`.
+    """
+    if np.isnan(score.item()):
+        return declare_no_error(score, "the score is undefined")
+    if influences is None:
+        return declare_no_error(score, "leaving out a stimulus or a neuroid leaves nothing that is defined")
+    names = unique_names(neuroids) if influences.chosen is None else unique_names(neuroids)[influences.chosen]
+    influence = Influence.of_margins(
+        unique_names(stimuli), names, influences.stimuli, influences.neuroids, influences.cells
+    )
+    return attach_influence(score, influence, scale=scale)
+
+
+def on_both_sides(influence: Influence) -> Influence:
+    """Return the influences on a comparison of two measurements of the same neuroids from those of the second side.
+
+    For metrics that do not change when sides are exchanged: over halves that are drawn at random, neuroids move both
+    sides alike. Stimuli are those of both sides already.
+    """
+    return Influence.of_margins(
+        influence.stimuli,
+        influence.units,
+        influence.by_stimulus,
+        2 * influence.by_unit,
+        2 * influence.cells,
+        unit=influence.unit,
+    )

@@ -1,0 +1,170 @@
+"""Arrange the single repetitions of a measurement by repetition and stimulus, and divide them into halves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, squeeze_time_bin
+from brainscore_vision.metric_helpers.labelled.rdms import read_responses
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels, NDArray, Notes
+
+__all__ = ["Repetitions", "divide_repetitions", "read_means", "read_repetitions"]
+
+
+@dataclass(frozen=True)
+class Repetitions:
+    """Responses to each stimulus in each repetition."""
+
+    values: Floats  # (n_repetitions, n_stimuli, n_neuroids), zero where not present
+    present: NDArray[np.bool_]  # (n_repetitions, n_stimuli)
+    stimuli: Labels  # (n_stimuli,), their `stimulus_id`, sorted
+    neuroids: Labels  # (n_neuroids,), their `neuroid_id`, or positions without one
+    notes: Notes  # for `Score.attrs`: `n_stimuli`, `n_neuroids`, which neuroids were left out, `n_repetitions`
+
+    def means(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
+        """Average over repetitions, all or the chosen ones, shape (n_repetitions,).
+
+        Returns
+        -------
+        ndarray, shape (n_stimuli, n_neuroids)
+            NaN for stimuli that were not shown in any of them.
+        """
+        part = slice(None) if chosen is None else chosen
+        counts = self.present[part].sum(axis=0)
+        with np.errstate(invalid="ignore"):  # 0 / 0 where a stimulus was not shown
+            means: Floats = self.values[part].sum(axis=0) / counts[:, None]
+        return means
+
+
+def read_repetitions(
+    assembly: DataAssembly,
+    *,
+    repetition_coord: str = "repetition",
+    role: str = "target",
+    fewest: int = 2,
+    fewest_stimuli: int = 3,
+    stimuli: Labels | None = None,
+    remedy: str = "",
+) -> Repetitions:
+    """Arrange responses by repetition and stimulus.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
+        With `stimulus_id` and `repetition_coord`. A stimulus may lack repetitions. A `time_bin` of length one is
+        dropped, neuroids that are NaN throughout are left out.
+    fewest, fewest_stimuli : int
+        With fewer repetitions or stimuli it is refused.
+    stimuli : array, shape (n_stimuli,), or None
+        The stimuli of the other side, sorted and each once, which must be the same. None: any.
+    remedy : str
+        What the error for two or more repetitions, but not enough, ends with.
+
+    Raises
+    ------
+    AssemblyError
+        If there are fewer or others, a stimulus occurs twice within a repetition, a coordinate is missing or values are
+        NaN.
+    """
+    assembly = squeeze_time_bin(assembly)
+    read = read_responses(assembly, role=role)
+    found, row = _numbered(read.stimuli, stimuli)
+    labels, layer = np.unique(coordinate(assembly, repetition_coord), return_inverse=True)
+    if len(labels) < fewest:
+        raise AssemblyError(
+            f"What is free of noise needs the single repetitions, at least {fewest} values of {repetition_coord!r}; "
+            f"found {len(labels)}." + (f" {remedy}" if remedy and len(labels) > 1 else "")
+        )
+    present = np.zeros((len(labels), len(found)), dtype=bool)
+    present[layer, row] = True
+    if present.sum() < len(row):
+        raise AssemblyError(
+            f"{len(row) - int(present.sum())} presentations repeat a stimulus within one value of "
+            f"{repetition_coord!r}; number the repetitions of each stimulus."
+        )
+    if len(found) < fewest_stimuli:
+        raise AssemblyError(
+            f"Geometries of {len(found)} stimuli cannot be compared; at least {fewest_stimuli} are needed."
+        )
+    values = np.zeros((*present.shape, read.values.shape[1]))
+    values[layer, row] = read.values
+    notes = {"n_stimuli": len(found), **read.notes, "n_repetitions": len(labels)}
+    return Repetitions(values=values, present=present, stimuli=found, neuroids=read.neuroids, notes=notes)
+
+
+def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source") -> Floats:
+    """Return the responses to some stimuli, averaged over the presentations of each.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
+        With `stimulus_id`.
+    stimuli : array, shape (n_stimuli,)
+        The same as those of the assembly, sorted and each once.
+
+    Returns
+    -------
+    ndarray, shape (n_stimuli, n_neuroids)
+
+    Raises
+    ------
+    AssemblyError
+        If stimuli differ; names some that do.
+    """
+    read = read_responses(assembly, role=role)
+    names, row = _numbered(read.stimuli, stimuli)
+    if len(row) == len(names):
+        return read.values[np.argsort(row)]
+    sums = np.zeros((len(names), read.values.shape[1]))
+    np.add.at(sums, row, read.values)
+    return sums / np.bincount(row)[:, None]
+
+
+def _numbered(given: Labels, expected: Labels | None) -> tuple[Labels, Indices]:
+    """Return the different stimuli, sorted, and which of them each presentation shows."""
+    names, row = np.unique(given if expected is None else given.astype(expected.dtype), return_inverse=True)
+    if expected is not None and not np.array_equal(names, expected):
+        only = [str(name) for name in np.setxor1d(names, expected)[:5]]
+        raise AssemblyError(
+            f"Source and target do not hold the same {Defaults.stimulus_coord}: they have {len(names)} and "
+            f"{len(expected)} different ones, and only one of them has {only}."
+        )
+    return names, row
+
+
+def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[np.bool_]:
+    """Divide repetitions into two halves in different ways; the second is larger by one if the number is odd.
+
+    Parameters
+    ----------
+    most : int
+        How many divisions at most: all of them if there are no more, else so many are drawn.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_divisions, n_repetitions)
+        True for the first half.
+    """
+    size = n_repetitions // 2
+    number = math.comb(n_repetitions, size) // (2 if n_repetitions % 2 == 0 else 1)
+    if number <= most:
+        # Of an even number, the second half of all combinations holds the complements of the first.
+        chosen = list(itertools.islice(itertools.combinations(range(n_repetitions), size), number))
+    else:
+        rng = generator(seed, "halves")
+        chosen = [tuple(rng.permutation(n_repetitions)[:size]) for _ in range(most)]
+    halves = np.zeros((len(chosen), n_repetitions), dtype=bool)
+    for half, members in zip(halves, chosen, strict=True):
+        half[list(members)] = True
+    return halves

@@ -1,0 +1,60 @@
+"""Write what influences say about scores of several time bins into their attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.metrics.influence import Influence
+from brainscore_vision.metric_helpers.labelled.alignment import coords_along
+from brainscore_vision.metric_helpers.uncertainty.errors import shaped_like
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.influence import OnMedians
+    from brainscore_vision.metric_helpers.arrays.types import Labels
+
+__all__ = ["attach_to_bins", "influence_on_medians", "unique_names"]
+
+
+def attach_to_bins(score: Score, influences: Sequence[Influence]) -> Score:
+    """Write error and interval of every time bin into the attributes of a score, on Fisher's scale.
+
+    Parameters
+    ----------
+    score : Score, dims (time_bin)
+    influences : sequence of Influence
+        Of every bin, in the order of the score.
+
+    Returns
+    -------
+    Score
+        The score given, with attrs ``error`` (Score, dims (time_bin)), ``interval`` (Score, dims (time_bin, bound)),
+        ``influence`` (tuple), ``error_over``, and ``error_nan_reason`` if some bins have no error.
+    """
+    coords = coords_along(score, "time_bin")
+    pairs = zip(influences, score.values, strict=True)
+    intervals = [each.interval(float(value), scale="fisher") for each, value in pairs]
+    score.attrs["error"] = shaped_like(score, [each.error for each in influences])
+    score.attrs["interval"] = type(score)(
+        np.array(intervals), coords={**coords, "bound": ("bound", ["low", "high"])}, dims=["time_bin", "bound"]
+    )
+    reasons = {each.why_unknown for each in influences} - {None}
+    if reasons:
+        score.attrs["error_nan_reason"] = "; ".join(sorted(str(each) for each in reasons))
+    score.attrs.update(error_over=["stimulus", "neuroid"], influence=tuple(influences))
+    return score
+
+
+def influence_on_medians(found: OnMedians, stimuli: Labels, neuroids: Labels) -> Influence:
+    """Give what `median_of_columns` or `median_of_correlations` found the names of stimuli and neuroids."""
+    names = unique_names(neuroids)
+    return Influence(found.cells, stimuli, names, "neuroid", found.columns, found.of_neuroids, found.freedom)
+
+
+def unique_names(names: Labels) -> Labels:
+    """Return names, or their positions where one occurs twice: influences are told apart by them."""
+    return names if len(set(names.tolist())) == len(names) else np.arange(len(names))

@@ -1,0 +1,73 @@
+"""Say how sure a regression's score is for other stimuli and other neuroids, from what it predicted; nothing is fitted.
+
+The influence of a stimulus is that on the correlations of the splits that test it. That it also trains is left out:
+near the best weights, what other training stimuli change is of second order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.metrics.influence import attach_influence
+from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
+from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
+from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brainscore_core.metrics import Score
+    from brainscore_core.metrics.influence import Influence
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels
+    from brainscore_vision.metric_helpers.regression.problem import Pair
+
+__all__ = ["note_uncertainty"]
+
+NOT_KEPT = "predictions are too many to keep: ask half_sample_interval of uncertainty.intervals for an error"
+
+
+def note_uncertainty(
+    score: Score,
+    pairs: Sequence[Pair] | None,
+    r: Floats,
+    *,
+    tests: Sequence[Indices],
+    stimuli: Labels,
+    neuroids: Labels,
+    bins: Indices | None = None,
+) -> Score:
+    """Write error, interval and influences into the attributes of a score that is a mean of medians of correlations.
+
+    Parameters
+    ----------
+    score : Score, 0-d or dims (time_bin)
+        Mean over splits of the median over neuroids.
+    pairs : sequence of (ndarray, ndarray) or None
+        Of every split, measurement and prediction, see `Problem.correlations`. None: the error is NaN.
+    r : ndarray, shape (n_splits, n_neuroids) or (n_splits, n_bins, n_neuroids)
+    tests : sequence of ndarray of int
+        Of every split, the presentations that were tested.
+    stimuli : ndarray, shape (n_presentations,)
+        Their names. Presentations of one stimulus count as one.
+    neuroids : ndarray, shape (n_neuroids,)
+        Names of those that count.
+    bins : ndarray of int, shape (n_bins,), or None
+        Which bin of the measurement each of the score is.
+    """
+    if pairs is None:
+        return declare_no_error(score, NOT_KEPT)
+    names, place = np.unique(stimuli, return_inverse=True)
+    rows = [place[test] for test in tests]
+
+    def influence(bin_: int | None) -> Influence:
+        chosen = [pair if bin_ is None else (pair[0][bin_], pair[1][bin_]) for pair in pairs]
+        parts = ((*pair, row) for pair, row in zip(chosen, rows, strict=True))
+        found = median_of_correlations(parts, len(names), r if bin_ is None else r[:, bin_])
+        return influence_on_medians(found, names, neuroids)
+
+    if score.ndim == 0:
+        return attach_influence(score, influence(None), scale="fisher")
+    order = range(len(score)) if bins is None else bins
+    return attach_to_bins(score, [influence(int(index)) for index in order])

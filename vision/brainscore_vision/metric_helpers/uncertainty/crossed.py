@@ -1,0 +1,287 @@
+r"""Estimate the standard error of a statistic of subjects who answer to stimuli, over new subjects and new stimuli.
+
+With the influence :math:`x_{si}` of each answer (see `brainscore_vision.metric_helpers.arrays.behavior.influence`),
+
+.. math:: V = \frac{S}{S-1} \sum_s x_{s\cdot}^2 + \frac{N}{N-1} \sum_i x_{\cdot i}^2 - I, \qquad
+    I = \frac{\sum_{si} x_{si}^2 - \sum_s x_{s\cdot}^2 / n - \sum_i x_{\cdot i}^2 / m}{(1 - 1/n)(1 - 1/m)},
+
+where a subject gives :math:`n` answers and a stimulus gets :math:`m`. What is peculiar to single answers is in both
+sums and counts once: :math:`I`, their sum of squares without what subjects and stimuli have in common. It is the
+two-way cluster formula with the expectations of the analysis of variance, which matter where there are few subjects.
+
+References
+----------
+Cameron, Gelbach & Miller (2011), Robust inference with multiway clustering, doi:10.1198/jbes.2010.07136; Satterthwaite
+(1946), An approximate distribution of estimates of variance components, doi:10.2307/3002019; Brown, Cai & DasGupta
+(2001), Interval estimation for a binomial proportion, section 3.1.1, doi:10.1214/ss/1009213286; Hall (1992), On the
+removal of skewness by transformation, doi:10.1111/j.2517-6161.1992.tb01876.x.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from brainscore_core.metrics.influence import LEVEL, Influence, Interval, t_quantile
+from brainscore_vision.metric_helpers.arrays.influence import median_freedom, median_influence
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brainscore_core.metrics import Score
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Labels
+
+__all__ = [
+    "Spread",
+    "attach_spread",
+    "crossed_influence",
+    "crossed_median_spread",
+    "crossed_spread",
+    "jackknife_spread",
+    "proportion_interval",
+    "spread_of_sum",
+    "spread_of_units",
+    "t_interval",
+]
+
+
+class Spread(NamedTuple):
+    """How certain an estimate is."""
+
+    error: float  # standard error
+    df: float  # degrees of freedom of its square
+    skewness: float = 0.0  # of the estimate, the third cumulant over the cube of the error
+
+
+def spread_of_units(influences: ArrayLike) -> Spread:
+    """Estimate the standard error over one kind of units.
+
+    Parameters
+    ----------
+    influences : array-like, shape (n_units,)
+        For a mean ``(value - mean) / n``.
+
+    Returns
+    -------
+    Spread
+        For a mean the standard error with n - 1 degrees of freedom; NaN for fewer than two units.
+    """
+    x = np.asarray(influences, dtype=np.float64)
+    n = len(x)
+    if n < 2:
+        return Spread(float("nan"), float("nan"))
+    error = float(np.sqrt(n / (n - 1) * (x**2).sum()))
+    return Spread(error, n - 1.0, _ratio((x**3).sum(), error**3))
+
+
+def jackknife_spread(left_out: ArrayLike) -> Spread:
+    """Estimate the standard error of a statistic from its values without one unit, or one group of units, each.
+
+    Parameters
+    ----------
+    left_out : array-like, shape (n_units,)
+
+    Returns
+    -------
+    Spread
+        The error is that of the jackknife; NaN for fewer than two units, or if a value is NaN.
+    """
+    values = np.asarray(left_out, dtype=np.float64)
+    n = len(values)
+    return spread_of_units((values.mean() - values) * (n - 1) / n) if n else spread_of_units([])
+
+
+def spread_of_sum(*parts: Spread) -> Spread:
+    """Combine what independent sources contribute to an estimate; degrees of freedom by Welch and Satterthwaite.
+
+    Examples
+    --------
+    >>> spread_of_sum(Spread(3.0, 5.0), Spread(4.0, 5.0)).error
+    5.0
+    """
+    variance = sum(part.error**2 for part in parts)
+    uncertainty = sum(part.error**4 / part.df for part in parts)
+    skewness = sum(part.skewness * part.error**3 for part in parts)
+    if not variance > 0:
+        return Spread(variance, float("nan"))
+    df = variance**2 / uncertainty if uncertainty != 0 else float("inf")
+    return Spread(float(np.sqrt(variance)), df, skewness / variance**1.5)
+
+
+def crossed_spread(influences: ArrayLike, counted: ArrayLike | None = None) -> Spread:
+    """Estimate the standard error over new subjects and new stimuli.
+
+    Parameters
+    ----------
+    influences : array-like, shape (n_subjects, n_stimuli)
+        How much the statistic moves with the weight of each answer.
+    counted : array-like, shape (n_subjects, n_stimuli), or None
+        More than 0 where there is an answer; None: everywhere.
+
+    Returns
+    -------
+    Spread
+        The degrees of freedom are Satterthwaite's. NaN for fewer than two subjects or two stimuli. Never less than the
+        error over subjects alone or stimuli alone. Where stimuli get fewer than two answers on average, the answers of
+        a subject cannot be told from the stimuli: the plain two-way formula then takes the sum of all squares as I.
+    """
+    x = np.asarray(influences, dtype=np.float64)
+    present = np.ones(x.shape, dtype=bool) if counted is None else np.asarray(counted) > 0
+    x = x[present.any(axis=1)][:, present.any(axis=0)]
+    n_subjects, n_stimuli = x.shape
+    if n_subjects < 2 or n_stimuli < 2:
+        return Spread(float("nan"), float("nan"))
+    sums = x.sum(axis=1), x.sum(axis=0), x
+    by_subject, by_stimulus, single = (float((each**2).sum()) for each in sums)
+    third = [float((each**3).sum()) for each in sums]
+    n, m = present.sum() / n_subjects, present.sum() / n_stimuli
+    if m >= 2:
+        single = (single - by_subject / n - by_stimulus / m) / ((1 - 1 / n) * (1 - 1 / m))
+    by_subject *= n_subjects / (n_subjects - 1)
+    by_stimulus *= n_stimuli / (n_stimuli - 1)
+    single = float(np.clip(single, 0.0, min(by_subject, by_stimulus)))
+    variance = by_subject + by_stimulus - single
+    parts = [(by_subject, n_subjects - 1), (by_stimulus, n_stimuli - 1), (single, (n_subjects - 1) * (n_stimuli - 1))]
+    uncertainty = sum(part**2 / df for part, df in parts)
+    skewness = _ratio(third[0] + third[1] - third[2], variance**1.5)
+    return Spread(float(np.sqrt(variance)), _ratio(variance**2, uncertainty), skewness)
+
+
+def crossed_median_spread(values: ArrayLike, influences: ArrayLike, counted: ArrayLike | None = None) -> Spread:
+    r"""Estimate the standard error of a median over variables, over new subjects, new stimuli and new variables.
+
+    Answers move a median by :math:`x = \sum_j w_j x_j`, where :math:`w_j` is how it moves with the value of a variable.
+    What is peculiar to the variables is also in the variance over variables, :math:`\sum_j d_j^2` with the influence
+    :math:`d_j` of a whole variable, since their values differ by it. It counts once: with V of `crossed_spread`
+
+    .. math:: V_{all} = \max\Big(0, V(x) - \frac{\sum_j V(w_j (x_j - x))}{1 - \sum_j w_j^2}\Big) + \sum_j d_j^2
+
+    Parameters
+    ----------
+    values : array-like, shape (n_variables,)
+        Finite; at least two.
+    influences : array-like, shape (n_variables, n_subjects, n_stimuli)
+        On each value, of every answer.
+    counted
+        As for `crossed_spread`.
+
+    Returns
+    -------
+    Spread
+        NaN for fewer than two subjects or two stimuli.
+    """
+    x = np.asarray(influences, dtype=np.float64)
+    of_each, weights = median_influence(np.asarray(values, dtype=np.float64))
+    together = np.tensordot(weights, x, axes=1)
+    deviations = (crossed_spread(weight * (each - together), counted) for weight, each in zip(weights, x, strict=True))
+    own = sum(each.error**2 for each in deviations) / (1 - float(weights @ weights))
+    answers = crossed_spread(together, counted)
+    shared = answers._replace(error=float(np.sqrt(max(0.0, answers.error**2 - own))))
+    return spread_of_sum(shared, Spread(float(np.sqrt(of_each @ of_each)), median_freedom(len(x))))
+
+
+def crossed_influence(influences: ArrayLike, stimuli: Labels, subjects: Labels) -> Influence:
+    """Name the influences of answers, so that scores that share subjects and stimuli can be combined.
+
+    Parameters
+    ----------
+    influences : array-like, shape (n_subjects, n_stimuli)
+        As for `crossed_spread`.
+
+    Returns
+    -------
+    Influence
+        With the margins and the rest enlarged by what their means cost, as `crossed_spread` does.
+    """
+    x = np.asarray(influences, dtype=np.float64)
+    of_subjects, of_stimuli = (np.sqrt(n / max(n - 1, 1)) for n in x.shape)
+    return Influence.of_margins(
+        stimuli,
+        subjects,
+        of_stimuli * x.sum(axis=0),
+        of_subjects * x.sum(axis=1),
+        of_stimuli * of_subjects * x.T,
+        unit="subject",
+    )
+
+
+def t_interval(value: float, spread: Spread, *, level: float = LEVEL) -> Interval:
+    r"""Return the interval of an estimate by Student's t, corrected for skewness.
+
+    Where an estimate is skewed, its error depends on it, and :math:`T = (\hat\theta - \theta) / \text{error}` is skewed
+    the other way. Hall's transformation of it is symmetric; with the skewness :math:`k` of the estimate it is
+
+    .. math:: g(T) = T + \tfrac{k}{3} T^2 + \tfrac{k^2}{27} T^3 + \tfrac{k}{6}
+
+    Returns
+    -------
+    (float, float)
+        NaN where the error is.
+    """
+    t = t_quantile(spread.df, level)
+    third = spread.skewness / 3
+    if abs(third) < 1e-8:
+        return value - t * spread.error, value + t * spread.error
+    low, high = ((np.cbrt(1 + 3 * third * (end - third / 2)) - 1) / third for end in (-t, t))
+    return float(value - high * spread.error), float(value - low * spread.error)
+
+
+def proportion_interval(value: float, spread: Spread, n: int, *, level: float = LEVEL) -> Interval:
+    r"""Return the interval of a share of answers by Wilson's formula, with as many answers as would have this error.
+
+    .. math:: \frac{p + t^2/2n \pm t \sqrt{p(1-p)/n + t^2/4n^2}}{1 + t^2/n}, \qquad n = p (1 - p) / V
+
+    Parameters
+    ----------
+    value : float
+        In [0, 1].
+    n : int
+        How many independent units there are: what counts where the share is 0 or 1, which have no spread.
+
+    Returns
+    -------
+    (float, float)
+        Within [0, 1], also where `value` is one of these.
+    """
+    enough = 0 < value < 1 and spread.error > 0
+    number = value * (1 - value) / spread.error**2 if enough else float(n)
+    t2 = t_quantile(spread.df if enough else n - 1.0, level) ** 2
+    middle = (value + t2 / (2 * number)) / (1 + t2 / number)
+    half = np.sqrt(t2 * (value * (1 - value) / number + t2 / (4 * number**2))) / (1 + t2 / number)
+    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+
+
+def attach_spread(
+    score: Score, spread: Spread, *, over: Sequence[str], interval: Interval, missing: str | None = None
+) -> Score:
+    """Write into a score's attributes how certain it is.
+
+    Parameters
+    ----------
+    score : Score
+        0-d. Its attributes are written to.
+    over : sequence of str
+        What could have been sampled instead, such as ``['stimulus', 'subject']``.
+    missing : str or None
+        Why there is no error, if there is none; None: the spread is zero or not defined.
+
+    Returns
+    -------
+    Score
+        The score given, with attrs ``error`` (float), ``error_over``, ``error_df``, ``interval`` (low, high),
+        ``interval_level`` and ``interval_method``; without an error that is a positive number ``error`` is NaN and
+        ``error_nan_reason`` says why: answers that all agree do not show how much others would differ.
+    """
+    known = bool(np.isfinite(spread.error) and spread.error > 0 and np.isfinite(score.item()))
+    score.attrs.update(error=spread.error if known else float("nan"), error_over=list(over), error_df=spread.df)
+    if not known:
+        score.attrs["error_nan_reason"] = missing or "no spread between what there is, so that none can be estimated"
+    if np.isfinite(interval).all():
+        method = "influence of single answers"
+        score.attrs.update(interval=interval, interval_level=LEVEL, interval_method=method)
+    return score
+
+
+def _ratio(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else float("nan")

@@ -1,0 +1,137 @@
+r"""Score how well responses are predicted by several bands of features together, and how much each band contributes.
+
+Bands are sets of the source's neuroids, told apart by a coordinate: the layers of a model (``band_coord='layer'``), or
+several models side by side. Ridge regression has a penalty for each of them, chosen for each neuroid by leaving one
+training stimulus out, so that a band that does not help is not used, however many features it has:
+
+.. math:: \min_{W, c} \|y - \sum_b X_b w_b - c\|^2 + \alpha \sum_b (s_b / \omega_b) \|w_b\|^2
+
+where s_b is the mean squared size of a training stimulus in the band, and the weights :math:`\omega_b` sum to 1. They
+are the best of some candidates: all equal, each band alone, and ``n_draws`` at random
+(`metric_helpers.arrays.regression.banded`). As in other regression metrics, the prediction for held-out stimuli is
+correlated with the measurement per neuroid (Pearson): ``score = mean_s median_j r(prediction_sj, measurement_sj)``.
+
+Variance is partitioned by the product measure: ``attrs['variance_by_band']``, dims (band, split, neuroid), holds
+:math:`R^2_b = \sum_i \hat y_{bi} (2 y_i - \hat y_i) / \sum_i y_i^2` of the test stimuli, with means removed. Over bands
+they sum to R^2. It is below 0 for a band that misleads, and where two bands say the same they share it.
+
+- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
+  `neuroid_id`, and on the source's neuroids the coordinate that names their band; a `time_bin` of length one is
+  dropped. Both hold the same stimuli, in any order. 10 splits with 90 % training stimuli, stratified by `object_name`.
+- Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).
+- Invariances: order of stimuli and of neuroids; rotations, shifts and scaling of each band as a whole; shift and
+  positive scaling of each neuroid of the target.
+- When: features are of several kinds or sizes, and what each explains is asked. With one band it is ridge regression
+  with a penalty for each neuroid, as `ridgecv`, whose alphas have the unit of the features. The 15 candidates for four
+  bands take seven to nine times as long as `ridgecv` (`perf/mappings.py`); bands are read one after the other and
+  may come from files.
+- Ceiling: `internal_consistency`, as for `ridge`.
+
+References
+----------
+Dupré la Tour, Eickenberg, Nunez-Elizalde & Gallant (2022), doi:10.1016/j.neuroimage.2022.119728; Nunez-Elizalde, Huth &
+Gallant (2019), doi:10.1016/j.neuroimage.2019.04.012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from brainscore_vision.metric_helpers.arrays.regression.banded import ALPHAS, band_weights
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.labelled.gather import stack
+from brainscore_vision.metric_helpers.regression.estimators import BandedRidge, PearsonR
+from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
+from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
+from brainscore_vision.metric_helpers.regression.sides import Side
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from brainscore_core.metrics import Quantity, Score
+    from brainscore_vision.metric_helpers.regression.problem import Rows
+    from brainscore_vision.metric_helpers.regression.sides import Features
+    from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut
+
+
+class BandedRidgeCorrelation(CrossRegressedCorrelation):
+    """Cross-validated banded ridge regression, then correlation per neuroid; see the module.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs : dict or None
+        Arguments of `CrossValidation`; by default 10 splits with 90 % training stimuli, stratified by `object_name`.
+    band_coord : str
+        Coordinate of the source's neuroids whose values are the bands.
+    alphas : array-like
+        Penalties to choose from, in units of the mean squared size of a stimulus in a band.
+    n_draws : int
+        Random candidates for the weights of the bands.
+    seed : int
+        Of these draws.
+    backend : str or None
+        Where to compute, such as ``'torch:cuda'``; None: as the settings say.
+    """
+
+    quantity: ClassVar[Quantity | None] = "correlation"
+
+    def __init__(
+        self,
+        crossvalidation_kwargs: Mapping[str, Any] | None = None,  # whatever the arguments of `CrossValidation` are
+        *,
+        band_coord: str = "layer",
+        alphas: ArrayLike = ALPHAS,
+        n_draws: int = 10,
+        seed: int = 0,
+        backend: str | None = None,
+    ) -> None:
+        alone = BandedRidge([0], alphas=alphas)  # replaced by one with the bands of the source
+        super().__init__(XarrayRegression(alone), XarrayCorrelation(PearsonR()), crossvalidation_kwargs)
+        self._crossvalidation_kwargs = crossvalidation_kwargs
+        self._band_coord = band_coord
+        self._alphas = alphas
+        self._n_draws = n_draws
+        self._seed = seed
+        self._backend = backend
+
+    def __call__(self, source: Features, target: Features) -> Score:
+        """Compare; see `CrossRegressedCorrelation`.
+
+        Returns
+        -------
+        Score
+            Attrs also hold ``variance_by_band`` (Score, dims (band, split, neuroid), see the module), ``bands`` (their
+            names), ``band_coord`` and ``band_seed``.
+
+        Raises
+        ------
+        AssemblyError
+            Also if the source's neuroids lack the coordinate.
+        """
+        estimator, names = self._banded(source)
+        score = self._bound(estimator)(source, target)
+        side = Side.of(target, "target")
+        neuroids = side.neuroids()
+        shares = [
+            side.labelled(np.stack([split[band] for split in estimator.variance_by_band_]), neuroids)
+            for band in range(len(names))
+        ]
+        score.attrs["variance_by_band"] = stack(shares, [{"band": name} for name in names])
+        score.attrs.update(bands=names, band_coord=self._band_coord, band_seed=self._seed)
+        return score
+
+    def held_out(self, source: Features, target: Features, *, splits: Rows | None = None) -> list[HeldOut]:
+        """Return predictions and measurements of the test stimuli of every split."""
+        return self._bound(self._banded(source)[0]).held_out(source, target, splits=splits)
+
+    def _banded(self, source: Features) -> tuple[BandedRidge, list[str]]:
+        """Return a regression for the bands of the source, and their names."""
+        names, bands = np.unique(coordinate(Side.of(source, "source").labels, self._band_coord), return_inverse=True)
+        weights = band_weights(len(names), self._n_draws, self._seed)
+        return BandedRidge(bands, weights, self._alphas, backend=self._backend), [str(name) for name in names]
+
+    def _bound(self, estimator: BandedRidge) -> CrossRegressedCorrelation:
+        return CrossRegressedCorrelation(XarrayRegression(estimator), self.correlation, self._crossvalidation_kwargs)

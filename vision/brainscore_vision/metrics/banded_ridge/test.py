@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from sklearn.metrics import r2_score
+
+from brainscore_core.benchmarks import explained_variance
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.testing.synthetic import make_neuroid_assembly
+from brainscore_vision import load_ceiling, load_metric
+from brainscore_vision.metric_helpers.arrays.regression.banded import banded_predict_splits
+from brainscore_vision.testing import MetricContract
+
+LAYERS = ("conv1", "conv2")
+
+
+def with_bands(values, bands, ids=None, name="layer"):
+    n, p = values.shape
+    coords = {
+        "stimulus_id": ("presentation", [f"s{i:03d}" for i in range(n)] if ids is None else ids),
+        "object_name": ("presentation", [f"o{i % 5}" for i in range(n)]),
+        "neuroid_id": ("neuroid", [f"n{p - i:03d}" for i in range(p)]),
+        name: ("neuroid", bands),
+    }
+    return NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"])
+
+
+def sides(n=100, sizes=(40, 10), q=6, noise=0.3, seed=0):
+    """Return two layers, of which the first half of the neuroids follow one, and the others the other."""
+    rng = np.random.default_rng(seed)
+    x = [rng.normal(size=(n, size)) for size in sizes]
+    y = np.concatenate([part[:, :4] @ rng.normal(size=(4, q // 2)) for part in x], axis=1)
+    source = with_bands(np.concatenate(x, axis=1), np.repeat(LAYERS, sizes))
+    return source, with_bands(y + noise * rng.normal(size=y.shape), ["IT"] * q, name="region")
+
+
+class TestContract(MetricContract):
+    identifier = "banded_ridge"
+
+    def inputs(self):
+        return [sides()]
+
+
+def test_splits_by_hand():
+    source, target = sides()
+    metric = load_metric("banded_ridge")
+    score = metric(source, target)
+    splits = metric.splits(target)
+    found = banded_predict_splits(source.values, np.repeat([0, 1], [40, 10]), target.values, splits)
+    raw, variance = [], []
+    for prediction, (_, test) in zip(found, splits, strict=True):
+        y = target.values[test]
+        raw.append([np.corrcoef(y[:, j], prediction.total[:, j])[0, 1] for j in range(6)])
+        total, y = (values - values.mean(axis=0) for values in (prediction.total, y))
+        variance.append(r2_score(y, total, multioutput="raw_values"))
+    order = np.argsort(target["neuroid_id"].values)
+    np.testing.assert_allclose(score.attrs["raw"].values, np.array(raw)[:, order], atol=1e-9)
+    assert float(score) == pytest.approx(np.median(raw, axis=1).mean())
+    shares = score.attrs["variance_by_band"]
+    assert shares.sizes == {"band": 2, "split": 10, "neuroid": 6}
+    assert shares["band"].values.tolist() == list(LAYERS)
+    np.testing.assert_allclose(shares.sum("band").values, np.array(variance)[:, order], atol=1e-9)
+    assert {name: score.attrs[name] for name in ("bands", "band_coord", "band_seed")} == {
+        "bands": list(LAYERS),
+        "band_coord": "layer",
+        "band_seed": 0,
+    }
+
+
+def test_each_layer_explains_the_neuroids_that_follow_it():
+    source, target = sides()
+    names = target["neuroid_id"].values
+    shares = load_metric("banded_ridge")(source, target).attrs["variance_by_band"].mean("split")
+    for layer, other, neuroids in ((*LAYERS, names[:3]), (*LAYERS[::-1], names[3:])):
+        chosen = np.isin(shares["neuroid_id"].values, neuroids)
+        assert (shares.sel(band=layer).values[chosen] > 0.7).all()
+        assert (np.abs(shares.sel(band=other).values[chosen]) < 0.1).all()
+
+
+def test_a_large_band_of_noise_does_not_harm_as_it_does_without_bands():
+    rng = np.random.default_rng(0)
+    source, target = sides(sizes=(10, 10))
+    noise = rng.normal(size=(100, 1000))
+    values = np.concatenate([source.values, noise], axis=1)
+    both = with_bands(values, [*source["layer"].values, *["noise"] * 1000])
+    banded, single = (float(load_metric(name)(both, target)) for name in ("banded_ridge", "ridgecv"))
+    assert banded > single + 0.2
+    assert banded > float(load_metric("banded_ridge")(source, target)) - 0.05
+
+
+def test_order_of_everything_units_and_names():
+    source, target = sides()
+    rng = np.random.default_rng(0)
+    base = load_metric("banded_ridge")(source, target)
+    scaled = source.copy(data=source.values * np.where(source["layer"].values == "conv1", 1e-3, 1e4) + 5)
+    changed = load_metric("banded_ridge", band_coord="layer")(
+        scaled.isel(presentation=rng.permutation(100), neuroid=rng.permutation(50)),
+        target.isel(presentation=rng.permutation(100), neuroid=rng.permutation(6)) * 7 - 1,
+    )
+    assert float(base) == pytest.approx(float(changed), abs=1e-7)
+    for name in ("raw", "variance_by_band"):
+        np.testing.assert_allclose(base.attrs[name].values, changed.attrs[name].values, atol=1e-6)
+
+
+def test_held_out_predictions_are_those_that_are_scored():
+    source, target = sides()
+    metric = load_metric("banded_ridge", crossvalidation_kwargs={"splits": 2}, n_draws=2)
+    raw = metric(source, target).attrs["raw"].values
+    order = np.argsort(target["neuroid_id"].values)
+    for row, held in zip(raw, metric.held_out(source, target), strict=True):
+        r = [np.corrcoef(held.prediction[:, j], held.measurement[:, j])[0, 1] for j in order]
+        np.testing.assert_allclose(row, r, atol=1e-9)
+
+
+def test_neuroids_that_do_not_vary_are_left_out_everywhere():
+    source, target = sides()
+    values = target.values.copy()
+    values[:, 1] = 4.0
+    score = load_metric("banded_ridge", n_draws=2)(source, target.copy(data=values))
+    assert score.attrs["neuroids_left_out"] == ["n005"]
+    for name in ("raw", "variance_by_band"):
+        missing = np.isnan(score.attrs[name].values).reshape(-1, 6).all(axis=0)
+        assert score.attrs[name]["neuroid_id"].values[missing].tolist() == ["n005"]
+
+
+def test_inner_products_of_all_features_do_not_tell_the_score():
+    assert not load_metric("banded_ridge").of_inner_products
+    assert load_metric("pls_per_neuron").of_inner_products
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_any_unit(unit):
+    source, target = sides()
+    base = float(load_metric("banded_ridge", n_draws=2)(source, target))
+    assert float(load_metric("banded_ridge", n_draws=2)(source * unit, target / unit)) == pytest.approx(base, abs=1e-9)
+
+
+def test_features_without_bands_are_refused():
+    source, target = sides()
+    with pytest.raises(AssemblyError, match="layr"):
+        load_metric("banded_ridge", band_coord="layr")(source, target)
+
+
+def test_internal_consistency_is_its_ceiling():
+    repeated = make_neuroid_assembly(200, 10, n_repetitions=8, noise=1.0, seed=1)
+    truth = make_neuroid_assembly(200, 10, noise=0.0, seed=1)
+    average = repeated.multi_groupby(["stimulus_id", "object_name"]).mean("presentation")
+    score = load_metric("banded_ridge", band_coord="region")(truth, average)
+    assert score.attrs["quantity"] == "correlation"
+    assert float(explained_variance(score, load_ceiling("internal_consistency")(repeated))) == pytest.approx(
+        1, abs=0.05
+    )

@@ -1,0 +1,134 @@
+"""Score how alike two representations are by centered kernel alignment, corrected for the noise of the measurement.
+
+With Gram matrices K and L of source and target over the same stimuli and the unbiased estimate of HSIC:
+
+    ``CKA = HSIC(K, L) / sqrt(HSIC(K, K) N)``, ``N = mean over divisions HSIC(L_half, L_other half)``
+
+L is that of the average over repetitions, ``L_half`` that of half of them. Noise that is independent between stimuli
+and repetitions leaves ``HSIC(K, L)`` as it is on average, and N, a product of independent measurements, too. With the
+length of the noisy target, ``HSIC(L, L)``, noise would lower the score, as it does that of `cka`: this one is in
+``attrs['uncorrected']``.
+
+- Input: source, dims (presentation, neuroid), with `stimulus_id`; target with the single repetitions (`stimulus_id`,
+  `repetition`), at least two of each stimulus. A source with several repetitions of its own, such as another brain, is
+  corrected likewise; without, it is taken to be free of noise. The noise of both sides must be independent.
+- Output: Score, about 1 for the true geometry where the length of its Gram matrix can be estimated; single scores can
+  exceed 1. For 20 to 160 stimuli, 40 neuroids and four repetitions its median is .97 to 1.03 where the average over
+  repetitions has a reliability of .5, but .66 to 1.05 at .3 and .44 to .98 at .2, with the more stimuli the better;
+  ``docs/explanation/ceilings.md`` has the table, and how many of such experiments leave it undefined.
+- Invariances: order of presentations and of neuroids; rotations, reflections, shifts and scaling of each side as a
+  whole; duplicated sets of neuroids. Not of scaling single neuroids.
+- When: where there are repetitions, in particular to compare measurements that differ in noise. It needs no ceiling.
+  Without repetitions, see `cka`; for distances instead of Gram matrices, `rsa_crossnobis`.
+
+References
+----------
+Kornblith, Norouzi, Lee & Hinton (2019), ICML, https://arxiv.org/abs/1905.00414. Song, Smola, Gretton, Bedo & Borgwardt
+(2012), Journal of Machine Learning Research 13, equation 5. Walther et al. (2016), doi:10.1016/j.neuroimage.2015.12.012
+(products across repetitions). Cameron, Gelbach & Miller (2011), doi:10.1198/jbes.2010.07136 (error over two factors).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers.arrays.geometry.noise_corrected import noise_corrected_cka
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, require_assembly
+from brainscore_vision.metric_helpers.labelled.gather import one_each
+from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
+from brainscore_vision.metric_helpers.labelled.repetitions import (
+    Repetitions,
+    divide_repetitions,
+    read_means,
+    read_repetitions,
+)
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.metric_helpers.arrays.types import Floats, Labels
+
+_FEWEST_STIMULI = 4  # of the unbiased estimate
+
+
+class NoiseCorrectedCKA(Metric):
+    """Centered kernel alignment with the lengths that Gram matrices have without noise.
+
+    Parameters
+    ----------
+    repetition_coord : str
+        Coordinate that numbers the repetitions.
+    splits : int
+        How many divisions into halves at most; all if there are no more.
+    """
+
+    quantity: ClassVar = "share"
+
+    def __init__(self, *, repetition_coord: str = "repetition", splits: int = 20, seed: int = 0) -> None:
+        self._repetition_coord = repetition_coord
+        self._splits = splits
+        self._seed = seed
+
+    def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
+        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d. Attrs: ``error`` (standard error over new stimuli and new neuroids of the target, by leaving out one of
+            either at a time, less what both contain), ``interval`` (95 %), ``influence``, ``uncorrected`` (with the
+            lengths of the noisy sides, in [-1, 1]), ``raw`` (Score, dims (split): the length of the target from each
+            division as a part of that of the noisy one, which is the reliability of its Gram matrix), ``n_stimuli``,
+            ``n_neuroids``, ``n_repetitions``, ``seed``, ``quantity``. NaN if an estimated length is not positive: the
+            structure is nothing but noise.
+
+        Raises
+        ------
+        AssemblyError
+            If stimuli differ, repetitions or stimuli are too few, or values are NaN.
+        """
+        measured = self._read(target, "target")
+        if self._is_repeated(source):
+            other = self._read(source, "source", measured.stimuli)
+            first, first_halves = other.means(), self._halves(other)
+        else:
+            first, first_halves = read_means(source, measured.stimuli), []
+        found = noise_corrected_cka(
+            first, measured.means(), first_halves=first_halves, second_halves=self._halves(measured)
+        )
+        score = Score(found.value)
+        score.attrs.update(measured.notes, uncorrected=found.uncorrected, seed=self._seed, quantity=self.quantity)
+        if len(found.reliabilities[1]):
+            score.attrs["raw"] = one_each(found.reliabilities[1], "split")
+        return attach_geometry_error(score, found.influences, measured.stimuli, measured.neuroids, scale="identity")
+
+    def _is_repeated(self, source: DataAssembly) -> bool:
+        require_assembly(source)
+        return (
+            has_coordinate(source, self._repetition_coord)
+            and len(np.unique(coordinate(source, self._repetition_coord))) > 1
+        )
+
+    def _read(self, assembly: DataAssembly, role: str, stimuli: Labels | None = None) -> Repetitions:
+        return read_repetitions(
+            assembly,
+            repetition_coord=self._repetition_coord,
+            role=role,
+            fewest_stimuli=_FEWEST_STIMULI,
+            stimuli=stimuli,
+        )
+
+    def _halves(self, repetitions: Repetitions) -> list[tuple[Floats, Floats]]:
+        divisions = divide_repetitions(len(repetitions.present), most=self._splits, seed=self._seed)
+        halves = [(repetitions.means(half), repetitions.means(~half)) for half in divisions]
+        lacking = np.any([np.isnan(part).all(axis=1) for pair in halves for part in pair], axis=0)
+        if lacking.any():
+            names = [str(name) for name in repetitions.stimuli[lacking][:5]]
+            raise AssemblyError(
+                f"{int(lacking.sum())} stimuli have no repetition in one half of them ({', '.join(names)}). Leave out "
+                "stimuli with few repetitions."
+            )
+        return halves

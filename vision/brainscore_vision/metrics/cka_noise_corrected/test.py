@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.testing.synthetic import assembly_of
+from brainscore_vision import load_metric
+
+
+def assembly(values):
+    """Shape (repetitions, stimuli, neuroids)."""
+    repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
+    ids = [f"s{number:03d}" for number in stimulus]
+    return assembly_of(values.reshape(len(ids), -1), stimulus_id=ids, repetition=repetition)
+
+
+def simulated(seed, noise, n=30, q=15, n_repetitions=4):
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, 4)) @ rng.normal(size=(4, q))
+    rotation = np.linalg.qr(rng.normal(size=(q, q)))[0]
+    return truth[None] @ rotation, truth + noise * rng.normal(size=(n_repetitions, n, q))
+
+
+def score_of(source, target, **kwargs):
+    return load_metric("cka_noise_corrected", **kwargs)(assembly(source), assembly(target))
+
+
+def test_without_noise_equals_cka():
+    source, target = simulated(0, 0.0)
+    other = target + source.mean(axis=2, keepdims=True)
+    expected = load_metric("cka")(assembly(source), assembly(other[:1]))
+    assert float(score_of(source, other)) == pytest.approx(float(expected), abs=1e-12)
+    assert float(score_of(source, target)) == pytest.approx(1)
+
+
+def test_noise_lowers_cka_and_not_this_one():
+    scores = [score_of(*simulated(seed, 3.0)) for seed in range(40)]
+    values = np.array([float(score) for score in scores])
+    assert values.mean() == pytest.approx(1, abs=3.5 * values.std() / np.sqrt(40) + 0.02)
+    assert np.mean([score.attrs["uncorrected"] for score in scores]) < 0.9
+
+
+def test_another_brain_is_corrected_too():
+    values = []
+    for seed in range(40):
+        source, target = simulated(seed, 3.0)
+        noise = np.random.default_rng(100 + seed).normal(size=target.shape)
+        values.append([float(score_of(source + k * noise, target)) for k in (0.0, 3.0)])
+    assert np.mean(values, axis=0)[1] == pytest.approx(1, abs=3.5 * np.std(values, axis=0)[1] / np.sqrt(40) + 0.03)
+
+
+def test_attrs():
+    score = score_of(*simulated(0, 1.0))
+    assert score.attrs["raw"].sizes == {"split": 3}
+    assert 0 < score.attrs.pop("error") < 0.1
+    expected = {
+        "n_stimuli": 30,
+        "n_neuroids": 15,
+        "n_repetitions": 4,
+        "quantity": "share",
+        "seed": 0,
+        "error_over": ["stimulus", "neuroid"],
+    }
+    assert {name: score.attrs[name] for name in expected} == expected
+
+
+def test_invariances():
+    source, target = simulated(3, 1.0)
+    rng = np.random.default_rng(0)
+    metric, one, two = load_metric("cka_noise_corrected"), assembly(source), assembly(target)
+    score = metric(one, two)
+    rotation = np.linalg.qr(rng.normal(size=(15, 15)))[0]
+    for x, y in (
+        (one.isel(presentation=rng.permutation(30)), two.isel(presentation=rng.permutation(120))),
+        (assembly(source @ rotation * 3 + 1), assembly(target @ rotation * 0.2 - 5)),
+        (assembly(np.dstack([source] * 2)), assembly(np.dstack([target] * 2))),
+    ):
+        assert float(metric(x, y)) == pytest.approx(float(score), abs=1e-9)
+
+
+def test_error_matches_the_spread_over_new_stimuli_and_neuroids():
+    """A model with some of the factors that neuroids respond to, so that they differ in how well it explains them."""
+    values, errors = [], []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        factors = rng.normal(size=(80, 10))
+        target = factors @ rng.normal(size=(10, 20)) + 2 * rng.normal(size=(4, 80, 20))
+        score = score_of(factors[None, :, :5], target)
+        values.append(float(score))
+        errors.append(score.attrs["error"])
+    assert 0.9 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < 1.4
+
+
+def test_missing_presentations():
+    source, target = simulated(0, 0.1, n_repetitions=6)
+    one, two = assembly(source), assembly(target)
+    kept = [i for i in range(180) if i not in {3, 47, 130}]
+    assert float(load_metric("cka_noise_corrected")(one, two.isel(presentation=kept))) == pytest.approx(1, abs=0.01)
+    kept = [i for i in range(180) if i % 30 != 4 or i < 90]  # one stimulus in half of the repetitions
+    with pytest.raises(AssemblyError, match=r"no repetition in one half.*s004"):
+        load_metric("cka_noise_corrected")(one, two.isel(presentation=kept))
+
+
+def test_numbers_that_name_stimuli_pair_with_their_text():
+    source, target = simulated(0, 0.5)
+    one, two = assembly(source), assembly(target)
+    numbers = assembly_of(source[0], stimulus_id=np.arange(30))
+    texts = assembly_of(
+        two.values, stimulus_id=np.tile(np.arange(30).astype(str), 4), repetition=two["repetition"].values
+    )
+    metric = load_metric("cka_noise_corrected")
+    assert float(metric(numbers, texts)) == pytest.approx(float(metric(one, two)), abs=1e-12)
+
+
+def test_what_has_no_error_says_why():
+    source, target = simulated(0, 0.5)
+    score = score_of(source, target[:, :, :1])
+    assert np.isfinite(float(score))
+    assert np.isnan(score.attrs["error"])
+    assert "single neuroid" in score.attrs["error_nan_reason"]
+    assert "leaves nothing" in score_of(source[:, :4], target[:, :4]).attrs["error_nan_reason"]
+    undefined = [score_of(source, np.random.default_rng(seed).normal(size=(4, 30, 15))) for seed in range(10)]
+    undefined = [score for score in undefined if np.isnan(float(score))]
+    assert undefined
+    assert "undefined" in undefined[0].attrs["error_nan_reason"]
+
+
+def test_errors_teach():
+    source, target = simulated(0, 1.0)
+    one, two = assembly(source), assembly(target)
+    metric = load_metric("cka_noise_corrected")
+    with pytest.raises(AssemblyError, match=r"at least 2.*found 1"):
+        metric(one, two.isel(presentation=range(30)))
+    with pytest.raises(AssemblyError, match="'s029'"):
+        metric(one.isel(presentation=range(29)), two)
+    with pytest.raises(AssemblyError, match="1 presentations repeat"):
+        metric(one, two.isel(presentation=[0, *range(120)]))
+    with pytest.raises(AssemblyError, match="3 stimuli"):
+        metric(assembly(source[:, :3]), assembly(target[:, :3]))

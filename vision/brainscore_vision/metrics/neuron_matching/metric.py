@@ -1,0 +1,132 @@
+r"""Score how alike single neuroids are, each with its own partners on the other side, without mixing any.
+
+Partners are found on training stimuli, such that their correlations add up to most, and correlated over test stimuli:
+
+- `one_to_one`: every neuroid of the target has one of the source for itself,
+  ``score = mean_s median_j r(x_pi(j), y_j)`` with ``pi = argmax sum_j r(x_pi(j), y_j)`` over injective maps.
+- `soft_matching`: masses are moved from neuroids of the source, 1 / p each, to those of the target, 1 / q each, so that
+  none is left out on either side, whatever their numbers: ``score = mean_s sum_ij T_ij r(x_i, y_j)`` with the plan T
+  that maximises this sum on the training stimuli. With p = q it is an assignment.
+
+Common to both:
+
+- Input: source (model) and target (measurement), dims (presentation, neuroid), with coordinates `stimulus_id` and
+  `neuroid_id`; a `time_bin` of length one is dropped. Both hold the same stimuli, in any order. 10 splits with 90 %
+  training stimuli, stratified by `object_name`.
+- Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid), for
+  `soft_matching` ``q sum_i T_ij r(x_i, y_j)``.
+- Invariances: order of stimuli and of neuroids; shift and positive scaling of each neuroid on either side. Not of
+  rotations: what single neuroids are tuned to counts. `soft_matching` also: exchange of the sides with the same splits,
+  and copies of all neuroids of a side.
+- When: single neuroids are to correspond, not a population. `neuron_to_neuron` lets many neuroids of the target share
+  one of the source, so that a model is not asked for more than a few good units; `one_to_one` asks for as many as were
+  recorded, and needs at least so many; `soft_matching` asks that all units of the model are found in the recording, and
+  is lower for models with many units that are not.
+- Time: `one_to_one` takes at most twice as long as `neuron_to_neuron`; `soft_matching` some twenty times, for its
+  linear programme, which for 5000 by 150 neuroids is .4 s a split (`perf/mappings.py`).
+- Ceiling: `internal_consistency`, a reliability: the squared score divided by it is 1 for a model that holds what the
+  recorded neuroids respond on average, and nothing else (`explained_variance`).
+
+References
+----------
+Khosla & Williams (2024), arXiv:2311.09466. Li, Yosinski, Clune, Lipson & Hopcroft (2016), arXiv:1511.07543.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from brainscore_core.metrics import Metric, Score
+from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.influence import mean_influence
+from brainscore_vision.metric_helpers.arrays.matching.transport import soft_matching_splits
+from brainscore_vision.metric_helpers.arrays.summaries import mean_known
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.cross_validation import CrossValidation
+from brainscore_vision.metric_helpers.labelled.uncertainty import unique_names
+from brainscore_vision.metric_helpers.regression.estimators import Assignment, PearsonR
+from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
+from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression
+from brainscore_vision.metric_helpers.regression.sides import Side, as_array, in_ordinary_units, take_rows
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Quantity
+    from brainscore_vision.metric_helpers.regression.sides import Features
+
+Options = Mapping[str, Any] | None  # whatever the arguments of `CrossValidation` are
+
+
+def one_to_one(crossvalidation_kwargs: Options = None) -> CrossRegressedCorrelation:
+    """Make the metric ``one_to_one``; `crossvalidation_kwargs` are the arguments of `CrossValidation`.
+
+    Raises
+    ------
+    ValueError
+        When called with a target that has more neuroids than the source.
+    """
+    return CrossRegressedCorrelation(
+        XarrayRegression(Assignment()), XarrayCorrelation(PearsonR()), crossvalidation_kwargs
+    )
+
+
+class SoftMatching(Metric):
+    """Correlation of neuroids that are matched in parts, see the module.
+
+    Parameters
+    ----------
+    crossvalidation_kwargs : dict or None
+        Arguments of `CrossValidation`; by default 10 splits with 90 % training stimuli, stratified by `object_name`.
+    """
+
+    quantity: ClassVar[Quantity] = "correlation"
+    of_any_unit: ClassVar = ("source", "target")  # see `in_ordinary_units`
+
+    def __init__(self, crossvalidation_kwargs: Options = None) -> None:
+        kwargs = {"train_size": 0.9, "test_size": None, **(crossvalidation_kwargs or {})}
+        self.cross_validation = CrossValidation(**kwargs)
+
+    def __call__(self, source: Features, target: Features) -> Score:
+        """Compare; inputs as the module says, the source as assembly or `StreamedFeatures`.
+
+        Returns
+        -------
+        Score
+            0-d; NaN if either side is the same for all stimuli. Attrs: ``raw``, ``error`` and ``interval`` (over new
+            stimuli and new neuroids of the target, see `attach_influence`), ``split_error``, ``n_stimuli``,
+            ``n_neuroids``, ``seed``, ``stratified_by``, ``quantity``; ``neuroids_left_out`` names the neuroids of the
+            target that are constant or NaN throughout.
+
+        Raises
+        ------
+        AssemblyError
+            If stimuli differ, dimensions are others, or values are NaN otherwise.
+        """
+        x, y = Side.of(source, "source"), Side.of(target, "target")
+        neuroids = y.neuroids()
+        stimuli, given = (coordinate(side.labels, Defaults.stimulus_coord) for side in (y, x))
+        plan = self.cross_validation.plan(y.labels)
+        features = take_rows(x.finite(), matching_order(stimuli, given))
+        (features,) = in_ordinary_units([features], "source", self)
+        (responses,) = in_ordinary_units([as_array(y.columns(neuroids.used))], "target", self)
+        splits = plan.presentations(y.labels)
+        found = soft_matching_splits(features, responses, splits)
+        raw = y.labelled(np.stack([each.scores for each in found]), neuroids)
+        means = mean_known(raw.values, axis=1)
+        score = attach_split_error(Score(means.mean()), means)
+        names, place = np.unique(stimuli, return_inverse=True)
+        cells = np.zeros((len(names), int(neuroids.used.sum())))
+        for (_, test), each in zip(splits, found, strict=True):
+            np.add.at(cells, place[test], each.influence / len(found))
+            cells += mean_influence(each.scores) / (len(found) * len(names))
+        units = unique_names(neuroids.names[neuroids.used])
+        attach_influence(
+            score, Influence(cells if np.isfinite(score) else cells * np.nan, names, units), scale="fisher"
+        )
+        score.attrs.update(raw=raw, **plan.notes, **neuroids.attrs)
+        score.attrs.update(n_stimuli=len(names), quantity=self.quantity)
+        return score

@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from sklearn.model_selection import StratifiedShuffleSplit
+
+from brainscore_core.benchmarks import explained_variance
+from brainscore_core.errors import AssemblyError
+from brainscore_core.testing.synthetic import make_neuroid_assembly
+from brainscore_vision import load_ceiling, load_metric
+from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+
+BOTH = ["one_to_one", "soft_matching"]
+
+
+@pytest.fixture(scope="module")
+def sides():
+    return make_neuroid_assembly(60, 20, seed=1), make_neuroid_assembly(60, 8, noise=0.5, seed=1)
+
+
+def by_identifier(assembly):
+    return assembly.isel(presentation=np.argsort(assembly["stimulus_id"].values)).transpose("presentation", "neuroid")
+
+
+def splits(assembly):
+    return StratifiedShuffleSplit(10, train_size=0.9, random_state=1).split(
+        assembly.values, assembly["object_name"].values
+    )
+
+
+def test_one_to_one_by_hand(sides):
+    source, target = map(by_identifier, sides)
+    x, y = source.values, target.values
+    raw = []
+    for train, test in splits(target):
+        r = np.corrcoef(x[train].T, y[train].T)[20:, :20]
+        _, partner = linear_sum_assignment(-r)
+        raw.append([np.corrcoef(x[test, i], y[test, j])[0, 1] for j, i in enumerate(partner)])
+    score = load_metric("one_to_one")(source, target)
+    np.testing.assert_allclose(np.sort(score.attrs["raw"].values), np.sort(raw), atol=1e-10)
+    assert float(score) == pytest.approx(np.median(raw, axis=1).mean())
+
+
+def test_soft_matching_of_a_multiple_by_hand():
+    # Twice as many on one side: each neuroid of the other has two partners, as if there were two of it.
+    source, target = (
+        by_identifier(make_neuroid_assembly(60, size, noise=noise, seed=1)) for size, noise in ((16, 0.0), (8, 0.5))
+    )
+    x, y = source.values, np.repeat(target.values, 2, axis=1)
+    expected = []
+    for train, test in splits(target):
+        r = np.corrcoef(x[train].T, y[train].T)[16:, :16]
+        _, partner = linear_sum_assignment(-r)
+        expected.append(np.mean([np.corrcoef(x[test, i], y[test, j])[0, 1] for j, i in enumerate(partner)]))
+    score = load_metric("soft_matching")(source, target)
+    assert float(score) == pytest.approx(np.mean(expected), abs=1e-9)
+    assert score.attrs["raw"].dims == ("split", "neuroid")
+    np.testing.assert_allclose(score.attrs["raw"].mean("neuroid"), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("identifier", BOTH)
+def test_a_model_that_holds_the_recorded_neuroids_is_perfect(identifier, sides):
+    _, target = sides
+    other = target.isel(neuroid=np.random.default_rng(0).permutation(8))
+    assert float(load_metric(identifier)(3 * other + 1, target)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("identifier", BOTH)
+def test_tuning_of_single_neuroids_counts(identifier):
+    target = make_neuroid_assembly(200, 12, noise=0.1, seed=1)
+    rotation, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(12, 12)))
+    rotated = target.copy(data=target.values @ rotation)
+    assert float(load_metric(identifier)(rotated, target)) < 0.9
+    assert float(load_metric("ridge")(rotated, target)) > 0.99
+
+
+def test_one_unit_for_all_is_enough_for_neuron_to_neuron_only():
+    rng = np.random.default_rng(0)
+    target = make_neuroid_assembly(200, 10, seed=1)
+    shared = rng.normal(size=(200, 1))
+    target = target.copy(data=shared + 0.3 * rng.normal(size=(200, 10)))
+    source = make_neuroid_assembly(200, 10, seed=1)
+    source = source.copy(data=np.concatenate([shared, rng.normal(size=(200, 9))], axis=1))
+    scores = {name: float(load_metric(name)(source, target)) for name in ("neuron_to_neuron", *BOTH)}
+    assert scores["neuron_to_neuron"] > 0.9
+    assert abs(scores["one_to_one"]) < 0.15
+    assert abs(scores["soft_matching"]) < 0.2
+
+
+def test_units_that_the_recording_lacks_lower_soft_matching_only(sides):
+    _, target = sides
+    noise = np.random.default_rng(0).normal(size=(60, 24))
+    source = make_neuroid_assembly(60, 32, seed=1)
+    source = source.copy(data=np.concatenate([target.values, noise], axis=1))
+    assert float(load_metric("one_to_one")(source, target)) > 0.99
+    assert 0.1 < float(load_metric("soft_matching")(source, target)) < 0.6
+
+
+def test_more_recorded_neuroids_than_units():
+    source, target = make_neuroid_assembly(60, 5, seed=1), make_neuroid_assembly(60, 8, seed=1)
+    with pytest.raises(ValueError, match="soft_matching"):
+        load_metric("one_to_one")(source, target)
+    one, other = load_metric("soft_matching")(source, target), load_metric("soft_matching")(target, source)
+    assert float(one) == pytest.approx(float(other), abs=1e-9)
+
+
+@pytest.mark.parametrize("identifier", BOTH)
+def test_order_of_everything_units_and_time_bin(identifier, sides):
+    source, target = sides
+    rng = np.random.default_rng(0)
+    other = source.isel(presentation=rng.permutation(60), neuroid=rng.permutation(20)) * 2 - 5
+    metric = load_metric(identifier)
+    base, changed = metric(source, target), metric(other, target.isel(neuroid=rng.permutation(8)) * 7 + 1)
+    assert float(base) == pytest.approx(float(changed), abs=1e-9)
+    np.testing.assert_allclose(base.attrs["raw"].values, changed.attrs["raw"].values, atol=1e-9)
+
+
+@pytest.mark.parametrize("identifier", BOTH)
+def test_streams_of_features_and_cross_validation_arguments(identifier, sides):
+    source, target = map(by_identifier, sides)
+    metric = load_metric(identifier, crossvalidation_kwargs={"splits": 3, "stratification_coord": None})
+    stream = StreamedFeatures(source["stimulus_id"].values, source.values)
+    score = metric(stream, target)
+    assert float(score) == pytest.approx(float(metric(source, target)), abs=1e-10)
+    assert score.attrs["raw"].sizes == {"split": 3, "neuroid": 8}
+    assert score.attrs["stratified_by"] is None
+
+
+@pytest.mark.parametrize("identifier", BOTH)
+def test_dull_neuroids_are_left_out_and_dull_models_have_no_score(identifier, sides):
+    source, target = sides
+    values = target.values.copy()
+    values[:, 2] = 1.0
+    score = load_metric(identifier)(source, target.copy(data=values))
+    assert score.attrs["neuroids_left_out"] == [str(target["neuroid_id"].values[2])]
+    assert np.isfinite(float(score))
+    assert score.attrs["n_neuroids"] == 7
+    assert np.isnan(float(load_metric(identifier)(source.copy(data=np.full(source.shape, 0.3)), target)))
+    with pytest.raises(AssemblyError, match="NaN"):
+        load_metric(identifier)(source.copy(data=np.full(source.shape, np.nan)), target)
+
+
+@pytest.mark.parametrize("identifier", BOTH)
+def test_internal_consistency_is_its_ceiling(identifier):
+    repeated = make_neuroid_assembly(200, 10, n_repetitions=8, noise=1.0, seed=1)
+    truth = make_neuroid_assembly(200, 10, noise=0.0, seed=1)
+    average = repeated.multi_groupby(["stimulus_id", "object_name"]).mean("presentation")
+    score = load_metric(identifier)(truth, average)
+    ceiling = load_ceiling("internal_consistency")(repeated)
+    assert score.attrs["quantity"] == "correlation"
+    assert float(explained_variance(score, ceiling)) == pytest.approx(1, abs=0.03)
+
+
+def test_error_is_over_new_stimuli_and_new_neuroids(sides):
+    score = load_metric("soft_matching")(*sides)
+    assert score.attrs["error_over"] == ["stimulus", "neuroid"]
+    assert score.attrs["influence"].cells.shape == (60, 8)
+    assert score.attrs["interval"][0] < float(score) < score.attrs["interval"][1]
+    assert score.attrs["split_error"] != score.attrs["error"]
+    few = load_metric("soft_matching")(*(side.isel(presentation=slice(15)) for side in sides))
+    assert np.isnan(few.attrs["error"])
+    assert few.attrs["error_nan_reason"]

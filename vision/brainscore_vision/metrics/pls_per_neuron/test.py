@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from scipy.stats import pearsonr
+from sklearn.cross_decomposition import PLSRegression
+
+from brainscore_core.benchmarks import explained_variance
+from brainscore_core.testing.synthetic import make_neuroid_assembly
+from brainscore_vision import load_ceiling, load_metric
+from brainscore_vision.metric_helpers.arrays.regression.pls_path import inner_folds
+from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
+
+
+@pytest.fixture(scope="module")
+def sides():
+    return make_neuroid_assembly(100, 30, seed=1), make_neuroid_assembly(100, 6, noise=1.0, seed=1)
+
+
+def predicted(x, y, n_components, train, test):
+    return PLSRegression(n_components, scale=False).fit(x[train], y[train]).predict(x[test])
+
+
+def test_two_splits_by_scikit_learn(sides):
+    source, target = (each.sortby("stimulus_id").transpose("presentation", "neuroid") for each in sides)
+    x, y = source.values, target.values
+    kwargs = {"splits": 2, "stratification_coord": None}
+    metric = load_metric("pls_per_neuron", crossvalidation_kwargs=kwargs, n_components=6)
+    raw = np.empty((2, 6))
+    for row, (train, test) in zip(raw, metric.splits(target), strict=True):
+        folds = inner_folds(train)
+        losses = [
+            sum(((y[part] - predicted(x, y, k, rows, part)) ** 2).sum(axis=0) for rows, part in folds)
+            for k in range(1, 7)
+        ]
+        chosen = np.argmin(losses, axis=0) + 1
+        for j, number in enumerate(chosen):
+            row[j] = pearsonr(predicted(x, y, int(number), train, test)[:, j], y[test, j])[0]
+    score = metric(source, target)
+    assert float(score) == pytest.approx(np.median(raw, axis=1).mean(), abs=1e-8)
+    np.testing.assert_allclose(score.attrs["raw"].sel(neuroid=slice(None)).values, raw[:, np.argsort(names(target))])
+
+
+def names(target):
+    return target["neuroid_id"].values
+
+
+def test_order_of_rows_and_streams_change_nothing(sides):
+    source, target = sides
+    rng = np.random.default_rng(0)
+    metric = load_metric("pls_per_neuron", crossvalidation_kwargs={"splits": 3})
+    base = float(metric(source, target))
+    shuffled = (each.isel(presentation=rng.permutation(100)) for each in sides)
+    assert float(metric(*shuffled)) == pytest.approx(base, abs=1e-9)
+    ordered = source.transpose("presentation", "neuroid")
+    stream = StreamedFeatures(ordered["stimulus_id"].values, ordered.values)
+    assert float(metric(stream, target)) == pytest.approx(base, abs=1e-9)
+
+
+def test_few_features_and_stimuli_are_no_obstacle():
+    source, target = make_neuroid_assembly(40, 3, seed=1), make_neuroid_assembly(40, 4, noise=0.1, seed=1)
+    assert np.isfinite(float(load_metric("pls_per_neuron")(source, target)))
+    with pytest.raises(ValueError, match="25 components"):
+        load_metric("pls")(source, target)
+
+
+def test_noisy_neuroids_are_predicted_better_than_with_25_components():
+    rng = np.random.default_rng(1)
+    latent = rng.normal(size=(200, 40)) * np.arange(1, 41) ** -0.8
+    responses = latent @ rng.normal(size=(40, 30))
+    responses += rng.uniform(1, 5, size=30) * responses.std(axis=0) * rng.normal(size=(200, 30))
+    features = latent @ rng.normal(size=(40, 300)) + 0.05 * rng.normal(size=(200, 300))
+    source, target = (make_neuroid_assembly(200, v.shape[1], seed=1).copy(data=v) for v in (features, responses))
+    own, fixed = (float(load_metric(name)(source, target)) for name in ("pls_per_neuron", "pls"))
+    assert own > fixed + 0.03
+
+
+def test_fit_and_predict_on_assemblies(sides):
+    source, target = sides
+    regression = load_metric("pls_per_neuron").regression
+    regression.fit(source, target)
+    prediction = regression.predict(source)
+    assert prediction.sizes == {"presentation": 100, "neuroid": 6}
+    assert regression.estimator.n_components_.shape == (6,)
+
+
+def test_internal_consistency_is_its_ceiling():
+    repeated = make_neuroid_assembly(300, 10, n_repetitions=8, noise=1.0, seed=1)
+    truth = make_neuroid_assembly(300, 10, noise=0.0, seed=1)
+    average = repeated.multi_groupby(["stimulus_id", "object_name"]).mean("presentation")
+    score = load_metric("pls_per_neuron")(truth, average)
+    assert float(explained_variance(score, load_ceiling("internal_consistency")(repeated))) == pytest.approx(
+        1, abs=0.05
+    )

@@ -1,0 +1,88 @@
+"""Score how alike two representations are after the rotation or reflection that brings them closest.
+
+With centred responses X and Y over the same stimuli and the sum of singular values ``|.|_*``:
+
+    ``score = |X^T Y|_* / (|X| |Y|)``, or with ``scale='angle'``: ``score = 1 - 2 arccos(|X^T Y|_* / (|X| |Y|)) / pi``
+
+The arc cosine is the distance of the two shapes in the sense of Williams et al. (2021): symmetric, zero only for equal
+shapes, and no longer than the way over a third one, so that models can be clustered by it.
+
+- Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order.
+- Output: Score in [0, 1]; 1 only for responses that are equal up to rotation, shift and scale.
+- Invariances: order of stimuli and of neuroids; rotations, reflections, shifts and scaling of each side as a whole;
+  duplicated sets of neuroids; exchanging both sides. Not of scaling single neuroids.
+- When: to compare representations as shapes, where a distance is wanted, or where `cka`, whose squares let the largest
+  dimensions decide, is too coarse. The rotation is fitted to the stimuli that are scored, so unrelated responses score
+  above 0, the more neuroids per stimulus the higher, as for `cka_biased`: compare models on the same stimuli and
+  neuroids only, and have several times as many stimuli as neuroids. Noise lowers the score, and is fitted too: no
+  ceiling is right at every level of noise.
+
+References
+----------
+Williams, Kunz, Kornblith & Linderman (2021), NeurIPS, https://arxiv.org/abs/2110.14739. Schoenemann (1966),
+doi:10.1007/BF02289451.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Metric, Score
+from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.geometry.procrustes import procrustes_influences
+from brainscore_vision.metric_helpers.labelled.alignment import matching_order
+from brainscore_vision.metric_helpers.labelled.geometry_error import attach_geometry_error
+from brainscore_vision.metric_helpers.labelled.rdms import read_responses
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+
+_SCALES = ("cosine", "angle")
+
+
+class Procrustes(Metric):
+    """Similarity of shapes.
+
+    Parameters
+    ----------
+    scale : {'cosine', 'angle'}
+        The cosine of the angle between the shapes, or one minus the angle as a part of a right one.
+    """
+
+    quantity: ClassVar = "share"
+
+    def __init__(self, scale: Literal["cosine", "angle"] = "cosine") -> None:
+        if scale not in _SCALES:
+            raise ValueError(f"The scale is one of {', '.join(_SCALES)}; got {scale!r}.")
+        self._scale = scale
+
+    def __call__(self, source: DataAssembly, target: DataAssembly) -> Score:
+        """Compare; inputs as the module says. A `time_bin` of length one is dropped.
+
+        Returns
+        -------
+        Score
+            0-d, in [0, 1]; NaN if a side does not vary. Attrs: ``angle`` (between the shapes, radians, in [0, pi/2]),
+            ``error`` (standard error over new stimuli and new neuroids of the target, to first order), ``interval``
+            (95 %), ``influence``, ``n_stimuli``, ``n_neuroids``, ``quantity``; ``neuroids_left_out`` names the neuroids
+            of the target that are NaN throughout.
+
+        Raises
+        ------
+        AssemblyError
+            If stimuli or dimensions differ, values are NaN otherwise, or there is a single stimulus.
+        """
+        first, second = (read_responses(side, role=role) for side, role in ((source, "source"), (target, "target")))
+        order = matching_order(second.stimuli, first.stimuli, what=Defaults.stimulus_coord)
+        if len(order) < 2:
+            raise AssemblyError("Shapes are made of at least two stimuli, got 1. Average over repetitions only.")
+        cosine, influences = procrustes_influences(first.values[order], second.values)
+        angle = float(np.arccos(cosine))
+        score = Score(cosine if self._scale == "cosine" else 1 - 2 * angle / np.pi)
+        score.attrs.update(n_stimuli=len(order), **second.notes, angle=angle, quantity=self.quantity)
+        if influences is not None and self._scale == "angle":
+            influences *= 2 / (np.pi * np.sqrt(1 - cosine**2)) if cosine < 1 else 0.0
+        return attach_geometry_error(score, influences, second.stimuli, second.neuroids, scale="fisher")

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.testing.synthetic import assembly_of
+from brainscore_vision import load_metric
+from brainscore_vision.metric_helpers.arrays.geometry.procrustes import procrustes_similarity
+
+
+@pytest.fixture
+def pair():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(30, 6))
+    return x, x @ rng.normal(size=(6, 10)) + 2 * rng.normal(size=(30, 10))
+
+
+def test_score_whatever_the_order(pair):
+    x, y = pair
+    order = np.random.default_rng(1).permutation(30)
+    score = load_metric("procrustes")(
+        assembly_of(x).isel(presentation=order), assembly_of(y).transpose("neuroid", "presentation")
+    )
+    expected = procrustes_similarity(x, y)
+    assert float(score) == pytest.approx(expected, abs=1e-12)
+    assert score.attrs["angle"] == pytest.approx(np.arccos(expected))
+    assert 0 < score.attrs["error"] < 0.1
+    low, high = score.attrs["interval"]
+    assert 0 < low < expected < high < 1
+    assert {name: score.attrs[name] for name in ("n_stimuli", "n_neuroids", "quantity")} == {
+        "n_stimuli": 30,
+        "n_neuroids": 10,
+        "quantity": "share",
+    }
+
+
+def test_scales(pair):
+    one, two = (assembly_of(side) for side in pair)
+    cosine, angle = (load_metric("procrustes", scale=scale)(one, two) for scale in ("cosine", "angle"))
+    assert float(angle) == pytest.approx(1 - 2 * np.arccos(float(cosine)) / np.pi)
+    step = 1e-6
+    slope = (np.arccos(float(cosine)) - np.arccos(float(cosine) + step)) * 2 / np.pi / step
+    assert angle.attrs["error"] == pytest.approx(slope * cosine.attrs["error"], rel=1e-4)
+    with pytest.raises(ValueError, match="cosine, angle"):
+        load_metric("procrustes", scale="degrees")
+
+
+@pytest.mark.parametrize("scale", ["cosine", "angle"])
+def test_a_rotated_copy_scores_one_without_an_error(pair, scale):
+    x, _ = pair
+    rotation = np.linalg.qr(np.random.default_rng(2).normal(size=(6, 6)))[0]
+    score = load_metric("procrustes", scale=scale)(assembly_of(x), assembly_of(-2 * x @ rotation + 1))
+    assert float(score) == pytest.approx(1, abs=1e-7)
+    error = score.attrs["error"]
+    assert np.isnan(error) or error < 1e-6
+
+
+def test_unrelated_responses_score_above_zero():
+    rng = np.random.default_rng(0)
+    x, few, many = rng.normal(size=(40, 20)), rng.normal(size=(40, 5)), rng.normal(size=(40, 60))
+    scores = [float(load_metric("procrustes")(assembly_of(x), assembly_of(y))) for y in (few, many)]
+    assert 0.3 < scores[0] < scores[1]
+
+
+def test_error_matches_the_spread_over_new_stimuli_and_neuroids():
+    values, errors = [], []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        factors = rng.normal(size=(200, 10))
+        loadings = rng.normal(size=(10, 20)) * np.repeat([2.0, 1.0], [3, 7])[:, None]
+        y = factors @ loadings + 2 * rng.normal(size=(200, 20))
+        score = load_metric("procrustes")(assembly_of(factors[:, :5]), assembly_of(y))
+        values.append(float(score))
+        errors.append(score.attrs["error"])
+    assert 0.85 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < 1.4
+
+
+def test_undefined_says_why(pair):
+    score = load_metric("procrustes")(assembly_of(np.ones((30, 2))), assembly_of(pair[1]))
+    assert np.isnan(float(score))
+    assert "undefined" in score.attrs["error_nan_reason"]
+    with pytest.raises(AssemblyError, match="two stimuli"):
+        load_metric("procrustes")(assembly_of(pair[0][:1]), assembly_of(pair[1][:1]))

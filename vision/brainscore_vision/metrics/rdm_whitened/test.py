@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+from brainscore_core.testing.synthetic import assembly_of
+from brainscore_vision import load_metric
+from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
+from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
+from brainscore_vision.metric_helpers.arrays.geometry.whitened import whitened_similarity
+
+COMPARISONS = ["correlation", "cosine"]
+
+
+def assembly(values):
+    """Shape (repetitions, stimuli, neuroids)."""
+    repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
+    ids = [f"s{number:02d}" for number in stimulus]
+    return assembly_of(values.reshape(len(ids), -1), stimulus_id=ids, repetition=repetition)
+
+
+def square(distances):
+    ids = [f"s{number:02d}" for number in range(len(distances))]
+    coords = {"stimulus_id": ("presentation", ids)}
+    return DataAssembly(distances, coords=coords, dims=["presentation", "presentation_other"])
+
+
+def simulated(seed=0, noise=1.0, n=20, q=15, n_repetitions=4):
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=(n, 3)) @ rng.normal(size=(3, q))
+    rotation = np.linalg.qr(rng.normal(size=(q, q)))[0]
+    return truth[None] @ rotation, truth + noise * rng.normal(size=(n_repetitions, n, q))
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_distances_are_unbiased_where_there_are_repetitions(comparison):
+    source, target = simulated()
+    metric, model = load_metric("rdm_whitened", comparison=comparison), squared_distances(source[0])
+    centred = comparison == "correlation"
+    repeated, averaged = (metric(assembly(source), assembly(y)) for y in (target, target.mean(0, keepdims=True)))
+    expected = whitened_similarity(model, unbiased_distances(target), centred=centred)
+    assert float(repeated) == pytest.approx(expected, abs=1e-12)
+    assert repeated.attrs["unbiased"] == [False, True]
+    expected = whitened_similarity(model, squared_distances(target.mean(0)), centred=centred)
+    assert float(averaged) == pytest.approx(expected, abs=1e-12)
+    assert averaged.attrs["unbiased"] == [False, False]
+    noisy = metric(assembly(target), assembly(target[:1])).attrs["unbiased"]
+    assert noisy == [True, False]
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_invariances(comparison):
+    source, target = simulated(3)
+    rng = np.random.default_rng(0)
+    metric, one, two = load_metric("rdm_whitened", comparison=comparison), assembly(source), assembly(target)
+    score = float(metric(one, two))
+    rotation = np.linalg.qr(rng.normal(size=(15, 15)))[0]
+    for x, y in (
+        (one.isel(presentation=rng.permutation(20)), two.isel(presentation=rng.permutation(80))),
+        (assembly(source @ rotation * 3 + 1), assembly(target @ rotation * 0.2 - 5)),
+        (assembly(np.dstack([source] * 2)), assembly(np.dstack([target] * 2))),
+    ):
+        assert float(metric(x, y)) == pytest.approx(score, abs=1e-9)
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_ready_made_distances(comparison):
+    source, target = simulated()
+    metric = load_metric("rdm_whitened", comparison=comparison)
+    expected = metric(assembly(source), assembly(target))
+    distances = unbiased_distances(target)
+    order = np.random.default_rng(0).permutation(20)
+    shuffled = square(distances).isel(presentation=order, presentation_other=order)
+    found = metric(assembly(source), shuffled)
+    assert float(found) == pytest.approx(float(expected), abs=1e-12)
+    assert np.isnan(found.attrs["error"])
+    assert "ready-made" in found.attrs["error_nan_reason"]
+    assert found.attrs["stimulus_error"] == pytest.approx(expected.attrs["stimulus_error"])
+    assert float(metric(square(squared_distances(source[0])), shuffled)) == pytest.approx(float(expected), abs=1e-12)
+    distances[3] = distances[:, 3] = np.nan
+    undefined = metric(assembly(source), square(distances))
+    assert np.isnan(float(undefined))
+    assert undefined.attrs["undefined_stimuli"] == ["s03"]
+
+
+def test_the_correlation_disregards_what_noise_adds_to_all_distances():
+    source, target = simulated()
+    moved = square(squared_distances(target.mean(0)) + 2 * (1 - np.eye(20)))
+    scores = {
+        comparison: [
+            float(load_metric("rdm_whitened", comparison=comparison)(assembly(source), other))
+            for other in (assembly(target.mean(0, keepdims=True)), moved)
+        ]
+        for comparison in COMPARISONS
+    }
+    assert scores["correlation"][0] == pytest.approx(scores["correlation"][1], abs=1e-12)
+    assert scores["cosine"][0] > scores["cosine"][1] + 0.001
+
+
+def test_makes_better_use_of_the_data():
+    """More often than the unweighted correlation, it prefers the model that made the data to one with other weights."""
+    right = {"whitened": 0, "plain": 0}
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        factors = rng.normal(size=(20, 4))
+        target = factors @ rng.normal(size=(4, 30)) + 6 * rng.normal(size=(4, 20, 30))
+        models = [squared_distances(factors), squared_distances(factors * [1.6, 1, 1, 0.6])]
+        measured = unbiased_distances(target)
+        pairs = np.triu_indices(20, 1)
+        whitened = [whitened_similarity(model, measured, centred=True) for model in models]
+        plain = [np.corrcoef(model[pairs], measured[pairs])[0, 1] for model in models]
+        right["whitened"] += whitened[0] > whitened[1]
+        right["plain"] += plain[0] > plain[1]
+    assert right["whitened"] > right["plain"]
+
+
+def test_attrs():
+    score = load_metric("rdm_whitened")(*(assembly(side) for side in simulated()))
+    assert 0 < score.attrs["error"] < 0.1
+    low, high = score.attrs["interval"]
+    assert low < float(score) < high < 1
+    expected = {
+        "n_stimuli": 20,
+        "n_neuroids": 15,
+        "n_repetitions": 4,
+        "comparison": "correlation",
+        "quantity": "dissimilarity_correlation",
+        "error_over": ["stimulus", "neuroid"],
+    }
+    assert {name: score.attrs[name] for name in expected} == expected
+
+
+def test_error_matches_the_spread_over_new_stimuli_and_neuroids():
+    values, errors = [], []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        factors = rng.normal(size=(60, 10))
+        target = factors @ rng.normal(size=(10, 20)) + 2 * rng.normal(size=(4, 60, 20))
+        score = load_metric("rdm_whitened")(assembly(factors[None, :, :5]), assembly(target))
+        values.append(float(score))
+        errors.append(score.attrs["error"])
+    assert 0.85 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < 1.4
+
+
+def test_errors_teach():
+    source, target = simulated()
+    one, two = assembly(source), assembly(target)
+    metric = load_metric("rdm_whitened")
+    with pytest.raises(AssemblyError, match="'s19'"):
+        metric(one.isel(presentation=range(19)), two)
+    with pytest.raises(AssemblyError, match="1 presentations repeat"):
+        metric(one, two.isel(presentation=[0, *range(80)]))
+    with pytest.raises(AssemblyError, match=r"pairs of stimuli of the target lack two repetitions"):
+        metric(one, two.isel(presentation=[i for i in range(80) if i % 20 != 4 or i < 20]))
+    with pytest.raises(AssemblyError, match="2 stimuli"):
+        metric(assembly(source[:, :2]), assembly(target[:, :2]))
+    with pytest.raises(ValueError, match="correlation, cosine"):
+        load_metric("rdm_whitened", comparison="pearson")

@@ -1,0 +1,56 @@
+r"""Score predictions of all stimuli together, each made from the other folds.
+
+The regressions are those of `pls`, `ridge` and `ridgecv`. Stimuli are divided into ten folds over their sorted ids,
+three times; every stimulus is predicted from the other folds, and the predictions of all folds are compared with the
+responses at once, the mean of each fold removed from both (`arrays.reliability.held_out` says why).
+
+``*_kfold``: correlation over all stimuli, for averaged responses.
+
+.. math:: \text{score} = \operatorname{median}_j \overline{r_{jd}}, \qquad
+    r_{jd} = \frac{\sum_i f_{ij} y_{ij}}{\sqrt{\sum_i f_{ij}^2 \sum_i y_{ij}^2}}
+
+with stimuli i, neuroids j and divisions d, over which :math:`\overline{\cdot}` is the mean. It scatters less over
+divisions than the mean over test sets of a tenth of the stimuli, in which a correlation may be of five.
+
+``*_signal``: share of the signal that is explained, summed over stimuli and neuroids.
+
+.. math:: \text{score} = \frac{\sum_j w_j \sum_i (f_{Aij} y_{Bij} + f_{Bij} y_{Aij} - f_{Aij} f_{Bij})}
+    {\sum_j w_j \sum_i y_{Aij} y_{Bij}}
+
+A and B are halves of the repetitions, others in each division, :math:`f_A` is predicted from responses in A, and
+:math:`w_j` is one over the variance of the mean responses of a neuroid, so that neuroids weigh by their reliability. No
+noise meets itself in any product: neither that of the measurement nor what the regression fitted of it biases the sums,
+so that a regression that can express the signal reaches 1 on average where it could not on correlations. One ratio of
+sums is not unstable as is the mean over ratios of single neuroids; what bias it has is taken away by a jackknife over
+stimuli (`explained_share`).
+
+``*_r2er``: the squared correlation with expected responses (Pospisil and Bair 2021), median over neuroids.
+
+.. math:: r^2_{ER,j} = \frac{(\sum_i f_{ij} y_{ij})^2 - \sum_i f_{ij}^2 v_{ij}}
+    {\sum_i f_{ij}^2 \, \bigl(\sum_i y_{ij}^2 - \sum_i (1 - 1/m_i) v_{ij}\bigr)}
+
+with the variance v of the noise in the mean responses. It is free of what noise in the measurement does to a squared
+correlation, not of what it does to the fit.
+
+- Input: source, dims (presentation, neuroid), with `stimulus_id`, each stimulus once; target of the same stimuli, with
+  `stimulus_id` and `neuroid_id`. ``*_signal`` and ``*_r2er`` take single repetitions with `repetition`, each stimulus
+  at least twice. At least eight stimuli.
+- Output: Score. ``*_kfold``: a correlation in [-1, 1], with `explained_variance` and a reliability. ``*_signal`` and
+  ``*_r2er``: a share, 1 in the mean for the best model; single scores scatter around it, below 0 and above 1. They need
+  no ceiling. Where the mean reliability of neuroids is below `min_reliability`, .15, or below two of its standard
+  errors, the score is NaN, and ``attrs['not_applicable']`` says why.
+- Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
+  (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
+- When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5. With many reliable
+  neuroids and stimuli all of them agree with `pls`, `ridge` and `ridgecv`. How large the bias of each is stands on the
+  page about ceilings.
+
+References
+----------
+Sahani & Linden (2003), NIPS 15; Schoppe et al. (2016), doi:10.3389/fncom.2016.00010 (signal power explained); Pospisil
+& Bair (2021), doi:10.1371/journal.pcbi.1009212; Spearman (1904), doi:10.2307/1412159.
+"""
+
+from brainscore_vision.metric_helpers.regression.repeated_folds import ExplainedR2ER as ExplainedR2ER
+from brainscore_vision.metric_helpers.regression.repeated_folds import ExplainedSignal as ExplainedSignal
+from brainscore_vision.metric_helpers.regression.repeated_folds import FoldedCorrelation as FoldedCorrelation

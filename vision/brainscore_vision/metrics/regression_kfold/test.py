@@ -1,0 +1,234 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from brainscore_core.errors import AssemblyError
+from brainscore_core.testing.synthetic import assembly_of
+from brainscore_vision import load_ceiling, load_metric
+from brainscore_vision.metric_helpers.arrays.reliability.held_out import pooled_correlation, within_folds
+
+REGRESSIONS = ["ridge", "ridgecv", "pls"]
+ESTIMATES = ["kfold", "signal", "r2er"]
+
+
+def assembly(values):
+    """Label responses of shape (repetitions, stimuli, neuroids)."""
+    repetition, stimulus = np.indices(values.shape[:2]).reshape(2, -1)
+    ids = [f"s{number:03d}" for number in stimulus]
+    return assembly_of(values.reshape(len(ids), -1), stimulus_id=ids, repetition=repetition)
+
+
+def simulated(seed, reliability, n=60, q=6, p=5, n_repetitions=4):
+    """Return features of a model that knows all of the signal, and repetitions with noise."""
+    rng = np.random.default_rng(seed)
+    features, weights = rng.normal(size=(n, p)), rng.normal(size=(p, q))
+    signal = features @ (weights / np.linalg.norm(weights, axis=0))
+    noise = np.sqrt(n_repetitions * (1 - reliability) / reliability)
+    return features[None], signal + noise * rng.normal(size=(n_repetitions, n, q))
+
+
+def metric_of(regression, estimate, **kwargs):
+    fewer = {"regression_kwargs": {"n_components": 3}} if regression == "pls" else {}
+    return load_metric(f"{regression}_{estimate}", **fewer, **kwargs)
+
+
+def test_the_correlation_is_that_of_scikit_learns_predictions():
+    source, target = simulated(0, 0.5)
+    metric = load_metric("ridge_kfold")
+    score = metric(assembly(source), assembly(target))
+    x, y = source[0], target.mean(axis=0)
+    expected = []
+    for folds in metric.divisions(assembly(target)):
+        predicted = np.empty_like(y)
+        for test in folds:
+            train = np.setdiff1d(np.arange(60), test)
+            predicted[test] = Ridge(1.0).fit(x[train], y[train]).predict(x[test])
+        expected.append(pooled_correlation(predicted, y, folds)[0])
+    assert len(expected) == 3
+    np.testing.assert_allclose(score.raw.values, np.mean(expected, axis=0), atol=1e-12)
+    assert float(score) == pytest.approx(np.median(score.raw.values), abs=1e-15)
+
+
+def test_the_explained_signal_is_that_of_scikit_learns_predictions():
+    source, target = simulated(0, 0.5, n_repetitions=2)  # two halves, and no others
+    metric = load_metric("ridge_signal", repeats=2)
+    score = metric(assembly(source), assembly(target))
+    explained, signal = 0.0, 0.0
+    for folds in metric.divisions(assembly(target)):
+        halves = []
+        for half in target:
+            predicted = np.empty_like(half)
+            for test in folds:
+                train = np.setdiff1d(np.arange(60), test)
+                predicted[test] = Ridge(1.0).fit(source[0][train], half[train]).predict(source[0][test])
+            halves.append((within_folds(predicted, folds), within_folds(half, folds)))
+        (f_a, y_a), (f_b, y_b) = halves
+        explained, signal = explained + f_a * y_b + f_b * y_a - f_a * f_b, signal + y_a * y_b
+    np.testing.assert_allclose(score.raw.values, explained.sum(axis=0) / signal.sum(axis=0), atol=1e-12)
+
+    def share(stimuli):
+        weights = 1 / target.mean(axis=0)[stimuli].var(axis=0)
+        return (weights * explained[stimuli].sum(axis=0)).sum() / (weights * signal[stimuli].sum(axis=0)).sum()
+
+    left_out = [share(np.delete(np.arange(60), stimulus)) for stimulus in range(60)]
+    assert float(score) == pytest.approx(60 * share(np.arange(60)) - 59 * np.mean(left_out), abs=1e-10)
+
+
+@pytest.mark.parametrize("regression", REGRESSIONS)
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_order_and_units_do_not_matter(regression, estimate):
+    source, target = simulated(1, 0.5)
+    metric = metric_of(regression, estimate)
+    one, two = assembly(source), assembly(target)
+    score = metric(one, two)
+    rng = np.random.default_rng(0)
+    shuffled = [given.isel(presentation=rng.permutation(given.sizes["presentation"])) for given in (one, two)]
+    assert float(metric(*shuffled)) == pytest.approx(float(score), abs=1e-12)
+    units = np.full(6, 3.0) if regression == "pls" else rng.random(6) + 0.1
+    assert float(metric(one, assembly(target * units + 7))) == pytest.approx(float(score), abs=1e-6)
+    wide = assembly(np.concatenate([source, np.zeros((1, 60, 100))], axis=2))  # more features than stimuli
+    assert float(metric(wide, two)) == pytest.approx(float(score), abs=1e-8)
+    assert float(metric(one, two)) == float(score)
+
+
+def test_a_model_that_knows_the_signal_explains_it():
+    """Where a correlation over its ceiling falls short, since the regression learned noise too."""
+    scores = []
+    for seed in range(40):
+        source, target = (assembly(values) for values in simulated(seed, 0.5))
+        r, rho = (
+            float(made) for made in (load_metric("ridge_kfold")(source, target), load_ceiling("noise_ceiling")(target))
+        )
+        scores.append([float(load_metric("ridge_signal")(source, target)), r * abs(r) / rho])
+    means, errors = np.mean(scores, axis=0), np.std(scores, axis=0) / np.sqrt(40)
+    assert means[0] == pytest.approx(1, abs=3 * errors[0])
+    assert means[1] < 0.96
+
+
+@pytest.mark.parametrize("estimate", ["signal", "r2er"])
+def test_a_model_that_knows_nothing_explains_nothing(estimate):
+    scores = []
+    for seed in range(40):
+        _, target = simulated(seed, 0.6)
+        noise = np.random.default_rng(seed + 1000).normal(size=(1, 60, 2))
+        scores.append(float(load_metric(f"ridge_{estimate}")(assembly(noise), assembly(target))))
+    assert np.mean(scores) < 0.03
+
+
+@pytest.mark.parametrize("estimate", ["signal", "r2er"])
+@pytest.mark.parametrize("regression", REGRESSIONS)
+def test_noise_is_not_estimable_and_says_so(regression, estimate):
+    source, _ = simulated(0, 0.5)
+    noise = np.random.default_rng(2).normal(size=(4, 60, 6))
+    score = metric_of(regression, estimate)(assembly(source), assembly(noise))
+    assert np.isnan(float(score))
+    assert np.isnan(score.attrs["error"])
+    assert "Not estimable" in score.attrs["not_applicable"]
+    assert score.attrs["error_nan_reason"] == score.attrs["not_applicable"]
+    assert float(score.attrs["reliability"].mean()) < 0.2
+
+
+def test_neurons_weigh_by_their_reliability():
+    rng = np.random.default_rng(0)
+    source, target = simulated(0, 0.9, q=8)
+    lost = rng.normal(size=(4, 60, 8)) * 100  # neurons that respond to nothing, in large units
+    both = assembly(np.concatenate([target, lost], axis=2))
+    alone = float(load_metric("ridge_signal")(assembly(source), assembly(target)))
+    score = load_metric("ridge_signal")(assembly(source), both)
+    assert float(score) == pytest.approx(alone, abs=0.1)
+    known = np.isfinite(score.raw.values)
+    assert 8 <= known.sum() < 16  # the ratio of a neuron whose signal seems to be negative is none
+    reliability = score.attrs["reliability"].values
+    weighted = score.raw.values[known] @ reliability[known] / reliability[known].sum()
+    assert float(score) == pytest.approx(weighted, abs=0.1)
+    r2er = load_metric("ridge_r2er")(assembly(source), both)
+    assert 4 <= r2er.attrs["n_undefined"] <= 8  # those below the least reliability
+
+
+def test_constant_source_and_constant_neuroids():
+    source, target = simulated(0, 0.5)
+    flat = assembly(np.full((1, 60, 7), 0.1))
+    for estimate in ESTIMATES:
+        score = load_metric(f"ridge_{estimate}")(flat, assembly(target))
+        assert np.isnan(float(score))
+    target[..., 2] = 4.0
+    for estimate in ESTIMATES:
+        score = load_metric(f"ridge_{estimate}")(assembly(source), assembly(target))
+        assert np.isfinite(float(score))
+        assert score.attrs["n_neuroids"] == 5
+        assert np.isnan(score.raw.values[2])
+
+
+def test_missing_repetitions():
+    source, target = simulated(0, 0.8)
+    some = assembly(target).isel(presentation=[i for i in range(240) if i not in {3, 70, 71, 200}])
+    for estimate, tolerance in (("signal", 0.05), ("r2er", 0.05), ("kfold", 0.05)):
+        metric = load_metric(f"ridge_{estimate}")
+        whole = float(metric(assembly(source), assembly(target)))
+        assert float(metric(assembly(source), some)) == pytest.approx(whole, abs=tolerance)
+
+
+def test_few_stimuli_are_folded_into_fewer_parts():
+    source, target = simulated(0, 0.8, n=22)
+    assert load_metric("ridge_kfold")(assembly(source), assembly(target)).attrs["n_folds"] == 5
+    source, target = simulated(0, 0.8, n=7)
+    with pytest.raises(AssemblyError, match="7 stimuli cannot be divided into folds of at least 4"):
+        load_metric("ridge_kfold")(assembly(source), assembly(target))
+
+
+@pytest.mark.parametrize("estimate", ["signal", "r2er"])
+def test_single_repetitions_are_needed(estimate):
+    source, target = simulated(0, 0.5)
+    metric = load_metric(f"ridge_{estimate}")
+    with pytest.raises(AssemblyError, match=r"60 of 60 stimuli were shown once.*single repetitions"):
+        metric(assembly(source), assembly(target[:1]))
+    same = assembly(target)
+    with pytest.raises(AssemblyError, match="repeat a stimulus within one value"):
+        metric(assembly(source), same.assign_coords(repetition=("presentation", np.zeros(240, dtype=int))))
+
+
+def test_divisions_scatter_less_than_test_sets():
+    """The same data, divided by other seeds."""
+    source, target = (assembly(values) for values in simulated(0, 0.5))
+    mean = assembly(simulated(0, 0.5)[1].mean(axis=0, keepdims=True))
+    pooled = [float(load_metric("ridge_kfold", seed=seed)(source, target)) for seed in range(15)]
+    tested = [
+        float(load_metric("ridge", crossvalidation_kwargs={"random_state": seed})(source, mean)) for seed in range(15)
+    ]
+    assert np.std(pooled) < 0.6 * np.std(tested)
+
+
+def test_options():
+    with pytest.raises(ValueError, match="at least 2 folds"):
+        load_metric("ridge_kfold", folds=1)
+    with pytest.raises(TypeError, match="computed by scikit-learn"):
+        load_metric("pls_kfold", regression_kwargs={"scale": True})
+    source, target = (assembly(values) for values in simulated(0, 0.5))
+    one, other = (float(load_metric("ridge_kfold", seed=seed)(source, target)) for seed in (1, 2))
+    assert one != other
+    score = load_metric("ridge_kfold", folds=4, repeats=2)(source, target)
+    assert (score.attrs["n_folds"], score.attrs["n_repeats"], score.attrs["seed"]) == (4, 2, 1)
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_the_error_is_how_much_scores_scatter_over_new_stimuli_and_neuroids(estimate):
+    scores = []
+    for seed in range(60):
+        source, target = (assembly(values) for values in simulated(seed, 0.7, q=12, n=80))
+        score = load_metric(f"ridge_{estimate}", repeats=1)(source, target)
+        low, high = score.attrs["interval"]
+        scores.append([float(score), score.attrs["error"] ** 2, low, high])
+    values, squares, low, high = np.array(scores).T
+    assert np.sqrt(squares.mean()) == pytest.approx(values.std(), rel=0.35)
+    assert np.mean((low <= values.mean()) & (values.mean() <= high)) > 0.85
+    assert score.attrs["error_over"] == ["stimulus", "neuroid"]
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES)
+def test_one_neuroid_does_not_tell_how_others_differ(estimate):
+    source, target = (assembly(values) for values in simulated(0, 0.9, q=1))
+    score = load_metric(f"ridge_{estimate}")(source, target)
+    assert np.isfinite(float(score))
+    assert np.isnan(score.attrs["error"])
+    assert "a single neuroid" in score.attrs["error_nan_reason"]
+    assert 0 < score.attrs["stimulus_error"] < 0.3

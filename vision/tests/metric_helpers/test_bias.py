@@ -1,0 +1,71 @@
+"""Check that the page about ceilings shows the kept results on bias, and what it concludes from them."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[3]
+ROWS = json.loads((ROOT / "perf" / "results" / "bias.json").read_text())
+PAGE = (ROOT / "docs" / "explanation" / "ceilings.md").read_text()
+
+
+@pytest.fixture
+def bias(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "perf"))
+    monkeypatch.delitem(sys.modules, "bias", raising=False)
+    import bias
+
+    yield bias
+    sys.modules.pop("bias", None)
+
+
+@pytest.mark.parametrize("which", ["main", "others"])
+def test_tables_are_those_of_the_results(bias, which):
+    assert set(ROWS) == {cell.key for cell in bias.cells()}
+    assert "\n".join(bias.table(ROWS, *bias.lines(which))) in PAGE
+
+
+def chosen(estimator, **wanted):
+    rows = [row for row in ROWS.values() if all(row[name] in values for name, values in wanted.items())]
+    assert rows
+    return np.array([row[estimator]["bias"] for row in rows])
+
+
+MAIN = {"model": ["perfect"], "regression": ["ridge"]}
+
+
+def test_the_share_of_signal_is_right_where_the_others_are_not():
+    usual = {**MAIN, "n_neuroids": [20, 40], "reliability": [0.3, 0.5, 0.9]}
+    assert np.abs(chosen("signal", **usual)).max() < 0.07
+    assert np.abs(chosen("signal", **usual)).mean() < 0.02
+    few = {**usual, "n_stimuli": [50], "reliability": [0.3]}
+    assert chosen("kfold", **few).max() < -0.2
+    assert chosen("r2er", **few).max() < -0.2
+
+
+def test_there_is_no_number_where_there_is_no_signal():
+    faint = {**MAIN, "reliability": [0.1], "n_neuroids": [20, 40]}
+    rows = [row for row in ROWS.values() if all(row[name] in values for name, values in faint.items())]
+    assert max(row["signal"]["estimable"] for row in rows) < 0.25
+    assert min(row["published"]["estimable"] for row in rows) == 1
+
+
+def test_a_chosen_penalty_costs_signal_and_a_fixed_one_costs_certainty():
+    for n, less in ((100, 0.05), (400, 0.1)):
+        one, other = (
+            next(row["signal"] for row in ROWS.values() if tuple(row.values())[:5] == ("partial", name, n, 20, 0.2))
+            for name in ("ridge", "ridgecv")
+        )
+        assert one["bias"] > other["bias"] + less
+        assert one["sd"] > other["sd"]
+
+
+def test_one_cell_runs(bias):
+    row = bias.measure(bias.Cell("perfect", "ridge", 50, 5, 0.9), 2)
+    assert row["signal"]["estimable"] == 1
+    assert abs(row["signal"]["bias"]) < 0.15
+    assert re.fullmatch(r"[+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d / [+-]\d\.\d\d", bias._text(row))

@@ -1,0 +1,24 @@
+"""Give tests of how often intervals hold the scripts that measure it."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+PERF = Path(__file__).parents[4] / "perf"
+
+
+@pytest.fixture(scope="module")
+def coverage(request):
+    """Import the script in perf/ that a module of tests names as `SCRIPT`."""
+    spec = importlib.util.spec_from_file_location(f"measured_{request.module.SCRIPT}", PERF / request.module.SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(PERF)  # where it finds what scripts share
+        patch.setitem(sys.modules, spec.name, module)  # where dataclasses look
+        spec.loader.exec_module(module)
+        yield module
+    for name, each in list(sys.modules.items()):
+        if Path(getattr(each, "__file__", None) or "/").parent == PERF:
+            del sys.modules[name]

@@ -1,0 +1,70 @@
+"""Measure a few comparisons of models on simulated experiments, and check that the page quotes the kept ones."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SCRIPT = "comparison.py"
+ROOT = Path(__file__).parents[4]
+RESULTS = json.loads((ROOT / "perf" / "results" / "comparison.json").read_text())
+PAGE = (ROOT / "docs" / "explanation" / "comparing_models.md").read_text()
+
+
+def test_the_page_quotes_the_kept_results(coverage):
+    assert coverage.table(RESULTS["cells"]) in PAGE
+    assert coverage.table_of_metrics(RESULTS["cells"]) in PAGE
+    assert f"take {RESULTS['speed']['total']:.0f} s" in " ".join(PAGE.split())
+
+
+def test_kept_shares_are_nominal_but_where_the_page_says_why():
+    cells = RESULTS["cells"]
+    for name, cell in cells.items():
+        if name.endswith(": means"):
+            spread = 3 * np.sqrt(0.05 * 0.95 / cell["n"])
+            assert min(cell[key] for key in ("tests", "own", "all")) > 0.95 - spread, name
+            assert cell["interval"] > 0.95 - spread / 2, name  # ten pairs of each experiment
+    naive = [cell["interval"] for name, cell in cells.items() if name.endswith("both at once")]
+    assert min(naive) > 0.95, "drawing both factors at once gives intervals that are too wide"
+
+
+def test_an_interrupted_run_goes_on_where_it_was(coverage, tmp_path, monkeypatch, capsys):
+    command = [SCRIPT, "--sets", "2", "--scratch", str(tmp_path / "scratch")]
+    monkeypatch.setattr(coverage, "DESIGNS", {name: coverage.DESIGNS[name] for name in ("both few", "few stimuli")})
+    monkeypatch.setattr(coverage, "N_DRAWS", 3)
+    monkeypatch.setattr(sys, "argv", command)
+    coverage.main()
+    printed = capsys.readouterr().out
+    monkeypatch.setattr(coverage, "ESTIMATORS", dict.fromkeys(coverage.ESTIMATORS))  # nothing can be measured
+    coverage.main()
+    assert capsys.readouterr().out == printed
+
+
+def test_many_models_and_benchmarks(coverage):
+    found = coverage.speed(n_models=30, n_benchmarks=2)
+    assert (found["models"], found["benchmarks"]) == (30, 2)
+
+
+@pytest.mark.slow  # 100 simulated experiments for each
+@pytest.mark.parametrize(
+    ("design", "estimator"),
+    [
+        ("100 x 20", "means"),
+        ("few subjects", "means"),
+        ("both few", "means"),
+        ("a part judged", "means"),
+        ("few stimuli", "bootstrap"),
+        ("shared noise", "sketches"),
+        ("few subjects", "averages"),
+        ("A", "ridge"),
+        ("A", "error_consistency"),
+    ],
+)
+def test_comparisons_are_right_about_as_often_as_they_say(coverage, design, estimator):
+    rows = [coverage.estimate(design, estimator, seed) for seed in range(100)]
+    found = coverage.summary(rows, None if estimator in coverage.METRIC_DESIGNS else coverage.TRUTH)
+    assert 0.9 < found["interval"] <= 1
+    assert min(found["tests"], found["own"], found["all"]) > 0.88
+    assert 0.8 < found["error"] < 1.6

@@ -1,0 +1,67 @@
+"""Check that the page about uncertainty quotes the kept coverages, and measure a few of them anew."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+SCRIPT = "coverage.py"
+ROOT = Path(__file__).parents[4]
+PAGE = (ROOT / "docs" / "explanation" / "uncertainty.md").read_text()
+
+
+def kept(coverage):
+    return json.loads(coverage.TABLE.read_text())
+
+
+def test_the_page_quotes_the_kept_results(coverage):
+    cells = kept(coverage)
+    estimators = [name for name in coverage.ESTIMATORS if any(f"{each}: {name}" in cells for each in coverage.DESIGNS)]
+    assert len(estimators) > 20
+    assert coverage.table(cells, list(coverage.DESIGNS), estimators) in PAGE
+
+
+def test_what_leaves_the_bounds_is_named(coverage):
+    named = [line for line in PAGE.splitlines() if line.startswith("- ")]
+    for cell, found in kept(coverage).items():
+        design, estimator = cell.split(": ")
+        if not 0.93 <= found.get("coverage", 0.95) <= 0.97:
+            wanted = f"`{design}` {found['coverage']:.2f}"
+            assert any(line.startswith(f"- `{estimator}` in ") and wanted in line for line in named), cell
+
+
+@pytest.mark.slow  # 60 simulated experiments for each
+@pytest.mark.parametrize(
+    ("design", "estimator"), [("A", "ridge"), ("D", "ridge"), ("E", "internal_consistency"), ("counts", "ridge")]
+)
+def test_intervals_hold_the_mean_about_as_often_as_they_say(coverage, design, estimator):
+    rows = [coverage.estimates(design, estimator, 10_000 + seed) for seed in range(60)]
+    found = coverage.summary(rows, None)
+    assert found["n_undefined"] == 0
+    assert 0.85 <= found["coverage"] <= 1.0  # 57 of 60, with a binomial error of 1.7
+    assert 0.7 <= found["error_over_sd"] <= 1.35
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was(coverage, tmp_path):
+    scratch = tmp_path / "scratch.jsonl"
+    cells = [("E", "ridge")]
+    first = coverage.run(cells, 2, scratch, 1)
+    lines = scratch.read_text().splitlines()
+    scratch.write_text(lines[0] + "\n" + lines[1][:20])
+    assert coverage.run(cells, 2, scratch, 1) == first
+    again = scratch.read_text().splitlines()
+    assert again == lines
+    assert json.loads(again[1])["seed"] == coverage.FIRST_SEED + 1
+
+
+def test_what_a_former_run_left_is_not_measured_again(coverage, tmp_path, monkeypatch):
+    first = coverage.run([("E", "ridge")], 2, tmp_path / "scratch.jsonl", 1)
+    monkeypatch.setattr(coverage, "simulate", None)
+    assert coverage.run([("E", "ridge")], 2, tmp_path / "scratch.jsonl", 1) == first
+
+
+def test_what_cannot_be_estimated_is_told(coverage):
+    row = coverage.estimates("one neuroid", "ridge", 0)
+    assert (row["error"], row["low"]) == (None, None)
+    assert row["reason"].startswith("a single neuroid")
+    assert coverage.summary([row], None)["n_undefined"] == 1
