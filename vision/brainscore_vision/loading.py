@@ -10,6 +10,9 @@ functions at little cost.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
@@ -30,9 +33,45 @@ __all__ = [
     "load_metric",
     "load_model",
     "load_stimulus_set",
+    "noting_data",
+    "unwatched",
+    "watching_loads",
 ]
 
 _LIBRARY = "brainscore_vision"
+
+
+# What each kind of factory has to make: in words, as a test, and how to get there.
+_EXPECTED: dict[str, tuple[str, Callable[[object], bool], str]] = {
+    "data": (
+        "an assembly, which has names for its dimensions and coordinates",
+        lambda made: type(made).__module__ != "numpy",  # a plugin may register anything else
+        "Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), ...}, dims=[...]).",
+    ),
+    "stimulus_set": (
+        "a StimulusSet",
+        lambda made: hasattr(made, "get_stimulus") or not hasattr(made, "columns"),  # a table is not yet one
+        "Make one of a table: StimulusSet(table), with the column stimulus_id, and set identifier and stimulus_paths.",
+    ),
+    "metric": (
+        "a metric, which is called with assemblies",
+        callable,
+        "Return an object of a class with __call__, or a function.",
+    ),
+    "benchmark": (
+        "a benchmark, which is called with a model",
+        callable,
+        "Return an object of a class that derives from BenchmarkBase.",
+    ),
+    "model": (
+        "a model, which has a method look_at",
+        lambda made: hasattr(made, "look_at"),
+        "Wrap a network: ModelCommitment(identifier=..., activations_model=PytorchWrapper(...), layers=[...]).",
+    ),
+}
+_noted: ContextVar[list[tuple[str, str]] | None] = ContextVar("noted", default=None)
+Watcher = Callable[[str, str, object], object]
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 def load_dataset(identifier: str) -> DataAssembly | Any:  # a plugin may register anything
@@ -123,12 +162,51 @@ def load_model(identifier: str) -> BrainModel:
     return cast("BrainModel", _load("model", identifier))
 
 
+@contextmanager
+def noting_data() -> Iterator[list[tuple[str, str]]]:
+    """Note which data are asked for in a block, and load none: what is returned in their place is good for nothing.
+
+    Gives a list that grows: ``('data' or 'stimulus_set', identifier)``, each once, in the order in which they are asked
+    for.
+    """
+    noted: list[tuple[str, str]] = []
+    token = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
+
+
+@contextmanager
+def watching_loads(watcher: Watcher | None) -> Iterator[None]:
+    """Tell of everything that is loaded in a block: ``watcher(kind, identifier, made)``; None: tell nobody."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def unwatched() -> AbstractContextManager[None]:
+    """Tell nobody of what is loaded in a block, such as what a model looks at to choose its layers."""
+    return watching_loads(None)
+
+
 def _load(kind: str, identifier: str, *args: Any, **kwargs: Any) -> Any:  # whatever the plugin makes
-    from brainscore_core.plugin_management.import_plugin import import_plugin
+    noted = _noted.get()
+    if noted is not None and kind in ("data", "stimulus_set"):
+        if (kind, identifier) not in noted:
+            noted.append((kind, identifier))
+        return object()
+    from brainscore_core.plugin_management.factories import Expected, make
     from brainscore_core.supported_data_standards.brainio.access import naming_public_variant
 
     with naming_public_variant(identifier, lambda: known_identifiers(kind)):
-        return import_plugin(_LIBRARY, kind, identifier)(*args, **kwargs)
+        made = make(_LIBRARY, kind, identifier, Expected(*_EXPECTED[kind]), *args, **kwargs)
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(kind, identifier, made)
+    return made
 
 
 def find_plugin_directory(kind: str, identifier: str) -> Path:

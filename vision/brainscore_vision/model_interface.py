@@ -9,7 +9,15 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["BehavioralAssembly", "BrainModel", "NeuroidAssembly", "StimulusSet", "region_layers"]
+__all__ = [
+    "BehavioralAssembly",
+    "BrainModel",
+    "NeuroidAssembly",
+    "StimulusSet",
+    "layer_origin",
+    "region_layers",
+    "weights_digest",
+]
 
 
 def __getattr__(name: str) -> Any:  # a class of the data standard
@@ -121,6 +129,28 @@ def region_layers(model: object) -> dict[str, str | list[str]]:
         if isinstance(layers, Mapping):
             return dict(layers)
     return {}
+
+
+def layer_origin(model: object, region: str) -> dict[str, object]:
+    """Return how the layer of a region came to be (stated, read from a file, selected); empty if a model is silent."""
+    for owner in (model, getattr(model, "layer_model", None)):
+        origin = getattr(getattr(owner, "region_layer_map", None), "origin", None)
+        if callable(origin):
+            return dict(origin(region))
+    return {}
+
+
+def weights_digest(model: object) -> str | None:
+    """Return the digest of parameters and buffers that a model, or the network in it, says; None if it is silent.
+
+    Asked is ``model.weights_digest()``, then ``model.activations_model.weights_digest()``.
+    """
+    for owner in (model, getattr(model, "activations_model", None)):
+        told = getattr(owner, "weights_digest", None)
+        if callable(told):
+            digest = told()
+            return str(digest) if digest else None
+    return None
 
 
 def _missing(model: BrainModel, method: str) -> str:

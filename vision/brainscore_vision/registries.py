@@ -2,7 +2,7 @@
 
 Each maps an identifier to a factory: a function or class that builds the object anew at every load. The factories of
 metrics take arguments, all others are called without. Assigning an identifier a second time replaces the factory, so a
-notebook can register a model of its own and load it like any other.
+notebook can register a model of its own and load it like any other. A plugin can assign only its own identifiers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from brainscore_core.plugin_management.owned_registry import OwnedRegistry
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from brainscore_core.benchmarks import Benchmark
     from brainscore_core.metrics import Ceiling, Metric
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
@@ -19,8 +23,18 @@ if TYPE_CHECKING:
 
 __all__ = ["benchmark_registry", "data_registry", "metric_registry", "model_registry", "stimulus_set_registry"]
 
-data_registry: dict[str, Callable[[], DataAssembly | Any]] = {}  # a plugin may register anything
-stimulus_set_registry: dict[str, Callable[[], StimulusSet]] = {}
-metric_registry: dict[str, Callable[..., Metric | Ceiling]] = {}
-benchmark_registry: dict[str, Callable[[], Benchmark]] = {}
-model_registry: dict[str, Callable[[], BrainModel]] = {}
+
+def _owners(library: str, kind: str) -> dict[str, list[Path]]:
+    from brainscore_core.plugin_management.index import owners  # asked when a plugin is imported: start-up stays fast
+
+    return owners(library, kind)
+
+
+_LIBRARY = "brainscore_vision"
+
+data_registry: OwnedRegistry[Callable[[], DataAssembly | Any]]  # a plugin may register anything
+data_registry = OwnedRegistry(_LIBRARY, "data", _owners)
+stimulus_set_registry: OwnedRegistry[Callable[[], StimulusSet]] = OwnedRegistry(_LIBRARY, "stimulus_set", _owners)
+metric_registry: OwnedRegistry[Callable[..., Metric | Ceiling]] = OwnedRegistry(_LIBRARY, "metric", _owners)
+benchmark_registry: OwnedRegistry[Callable[[], Benchmark]] = OwnedRegistry(_LIBRARY, "benchmark", _owners)
+model_registry: OwnedRegistry[Callable[[], BrainModel]] = OwnedRegistry(_LIBRARY, "model", _owners)

@@ -1,5 +1,7 @@
 """Run every Python snippet of the README and of the documentation, page by page, as a reader would."""
 
+import importlib
+import math
 import re
 from pathlib import Path
 
@@ -8,11 +10,12 @@ import pytest
 import brainscore_vision
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
+from brainscore_vision.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".", "core", "scripts", "vision")
 PAGES = [*(ROOT / folder / "README.md" for folder in FOLDERS), *sorted((ROOT / "docs").rglob("*.md"))]
-SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n\n```output\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 PAGE = "page_of_the_documentation"
 WITH_SNIPPETS = [page for page in PAGES if SNIPPET.search(page.read_text())]
 
@@ -21,16 +24,83 @@ WITH_SNIPPETS = [page for page in PAGES if SNIPPET.search(page.read_text())]
 def nothing_stays_registered():
     """Take out what a page registers; what it loads from plugins stays, as their modules stay imported."""
     yield
-    for registry in (brainscore_vision.metric_registry, brainscore_vision.model_registry):
-        for identifier in [name for name, factory in registry.items() if factory.__module__ == PAGE]:
+    index = PluginIndex(library_roots("brainscore_vision"))
+    for kind in KINDS.values():
+        registry = getattr(brainscore_vision, kind.registry)
+        for identifier in registry.keys() - set(index.identifiers(kind)):
             del registry[identifier]
 
 
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: str(page.relative_to(ROOT)))
-def test_snippets_run(page):
+def test_snippets_run_and_print_what_the_page_says(page, capsys):
     names = {"__name__": PAGE}
-    for number, snippet in enumerate(SNIPPET.findall(page.read_text()), start=1):
+    for number, (snippet, said) in enumerate(SNIPPET.findall(page.read_text()), start=1):
+        capsys.readouterr()
         exec(compile(snippet, f"{page.name}, snippet {number}", "exec"), names)  # noqa: S102 - our own documents
+        if said:
+            assert capsys.readouterr().out == said, f"{page.name}, snippet {number}"
+
+
+def test_every_said_output_belongs_to_a_snippet():
+    for page in PAGES:
+        text = page.read_text()
+        assert text.count("```output") == sum(bool(said) for _, said in SNIPPET.findall(text)), page
+
+
+@pytest.mark.parametrize("kind", ["tutorials", "how-to", "explanation", "reference"])
+def test_every_page_is_in_the_list_of_its_kind(kind):
+    listed = (ROOT / "docs" / kind / "index.md").read_text()
+    navigation = listed.partition("{toctree}")[2].split()
+    pages = {page.stem for page in (ROOT / "docs" / kind).glob("*.md")} - {"index"}
+    assert pages == set(navigation) - {":hidden:", "```"}
+    assert [page for page in pages if f"[]({page}.md)" not in listed] == []
+
+
+def test_the_main_jobs_have_a_tutorial():
+    for job in ("model", "neural_benchmark", "behavioral_benchmark", "metric"):
+        text = (ROOT / f"docs/tutorials/write_a_{job}.md").read_text()
+        assert SNIPPET.search(text)
+        assert re.search(rf"nox -s new_plugin -- (data )?{job.rpartition('_')[2]} ", text)
+    text = (ROOT / "docs/tutorials/write_a_model.md").read_text()
+    shown = [said for snippet, said in SNIPPET.findall(text) if "look_at" in snippet]
+    assert len(shown) == 4, "a recording and three tasks, each with what is printed"
+    assert all(shown)
+
+
+def test_the_reference_describes_what_pages_tell_readers_to_import():
+    """Each module a page imports from is in the tables of the reference, or is the front door of its package."""
+    reference = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
+    described = set(re.findall(r"(?:^   |automodule:: )(brainscore_[\w.]+)", reference, re.MULTILINE))
+    # The front door, the command line, and places whose names the tutorials of the published system made known.
+    names = ("", ".__main__", ".benchmarks", ".benchmark_helpers.neural_common")
+    doors = {f"brainscore_vision{name}" for name in names}
+    for page in PAGES:
+        snippets = "".join(snippet for snippet, _ in SNIPPET.findall(page.read_text()))
+        imported = set(re.findall(r"^\s*from (brainscore_(?:core|vision)[\w.]*) import", snippets, re.MULTILINE))
+        unknown = imported - described - doors
+        assert {name for name in unknown if not any(each.startswith(f"{name}.") for each in described)} == set(), page
+
+
+def test_the_reference_has_every_command(capsys):
+    assert main(["--help"]) == 0
+    commands = set(re.findall(r"^│ ([a-z][a-z-]+) ", capsys.readouterr().out, re.MULTILINE))
+    page = (ROOT / "docs/reference/command_line.md").read_text()
+    assert commands > {"score", "list", "test-plugin"}
+    assert set(re.findall(r"^\| `brainscore ([a-z-]+)` \|", page, re.MULTILINE)) == commands
+
+
+def test_code_blocks_fit_their_pages():
+    fence = re.compile(r"^```(?:bash|sh|text|output|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+    for page in (ROOT / "docs").rglob("*.md"):
+        lines = "".join(fence.findall(page.read_text())).splitlines()
+        assert [line for line in lines if len(line) > 88] == [], page
+
+
+def test_the_readme_names_the_python_that_its_first_command_makes():
+    noxfile, readme = (ROOT / "noxfile.py").read_text(), (ROOT / "README.md").read_text()
+    assert 'WORKSPACE = ROOT / ".nox" / ("workspace-oldest" if OLDEST else "workspace")' in noxfile
+    in_python = readme.partition("## In Python")[2].partition("```python")[0]
+    assert "`.nox/workspace/bin/python first.py`" in in_python
 
 
 def test_pages_with_snippets_were_found():
@@ -45,3 +115,34 @@ def test_reference_shows_every_identifier_of_a_metric():
     assert [name for name in identifiers if f"`{name}`" not in page] == []
     modules = [plugin.module for plugin in index.plugins("metrics")]
     assert [module for module in modules if f".. automodule:: {module}." not in page] == []
+
+
+def layers_as_shown(layers):
+    return f"`{layers}`" if isinstance(layers, str) else f"`{layers[0]}` to `{layers[-1]}`"
+
+
+def n_parameters(identifier):
+    """Return how many parameters the table of published names and shapes lists."""
+    lines = (ROOT / f"vision/tests/model_helpers/architectures/state_dicts/{identifier}.txt").read_text().splitlines()
+    counters = (".running_mean", ".running_var", ".num_batches_tracked")
+    shapes = [shape for name, shape in map(str.split, lines) if not name.endswith(counters)]
+    return sum(math.prod(map(int, shape.split("x"))) for shape in shapes)
+
+
+def test_reference_tells_the_facts_of_every_model():
+    lines = (ROOT / "docs/reference/models.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    told = {cells[0].strip("`"): cells for cells in rows}
+    index = PluginIndex(library_roots("brainscore_vision"))
+    assert set(index.identifiers(KINDS["model"])) <= set(told)
+    for plugin in index.plugins("models"):
+        module = importlib.import_module(f"{plugin.module}.model")
+        mapped = getattr(module, "REGION_LAYER_MAP", {})
+        weights = getattr(module, "WEIGHTS", {})
+        for identifier in (registration.identifier for registration in plugin.registrations):
+            for region, cell in zip(("V1", "V2", "V4", "IT"), told[identifier][-4:], strict=True):
+                assert not mapped or cell == (layers_as_shown(mapped[region]) if region in mapped else "")
+            published = weights.get(identifier) if isinstance(weights, dict) else weights
+            if published:
+                assert told[identifier][1] == f"{n_parameters(identifier):,}"
+                assert told[identifier][3] == published.licence

@@ -7,6 +7,7 @@ from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management import import_plugin
 from brainscore_core.plugin_management.index import PluginRoot
 from brainscore_vision import loading
+from brainscore_vision.model_interface import BrainModel
 
 PLUGINS = {
     "data/lab2026": """
@@ -16,7 +17,10 @@ PLUGINS = {
         """,
     "metrics/example": """
         from brainscore_vision import metric_registry
-        metric_registry['example'] = lambda *args, **kwargs: ('metric', args, kwargs)
+        class Metric:
+            def __init__(self, *args, **kwargs): self.given = args, kwargs
+            def __call__(self, source, target): pass
+        metric_registry['example'] = Metric
         """,
     "benchmarks/lab2026": """
         import brainscore_vision
@@ -24,11 +28,13 @@ PLUGINS = {
         class Benchmark:
             def __init__(self):
                 self.data = brainscore_vision.load_dataset('Lab2026')
+            def __call__(self, candidate): pass
         benchmark_registry['Lab2026.IT-example'] = Benchmark
         """,
     "models/tiny-0.1": """
         from brainscore_vision import model_registry
-        class Model: pass
+        class Model:
+            def look_at(self, stimuli, number_of_trials=1): pass
         model_registry['tiny'] = lambda: Model()
         """,
 }
@@ -75,13 +81,14 @@ def test_a_model_is_given_as_its_factory_made_it_and_anew(plugins):
 
 @pytest.mark.parametrize("load", [loading.load_metric, loading.load_ceiling])
 def test_metrics_and_ceilings_take_arguments(plugins, load):
-    assert load("example", 1, splits=2) == ("metric", (1,), {"splits": 2})
-    assert load("example") == ("metric", (), {})
+    assert load("example", 1, splits=2).given == ((1,), {"splits": 2})
+    assert load("example").given == ((), {})
 
 
 def test_what_is_assigned_at_run_time_is_loaded(plugins):
-    brainscore_vision.model_registry["mine"] = lambda: "here"
-    assert loading.load_model("mine") == "here"
+    mine = BrainModel()
+    brainscore_vision.model_registry["mine"] = lambda: mine
+    assert loading.load_model("mine") is mine
     assert loading.known_identifiers("models") == ["mine", "tiny"]
 
 

@@ -76,6 +76,47 @@ def test_wrong_name_gets_the_nearest_ones_and_exit_code_2(model, benchmark, hint
     assert done.stdout == ""
 
 
+@pytest.fixture
+def model_file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\n\n"
+        "def make():\n"
+        "    return lambda images: np.stack([np.asarray(each.resize((9, 9)), dtype=float) for each in images])\n\n"
+        "def fails():\n    raise ValueError('no weights here')\n"
+    )
+    return path
+
+
+def test_a_model_in_a_file_is_scored_and_recorded_on_request(model_file, tmp_path):
+    pair = ["score", "--model", f"{model_file}:make", "--benchmark", "SimulatedCortex2026.V1-pls"]
+    record = tmp_path / "record.json"
+    done = run(*pair, "--name", "my thumbnails", "--layers", "output", "--record", str(record))
+    assert done.returncode == 0, done.stderr
+    assert "my thumbnails on SimulatedCortex2026.V1-pls (SIMULATED" in done.stdout
+    content = json.loads(record.read_text())
+    assert (content["model"], content["layers"]) == ("my thumbnails", {"V1": "output"})
+
+
+@pytest.mark.parametrize(
+    ("model", "extra", "code", "said"),
+    [
+        ("{file}:mak", [], 2, "'mak' does not exist"),
+        ("{file}", [], 2, "without the function"),
+        ("absent.py:make", [], 2, "There is no file"),
+        ("absent.onnx", [], 2, "'absent.onnx'"),
+        ("{file}:fails", [], 1, "raised ValueError: no weights here (line 7)"),
+        ("{file}:make", ["--layers", "putput"], 1, "Did you mean 'output'"),
+        ("pixels", ["--layers", "a"], 2, "options layers are for models in files"),
+    ],
+)
+def test_what_is_wrong_with_a_model_in_a_file(model_file, model, extra, code, said):
+    done = run("score", "--model", model.format(file=model_file), "--benchmark", "SimulatedCortex2026.V1-pls", *extra)
+    assert done.returncode == (3 if model == "absent.onnx" and "pip install" in done.stderr else code), done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_missing_argument_and_unknown_command_exit_with_2():
     assert run("score", "--model", "pixels").returncode == 2
     assert run("scor").returncode == 2

@@ -1,6 +1,12 @@
 import ast
 import inspect
+from pathlib import Path
 
+import pytest
+
+import brainscore_vision
+from brainscore_core.errors import PluginError
+from brainscore_core.plugin_management.owned_registry import OwnedRegistry
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_vision import registries
 
@@ -9,13 +15,30 @@ def test_there_is_one_registry_for_each_kind():
     assert {kind.registry for kind in KINDS.values()} == set(registries.__all__)
 
 
-def test_registries_are_five_different_plain_dictionaries():
+def test_registries_are_five_different_dictionaries_in_which_plugins_change_only_their_own():
     values = [getattr(registries, name) for name in registries.__all__]
-    assert [type(value) for value in values] == [dict] * 5
+    assert [type(value) for value in values] == [OwnedRegistry] * 5
+    assert all(isinstance(value, dict) for value in values)
     assert len({id(value) for value in values}) == 5
 
 
-def test_the_module_imports_nothing_at_run_time_but_the_standard_library():
+def test_the_module_imports_little_at_run_time():
     tree = ast.parse(inspect.getsource(registries))
     imported = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    assert {node.module for node in imported} == {"__future__", "collections.abc", "typing"}
+    assert {node.module for node in imported} == {"__future__", "collections.abc", "typing", OwnedRegistry.__module__}
+
+
+def test_a_plugin_cannot_replace_the_model_of_another_through_vars():
+    # As if it stood in a plugin of this library, whichever way it is run.
+    file = Path(brainscore_vision.__file__).parent / "models" / "evil" / "__init__.py"
+    attack = compile("vars(brainscore_vision)['model_registry']['pixels'] = lambda: 'evil'", file, "exec")
+    before = brainscore_vision.model_registry.get("pixels")
+    try:
+        with pytest.raises(PluginError, match="choose another one"):
+            exec(attack, {"brainscore_vision": brainscore_vision})  # noqa: S102 - the attack
+        assert brainscore_vision.model_registry.get("pixels") is before
+    finally:
+        if before is None:
+            brainscore_vision.model_registry.pop("pixels", None)
+        else:
+            brainscore_vision.model_registry["pixels"] = before

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from brainscore_core import command_line
 from brainscore_core.benchmarks import BenchmarkBase
-from brainscore_core.errors import UnknownIdentifierError
+from brainscore_core.errors import ConfigurationError, DownloadError, PrivateDataError, UnknownIdentifierError
 from brainscore_core.metrics import Score
 from brainscore_core.scoring.records import ScoreRecord
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score
-from brainscore_vision.scoring import format_record, score_and_record
+from brainscore_vision.__main__ import main
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.scoring import format_record, record_failure, score_and_record
+from brainscore_vision.testing.random_model import RandomModel
 
 
 class HalfBenchmark(BenchmarkBase):
@@ -23,7 +27,7 @@ class HalfBenchmark(BenchmarkBase):
         return result
 
 
-class SomeModel:
+class SomeModel(BrainModel):
     """Be a model that nothing is asked of."""
 
     identifier = "some"
@@ -87,9 +91,194 @@ def test_summary_says_everything(tmp_path):
     assert "SIMULATED" not in text
 
 
+@pytest.mark.parametrize(
+    ("attrs", "line"),
+    [
+        ({"error": 0.03, "error_over": ["stimulus", "neuroid"]}, "score     0.5000 ± 0.0300 (standard error over new"),
+        ({"error": 0.03, "error_over": ["stimulus", "neuroid"]}, "over new stimuli and neuroids)"),
+        ({"error": 0.03}, "± 0.0300 (standard error)"),
+        ({"split_error": 0.01}, "splits    ± 0.0100 over splits of these data"),
+        ({"error": np.nan, "error_nan_reason": "a single neuroid"}, "error     none: a single neuroid"),
+        ({"error": 0.3, "interval_nan_reason": "the ceiling may be 0"}, "interval  none: the ceiling may be 0"),
+    ],
+)
+def test_summary_says_what_an_error_is_over_or_why_there_is_none(attrs, line):
+    result = Score(0.5)
+    result.attrs.update(attrs)
+    text = format_record(ScoreRecord.of_score(result, model="m", benchmark="b"), None)
+    assert line in text
+    for absent in {"splits  ", "none: "} - {part for part in ("splits  ", "none: ") if part in line}:
+        assert absent not in text
+
+
 def test_model_that_cannot_be_scored_has_no_number(monkeypatch, tmp_path):
     monkeypatch.setattr(HalfBenchmark, "__call__", lambda self, candidate: Score(np.nan))
     result, record, path = score_and_record("some", "Half-test", tmp_path / "here.json")
     assert np.isnan(float(result))
     assert record.score is None
     assert "score     not available" in format_record(record, path)
+    assert "because   The benchmark 'Half-test' gives NaN and does not say why." in format_record(record, path)
+
+
+def test_model_that_cannot_be_scored_is_told_why(monkeypatch, tmp_path):
+    def static(self, candidate):
+        score = Score(np.nan)
+        score.attrs["not_applicable"] = "Model 'some' does not change over time."
+        return score
+
+    monkeypatch.setattr(HalfBenchmark, "__call__", static)
+    _, record, path = score_and_record("some", "Half-test", tmp_path / "here.json")
+    assert "because   Model 'some' does not change over time." in format_record(record, path)
+
+
+@pytest.mark.parametrize("benchmark", ["Maniquet2024-confusion_similarity", "ImageNet-top1"])
+def test_data_that_are_not_here_are_one_message(own_homes, monkeypatch, capsys, tmp_path, benchmark):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    failure = tmp_path / "failure.json"
+    command = ["score", "--model", "pixels", "--benchmark", benchmark, "--failure", str(failure)]
+    assert main(command) == command_line.NOT_AVAILABLE
+    said = capsys.readouterr().err
+    assert said.count("Error: ") == 1
+    assert f"Error: The data of '{benchmark}' are not here." in said
+    assert "BRAINSCORE_OFFLINE=1 forbids to download it" in said
+    assert f"brainscore data fetch --benchmark {benchmark}" in said
+    assert "Traceback" not in said
+    record = ScoreRecord.read(failure)
+    assert record.status == "failed:DataNotHereError"
+    assert "are not here" in record.message
+
+
+@pytest.mark.parametrize("kind", [DownloadError, PrivateDataError])
+def test_other_files_and_private_data_keep_their_error(monkeypatch, tmp_path, kind):
+    class Without:
+        def __call__(self, candidate):
+            raise kind("Cannot download it.")
+
+    monkeypatch.setitem(benchmark_registry, "Half-test", Without)
+    with pytest.raises(kind, match=r"^Cannot download it\.$") as caught:
+        score("some", "Half-test")
+    assert type(caught.value) is kind
+    record_failure("some", "Half-test", caught.value, tmp_path / "failure.json")
+    assert ScoreRecord.read(tmp_path / "failure.json").status == f"failed:{kind.__name__}"
+
+
+def test_summary_says_how_a_layer_was_chosen(tmp_path):
+    result = HalfBenchmark()(None)
+    origin = {"from": "selection", "benchmark": "Half-test", "simulated": True, "runner_up": "first"}
+    result.attrs["layer_origin"] = {"IT": {**origin, "separable": False, "optimism": 0.0451}}
+    record = ScoreRecord.of_score(result, model="m", benchmark="Half-test")
+    (line,) = [line for line in format_record(record, tmp_path).splitlines() if "layers" in line]
+    for part in ("IT: last", "chosen on Half-test (SIMULATED)", "not separable from first", "adds about 0.045 to"):
+        assert part in line
+    elsewhere = ScoreRecord.of_score(result, model="m", benchmark="another")
+    assert "by chance" not in format_record(elsewhere, tmp_path)
+
+
+def test_a_model_itself_is_scored_and_leaves_no_record(own_homes, capsys):
+    result = score(RandomModel(), "Half-test")
+    assert (float(result), result.attrs["model_identifier"]) == (0.5, "random-0")
+    assert "record_path" not in result.attrs
+    assert not (own_homes / "brain-score" / "scores").exists()
+    said = capsys.readouterr().err
+    assert "random-0 on Half-test" in said
+    assert "record    not written" in said
+
+
+def means(images):
+    return np.stack([np.asarray(image, dtype=float).mean((0, 1)) for image in images])
+
+
+def test_a_record_of_a_model_itself_is_written_on_request(tmp_path):
+    result = score(means, "Half-test", identifier="my means", record=tmp_path / "mine.json", report=False)
+    assert result.attrs["record_path"] == str(tmp_path / "mine.json")
+    record = ScoreRecord.read(tmp_path / "mine.json")
+    assert (record.model, record.benchmark, record.score) == ("my means", "Half-test", 0.5)
+
+
+def test_a_model_itself_is_never_recorded_under_the_name_of_a_registered_one(tmp_path, monkeypatch):
+    monkeypatch.setitem(benchmark_registry, "Never-test", lambda: CannotBeScored())
+    with pytest.raises(ConfigurationError, match=r"record of 'some' is written for the registered model.*identifier="):
+        score(means, "Never-test", identifier="some", record=tmp_path / "mine.json")
+    assert not (tmp_path / "mine.json").exists()
+    assert float(score(means, "Half-test", identifier="some", report=False)) == 0.5  # without a record it may be
+
+
+class CannotBeScored(HalfBenchmark):
+    """Fail if it is reached."""
+
+    def __call__(self, candidate):
+        pytest.fail("the model was scored before the name was found to be taken")
+
+
+def test_where_a_registered_model_is_recorded_may_be_said(tmp_path):
+    score("some", "Half-test", record=str(tmp_path / "here.json"), report=False)
+    assert ScoreRecord.read(tmp_path / "here.json").model == "some"
+
+
+def test_of_a_registered_model_nothing_can_be_said():
+    with pytest.raises(TypeError, match="layers, batch_size can only be said of a model itself; 'some' names a regist"):
+        score("some", "Half-test", layers=["a"], batch_size=3)
+
+
+def test_a_wrong_benchmark_is_found_before_a_model_itself_is_tried():
+    with pytest.raises(UnknownIdentifierError, match="Half-tset"):
+        score(lambda images: pytest.fail("the model was tried"), "Half-tset")
+
+
+class Looks(BenchmarkBase):
+    """Show stimuli to a model and count how often it looks."""
+
+    def __init__(self, identifier, stimuli, trials):
+        super().__init__(identifier=identifier, version=1, ceiling_func=lambda: 1, bibtex="")
+        self._shown = stimuli, trials
+
+    def __call__(self, candidate):
+        candidate.start_recording("IT", time_bins=[(70, 170)])
+        result = Score(float(candidate.look_at(*self._shown).mean()))
+        result.attrs["raw"] = Score(float(result))
+        return result
+
+
+class CountsLooks(RandomModel):
+    """Count how often it looks."""
+
+    looks = 0
+
+    def look_at(self, stimuli, number_of_trials=1):
+        type(self).looks += 1
+        return super().look_at(stimuli, number_of_trials)
+
+
+@pytest.fixture
+def three_benchmarks(monkeypatch, write_stimuli):
+    """Register a model and three benchmarks; the first two show the same."""
+    stimuli = write_stimuli({name: np.zeros((4, 4, 3)) for name in "abc"})
+    for name, trials in (("First", 1), ("Second", 1), ("Third", 2)):
+        made = Looks(f"{name}-test", stimuli, trials)
+        monkeypatch.setitem(benchmark_registry, f"{name}-test", lambda made=made: made)
+    monkeypatch.setattr(CountsLooks, "looks", 0)
+    monkeypatch.setitem(model_registry, "random-0", CountsLooks)
+    return ["First-test", "Second-test", "Third-test"]
+
+
+@pytest.mark.parametrize("model", ["random-0", CountsLooks()])
+def test_benchmarks_that_show_the_same_share_one_look(model, three_benchmarks, tmp_path, capsys):
+    name = model if isinstance(model, str) else None
+    results = score(model, three_benchmarks, **({"record": tmp_path} if name else {}))
+    assert list(results) == three_benchmarks
+    assert CountsLooks.looks == 2
+    assert float(results["First-test"]) == float(results["Second-test"])
+    assert capsys.readouterr().err.count("random-0 on ") == 3
+    for identifier, result in results.items():
+        assert result.attrs["benchmark_identifier"] == identifier
+        alone = score(model, identifier, report=False)
+        assert float(alone) == float(result)
+        if name:
+            assert ScoreRecord.read(result.attrs["record_path"]).benchmark == identifier
+            assert result.attrs["record_path"].startswith(str(tmp_path))
+
+
+def test_a_wrong_name_among_several_is_found_before_anything_is_scored(three_benchmarks):
+    with pytest.raises(UnknownIdentifierError, match="Fourth-test"):
+        score("random-0", [*three_benchmarks, "Fourth-test"])
+    assert CountsLooks.looks == 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core import command_line
-from brainscore_core.errors import ConfigurationError, CorruptFileError
+from brainscore_core.errors import ConfigurationError, CorruptFileError, UnknownIdentifierError, did_you_mean
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 from brainscore_core.plugin_management.source import read_plugin
@@ -20,7 +21,18 @@ from brainscore_vision.catalogue.references import Reference, find_references
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.s3 import S3Object
 
-__all__ = ["DATA_KINDS", "Entry", "StoredFile", "clean", "entries", "plugin_index", "verify"]
+__all__ = [
+    "DATA_KINDS",
+    "Entry",
+    "StoredFile",
+    "clean",
+    "entries",
+    "entries_of",
+    "is_public",
+    "metadata_of",
+    "plugin_index",
+    "verify",
+]
 
 _LIBRARY = "brainscore_vision"
 DATA_KINDS = (KINDS["data"], KINDS["stimulus_set"])
@@ -57,12 +69,20 @@ class Entry:
     ----------
     files : tuple of StoredFile
         What the registration names; empty for data that are generated or whose files only the running plugin knows.
+    stimulus_set : str or None
+        Of an assembly, the identifier of its stimuli as far as the registration says it.
     """
 
     kind: str
     identifier: str
     plugin: Plugin
     files: tuple[StoredFile, ...] = ()
+    stimulus_set: str | None = None
+
+    @property
+    def is_public(self) -> bool:
+        """Whether everybody may have it, see `is_public`."""
+        return is_public(self.identifier, self.plugin.directory)
 
     @property
     def cached(self) -> str:
@@ -76,6 +96,20 @@ class Entry:
     def size_bytes(self) -> int:
         """What its copies take on the disk."""
         return sum(file.size_bytes for file in self.files)
+
+
+def is_public(identifier: str, directory: Path) -> bool:
+    """Tell whether everybody may have it: the identifier says so, or ``access: public`` in the ``metadata.yml`` does.
+
+    Parameters
+    ----------
+    directory : Path
+        Folder of the plugin that registers the identifier.
+    """
+    name = identifier.lower()
+    if "public" in name or "private" in name:
+        return "private" not in name
+    return metadata_of(directory).get("access") == "public"
 
 
 def plugin_index() -> PluginIndex:
@@ -104,12 +138,33 @@ def entries(identifier: str | None = None) -> list[Entry]:
         if wanted:
             source = read_plugin(plugin.directory, plugin.module)
         for kind, name in wanted:
-            files = _stored(plugin, find_references(source, kind.registry, name))
-            found.append(Entry(kind=kind.name, identifier=name, plugin=plugin, files=files))
+            references = find_references(source, kind.registry, name)
+            shown = next((each.stimulus_set for each in references if each.stimulus_set), None)
+            files = _stored(plugin, references)
+            found.append(Entry(kind=kind.name, identifier=name, plugin=plugin, files=files, stimulus_set=shown))
     if identifier is not None and not found:
         known = [name for kind in DATA_KINDS for name in index.identifiers(kind)]
         raise unknown_identifier(DATA_KINDS[0], identifier, library=_LIBRARY, known=dict.fromkeys(known))
     return sorted(found, key=lambda entry: (entry.identifier.casefold(), entry.identifier, entry.kind))
+
+
+def entries_of(plugin: str) -> list[Entry]:
+    """Return what one data plugin registers; it is not imported.
+
+    Parameters
+    ----------
+    plugin : str
+        Name of its folder.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        There is no such folder.
+    """
+    known = [each.name for each in plugin_index().plugins("data")]
+    if plugin not in known:
+        raise UnknownIdentifierError(f"There is no data plugin {plugin!r}.{did_you_mean(plugin, known)}")
+    return [entry for entry in entries() if entry.plugin.name == plugin]
 
 
 def _stored(plugin: Plugin, references: Iterable[Reference]) -> tuple[StoredFile, ...]:
@@ -126,6 +181,24 @@ def _locate(reference: Reference) -> StoredFile:
     wanted = reference.identifier, reference.file_type, reference.bucket, reference.version_id, reference.sha1
     source, path = s3.locate(*wanted, reference.filename_prefix)
     return StoredFile(source=source, path=path)
+
+
+@cache
+def metadata_of(directory: Path) -> Mapping[str, object]:
+    """Return the keys and values in the ``metadata.yml`` of a plugin; empty if there is none, or it cannot be read."""
+    import yaml  # only needed where somebody asks
+
+    for name in ("metadata.yml", "metadata.yaml"):
+        path = directory / name
+        if not path.is_file():
+            continue
+        try:
+            values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except (ValueError, yaml.YAMLError) as error:
+            command_line.say(f"Warning: {path} cannot be read, so its data count as private: {error}")
+            return {}
+        return values if isinstance(values, dict) else {}
+    return {}
 
 
 def _data_home() -> Path:

@@ -1,16 +1,18 @@
 """Read from the source of a data plugin which files in S3 its registrations name; the plugin does not run.
 
-Followed are literals, constants, f-strings, and functions of the plugin that pass their arguments on, which is how
-registrations are written. What is computed in any other way stays unknown.
+Followed are the methods of a `Bucket`, literals, constants, f-strings, and functions of the plugin that pass their
+arguments on, which is how registrations are written. What is computed in any other way stays unknown.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from brainscore_core.plugin_management.source import PluginSource, evaluate
+from brainscore_vision.data_helpers.bucket import Bucket
 
 __all__ = ["Reference", "constant", "find_references"]
 
@@ -28,6 +30,11 @@ _SIGNATURES = {
 }
 """The parameters that matter, in their order; None of them is the identifier of another artefact."""
 _FILES = {"load_assembly_from_s3": (("nc", ""),), "load_stimulus_set_from_s3": (("csv", "csv_"), ("zip", "zip_"))}
+_OF_BUCKET = {
+    "assembly": ("load_assembly_from_s3", inspect.signature(Bucket.assembly)),
+    "stimuli": ("load_stimulus_set_from_s3", inspect.signature(Bucket.stimuli)),
+}
+"""Method of a `Bucket` -> what it loads with, and its parameters."""
 _DEEPEST = 10  # functions that call functions, and expressions in expressions
 
 _Values = Mapping[str, object]
@@ -43,6 +50,7 @@ class Reference:
     version_id: str | None
     sha1: str | None
     filename_prefix: str | None
+    stimulus_set: str | None = None  # of an assembly: the identifier that its stimuli are registered under, if known
 
 
 def find_references(plugin: PluginSource, registry: str, identifier: str) -> list[Reference]:
@@ -107,7 +115,12 @@ class _Follower:
             yield from self._called(ast.Call(call.args[0], call.args[1:], call.keywords))
             return
         if name in _SIGNATURES:
-            yield from _files(name, self._bound(call, _SIGNATURES[name]))
+            for reference in _files(name, self._bound(call, _SIGNATURES[name])):
+                yield replace(reference, stimulus_set=self._stimulus_set(call))
+            return
+        path = self._path_of_bucket(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        if path is not None and name in _OF_BUCKET:
+            yield from self._declared(name, path, call)
             return
         # `clean_up(load(...))` and `load(...).sel(...)` load too; a lambda in an argument is about another artefact.
         deeper = replace(self, depth=self.depth + 1)
@@ -117,6 +130,25 @@ class _Follower:
         file, function = self.plugin.definition(self.file, name) or ("", None)
         if isinstance(function, ast.FunctionDef):
             yield from self._body(file, function, call)
+
+    def _path_of_bucket(self, node: ast.expr) -> str | None:
+        """Return the path of the bucket that an expression is; None for anything else."""
+        file = self.file
+        if isinstance(node, ast.Name):
+            file, node = self.plugin.assigned(file, node.id) or (file, node)
+        if not isinstance(node, ast.Call) or _last_name(node.func) != "Bucket":
+            return None
+        given = [keyword.value for keyword in node.keywords if keyword.arg == "path"] or node.args[:1]
+        path = evaluate(given[0], self.plugin.constants_in(file)) if given else None
+        return path if isinstance(path, str) else None
+
+    def _declared(self, method: str, path: str, call: ast.Call) -> Iterator[Reference]:
+        loader, signature = _OF_BUCKET[method]
+        defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
+        given = {**defaults, **self._bound(call, ("identifier",)), "bucket": path}
+        shown = given.get("stimuli")
+        for reference in _files(loader, given):
+            yield replace(reference, stimulus_set=shown if isinstance(shown, str) else None)
 
     def _body(self, file: str, function: ast.FunctionDef, call: ast.Call) -> Iterator[Reference]:
         outside = self.plugin.constants_in(file)
@@ -131,6 +163,15 @@ class _Follower:
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 values[statement.targets[0].id] = evaluate(statement.value, values)
             yield from replace(self, file=file, values=values, depth=self.depth + 1).loaded_by(statement)
+
+    def _stimulus_set(self, call: ast.Call) -> str | None:
+        """Return what ``stimulus_set_loader=lambda: load_stimulus_set(...)`` names."""
+        loaders = [keyword.value for keyword in call.keywords if keyword.arg == "stimulus_set_loader"]
+        inside = loaders[0].body if loaders and isinstance(loaders[0], ast.Lambda) else None
+        if isinstance(inside, ast.Call) and _last_name(inside.func) == "load_stimulus_set" and inside.args:
+            identifier = evaluate(inside.args[0], self.values)
+            return identifier if isinstance(identifier, str) else None
+        return None
 
     def _bound(self, call: ast.Call, parameters: Sequence[str]) -> dict[str, object]:
         nodes = dict(zip(parameters, call.args, strict=False))

@@ -67,7 +67,7 @@ class BenchmarkContract(IdentifierContract):
             )
 
     def test_scores_a_random_model(self) -> None:
-        """A model that answers at random gets a score."""
+        """A model that answers at random gets a score, or the reason why it cannot have one (``not_applicable``)."""
         with data_available():
             score = self.loaded(self.candidate())
         if not isinstance(score, Score) or score.ndim != 0:
@@ -75,7 +75,7 @@ class BenchmarkContract(IdentifierContract):
                 f"gave a {type(score).__name__} with sizes {dict(getattr(score, 'sizes', {}))}; expected one Score",
                 "return a Score without dimensions, such as that of ceil_score",
             )
-        if not math.isfinite(float(score)):
+        if not math.isfinite(float(score)) and "not_applicable" not in score.attrs:
             self.broken(
                 f"gave a random model the score {float(score)}",
                 "check that all stimuli are compared, and what happens to values that do not vary",

@@ -1,6 +1,6 @@
 """Hold small tools that know nothing of models or benchmarks."""
 
-from brainscore_vision.utils._lazy import LazyLoad
+from brainscore_vision.utils._lazy import LazyLoad, loaded
 from brainscore_vision.utils._names import fullname
 
-__all__ = ["LazyLoad", "fullname"]
+__all__ = ["LazyLoad", "fullname", "loaded"]

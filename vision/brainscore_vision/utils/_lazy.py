@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["LazyLoad"]
+__all__ = ["LazyLoad", "loaded"]
 
 Content = Any  # this class stands in for whatever it loads
 
@@ -100,19 +100,26 @@ class LazyLoad:
 
 def _forward(operation: Callable[[Content, Content], Content]) -> Callable[[LazyLoad, Content], Content]:
     def method(self: LazyLoad, other: Content) -> Content:
-        return operation(_content(self), _content(other))
+        return operation(loaded(self), loaded(other))
 
     return method
 
 
 def _forward_reflected(operation: Callable[[Content, Content], Content]) -> Callable[[LazyLoad, Content], Content]:
     def method(self: LazyLoad, other: Content) -> Content:
-        return operation(_content(other), _content(self))
+        return operation(loaded(other), loaded(self))
 
     return method
 
 
-def _content(value: Content) -> Content:
+def loaded(value: Content) -> Content:
+    """Return the content of a `LazyLoad`, loaded if need be, and anything else as it is.
+
+    Examples
+    --------
+    >>> loaded(LazyLoad(lambda: [3, 1, 2])), loaded("other")
+    ([3, 1, 2], 'other')
+    """
     return value._load() if type(value) is LazyLoad else value  # noqa: SLF001 - the class of this module
 
 

@@ -1,18 +1,13 @@
 """The commands for data never touch what is not their own."""
 
-import argparse
-
 import pytest
 
-from brainscore_core.errors import UnknownIdentifierError
-from brainscore_vision.catalogue.commands import add_commands
+from brainscore_core import command_line
+from brainscore_vision.catalogue.commands import app
 
 
 def run(*arguments):
-    parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers(required=True))
-    options = parser.parse_args(["data", *arguments])
-    return options.command(options)
+    return command_line.run_app(app, arguments, program="data")
 
 
 def test_wrong_digest_does_not_hide_the_other_data(made, plugins, capsys):
@@ -61,6 +56,18 @@ def test_info_without_licence_and_citation(plugins, capsys):
     (directory / "LICENSE.txt").write_text("MIT License\n\nmore")
     run("info", "X")
     assert "licence   MIT License" in capsys.readouterr().out
+
+
+def test_info_reads_the_metadata(plugins, capsys):
+    directory = plugins("y", __init__='data_registry["Y"] = make')
+    (directory / "metadata.yml").write_text('access: public\nlicence: CC-BY-4.0\ncitation: "Somebody (2026)."\n')
+    assert run("info", "Y") == 0
+    printed = capsys.readouterr().out
+    for part in ("access    public", "licence   CC-BY-4.0", "citation  Somebody (2026)."):
+        assert part in printed
+    plugins("z", __init__='data_registry["Z"] = make')
+    assert run("info", "Z") == 0
+    assert "access    not public" in capsys.readouterr().out
 
 
 def test_verify(home, capsys):
@@ -120,10 +127,10 @@ def test_clean_never_leaves_the_data_home(home, tmp_path, files):
     assert [path.name for path in home.iterdir()] == [files.sha1_of(files.NC)]
 
 
-def test_clean_needs_to_be_told_what(made):
-    with pytest.raises(SystemExit) as caught:
-        run("clean")
-    assert caught.value.code == 2
+@pytest.mark.parametrize("arguments", [[], ["Made2024", "--all"]])
+def test_clean_needs_to_be_told_what(made, capsys, arguments):
+    assert run("clean", *arguments) == 2
+    assert capsys.readouterr().err == "Error: Say what to remove: the files of one IDENTIFIER, or --all.\n"
 
 
 def test_fetch_loads(capsys, monkeypatch):
@@ -135,6 +142,6 @@ def test_fetch_loads(capsys, monkeypatch):
     assert "stimuli" in printed
 
 
-def test_fetch_of_nothing_known(made):
-    with pytest.raises(UnknownIdentifierError):
-        run("fetch", "Nobody2024")
+def test_fetch_of_nothing_known(made, capsys):
+    assert run("fetch", "Nobody2024") == 2
+    assert "'Nobody2024'" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import pytest
 
 import brainscore_vision
 from brainscore_core.benchmarks import BenchmarkBase
-from brainscore_core.errors import PrivateDataError
+from brainscore_core.errors import CeilingError, PluginError, PrivateDataError
 from brainscore_core.metrics import Metric, Score
 from brainscore_core.testing.synthetic import make_neuroid_assembly, make_stimulus_set
 from brainscore_vision.model_interface import BrainModel
@@ -172,9 +172,15 @@ def test_what_is_no_model_is_told_what_it_lacks(outcomes_of):
 
         start_task = start_recording
 
-    said = outcomes_of(ModelContract, NoModel)["test_loads"]
-    assert "is a" in said
-    assert "without look_at" in said
+    with pytest.raises(PluginError, match="made a NoModel; expected a model, which has a method look_at"):
+        outcomes_of(ModelContract, NoModel)
+
+
+def test_a_model_without_one_of_the_methods_is_told_which():
+    looks = type("Looks", (), dict.fromkeys(("identifier", "look_at", "visual_degrees", "start_recording")))()
+    contract = type("Derived", (ModelContract,), {"identifier": "Contract2026-x", "loaded": looks})()
+    with pytest.raises(pytest.fail.Exception, match="is a Looks without start_task"):
+        contract.test_loads()
 
 
 def test_private_weights_skip_every_test(outcomes_of):
@@ -201,6 +207,12 @@ def test_a_good_benchmark_passes(outcomes_of):
     assert set(outcomes_of(BenchmarkContract, Experiment).values()) == {"passed"}
 
 
+def test_a_benchmark_may_say_why_a_model_has_no_score(outcomes_of):
+    score = Score(np.nan)
+    score.attrs["not_applicable"] = "The model does not change over time."
+    assert set(outcomes_of(BenchmarkContract, lambda: Experiment(score=score)).values()) == {"passed"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "test", "message"),
     [
@@ -209,7 +221,6 @@ def test_a_good_benchmark_passes(outcomes_of):
         ({"version": True}, "test_version", "has the version True"),
         ({"bibtex": None}, "test_bibtex", "has the reference None"),
         ({"bibtex": "Me (2026)"}, "test_bibtex", "has the reference 'Me (2026)'"),
-        ({"ceiling": 1.2}, "test_ceiling", "expected one number above 0 and at most 1"),
         ({"score": 0.3}, "test_scores_a_random_model", "gave a float"),
         ({"score": Score([0.3, 0.4], dims=["split"])}, "test_scores_a_random_model", "sizes {'split': 2}"),
         ({"score": Score(np.nan)}, "test_scores_a_random_model", "the score nan"),
@@ -219,6 +230,15 @@ def test_a_benchmark_that_breaks_a_promise(outcomes_of, arguments, test, message
     name, said = the_one_that_fails(outcomes_of(BenchmarkContract, lambda: Experiment(**arguments)))
     assert name == test
     assert message in said
+
+
+def test_a_ceiling_above_one_is_told(outcomes_of):
+    with pytest.raises(CeilingError, match=r"is 1\.2; expected at most 1"):
+        outcomes_of(BenchmarkContract, lambda: Experiment(ceiling=1.2))
+    itself = type("Itself", (Experiment,), {"ceiling": 1.2})  # not through its base
+    name, said = the_one_that_fails(outcomes_of(BenchmarkContract, itself))
+    assert name == "test_ceiling"
+    assert "expected one number above 0 and at most 1" in said
 
 
 def test_private_measurements_skip_what_needs_them(outcomes_of):

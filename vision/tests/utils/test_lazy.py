@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from brainscore_vision.utils import LazyLoad
+from brainscore_vision.utils import LazyLoad, loaded
 
 
 class Box:
@@ -104,3 +104,11 @@ def test_a_copy_loads_on_its_own(counted):
     assert loads == []
     assert duplicate.value == 3
     assert loads == [1]
+
+
+def test_loaded_gives_the_content_and_leaves_others(counted):
+    lazy, loads = counted
+    assert type(loaded(lazy)) is Box
+    assert loads == [1]
+    other = Box()
+    assert loaded(other) is other

@@ -1,0 +1,207 @@
+"""Describe anything that a plugin registers, from its source, its ``metadata.yml`` and the cache; no plugin is run.
+
+Only which data a benchmark needs is asked of the benchmark itself, see `facts`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_core.errors import UnknownIdentifierError, did_you_mean
+from brainscore_core.plugin_management.registry import KINDS, Kind
+from brainscore_core.plugin_management.source import read_plugin
+from brainscore_core.supported_data_standards.brainio.access import public_variant
+from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index
+from brainscore_vision.catalogue.references import constant
+
+if TYPE_CHECKING:
+    from brainscore_core.plugin_management.index import Plugin
+    from brainscore_core.plugin_management.source import PluginSource
+    from brainscore_vision.catalogue.facts import BenchmarkFacts
+
+__all__ = ["Description", "describe", "size_text"]
+
+_EXPERIMENT = ("region", "behaviour", "species", "technique", "n_stimuli", "n_neuroids", "n_subjects")
+_COSTS = {"minutes": "minutes", "memory_gb": "GB of memory"}
+_NOT_STATED = "not stated by the plugin"
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is known about one registered identifier: lines of a label and a text."""
+
+    identifier: str
+    kind: str
+    lines: tuple[tuple[str, str], ...]
+
+
+def describe(
+    identifier: str, kinds: tuple[str, ...] = tuple(KINDS), tell: Callable[[str], None] | None = None
+) -> list[Description]:
+    """Describe what is registered under an identifier, or by a plugin whose folder has this name.
+
+    Parameters
+    ----------
+    identifier : str
+        Such as ``'pls'`` or ``'majajhong2015'``.
+    kinds : tuple of str
+        Which registries are asked.
+    tell : callable, optional
+        See `facts.benchmark_facts`.
+
+    Returns
+    -------
+    list of Description
+        One for each kind; of a folder, one for each of its identifiers.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        Nothing is registered under it and no plugin is called so.
+    """
+    index = plugin_index()
+    everything = [
+        (KINDS[kind], name, plugin)
+        for kind in kinds
+        for plugin in index.plugins(KINDS[kind].folder)
+        for name in dict.fromkeys(plugin.identifiers(KINDS[kind]))
+    ]
+    found = [each for each in everything if each[1] == identifier]
+    found = found or [each for each in everything if each[2].name == identifier]
+    if not found:
+        names = dict.fromkeys([*(each[1] for each in everything), *(each[2].name for each in everything)])
+        what = " or ".join(kinds)
+        raise UnknownIdentifierError(
+            f"No {what} is registered as {identifier!r}, and no plugin is called so.{did_you_mean(identifier, names)} "
+            "All are listed by: brainscore list KIND"
+        )
+    return [
+        Description(name, kind.name, tuple(_lines(kind, name, plugin, [each[1] for each in everything], tell)))
+        for kind, name, plugin in found
+    ]
+
+
+def _lines(
+    kind: Kind, name: str, plugin: Plugin, known: list[str], tell: Callable[[str], None] | None
+) -> Iterator[tuple[str, str]]:
+    source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
+    if what := _first_sentence(source):
+        yield "what", what
+    yield "plugin", str(plugin.directory)
+    facts = _facts(name, tell) if kind.name == "benchmark" else None
+    public = is_public(name, plugin.directory) if facts is None else facts.public
+    if metadata or kind.name != "metric":  # nobody keeps a metric back
+        yield "access", "public" if public else "not public"
+    if not public and (variant := public_variant(name, known)):
+        yield "public", variant
+    for key in _EXPERIMENT:
+        if key in metadata:
+            yield key.removeprefix("n_"), _text(metadata[key])
+    if kind.name in ("data", "stimulus_set"):
+        yield from _files(next(each for each in entries(name) if each.kind == kind.name))
+    if facts is not None:
+        yield from _of_benchmark(facts)
+    yield from _costs(plugin.directory, metadata)
+    yield from _terms(plugin.directory, source, metadata)
+
+
+def _costs(directory: Path, metadata: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    if requirements := _requirements(directory):
+        yield "requires", requirements
+    costs = [f"{metadata[key]} {unit}" for key, unit in _COSTS.items() if key in metadata]
+    if costs:
+        yield "takes", f"about {' and '.join(costs)}"
+
+
+def _terms(directory: Path, source: PluginSource, metadata: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    licence = constant(source, "LICENSE", "LICENCE") or metadata.get("licence") or _licence_file(directory)
+    yield "licence", str(licence or _NOT_STATED)
+    if "contact" in metadata:
+        yield "contact", str(metadata["contact"])
+    bibtex = constant(source, "BIBTEX")
+    yield "citation", str(bibtex or metadata.get("citation") or _NOT_STATED)
+    if "doi" in metadata and str(metadata["doi"]) not in (bibtex or ""):
+        yield "doi", f"https://doi.org/{metadata['doi']}"
+
+
+def _files(entry: Entry) -> Iterator[tuple[str, str]]:
+    yield "cached", f"{entry.cached}, {size_text(entry.size_bytes)}"
+    for file in entry.files:
+        yield "bucket", file.source.bucket
+        yield "  key", file.source.key
+        yield "  version", file.source.version_id or "newest"
+        yield "  sha1", file.source.sha1 or "not given"
+        yield "  file", f"{file.path}{'' if file.is_cached else ' (absent)'}"
+    if not entry.files:
+        yield "files", "none that are known without running the plugin"
+
+
+def _facts(name: str, tell: Callable[[str], None] | None) -> BenchmarkFacts:
+    from brainscore_vision.catalogue.facts import benchmark_facts
+
+    (facts,) = benchmark_facts(name, tell)
+    return facts
+
+
+def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
+    yield "kind", ", ".join(part for part in (facts.kind, facts.region) if part) or "not stated"
+    if facts.data is None:
+        yield "data", "not known: the benchmark cannot be made here"
+    for entry in facts.data or ():
+        state = {"-": "made when it is needed", "yes": "here", "no": "not here"}.get(entry.cached, entry.cached)
+        yield "data", f"{entry.identifier} ({entry.kind}, {state})"
+    yield "ceiling", _ceiling(facts.identifier)
+
+
+def _ceiling(benchmark: str) -> str:
+    """Return the ceiling of the newest record, which is the one that a score was divided by."""
+    from brainscore_core.config import settings
+    from brainscore_core.scoring.store import FolderStore
+
+    records = [record for record in FolderStore(settings().home / "scores") if record.benchmark == benchmark]
+    known = [record for record in records if record.ceiling is not None]
+    if not known:
+        return "known once a model was scored"
+    newest = max(known, key=lambda record: record.created)
+    return f"{newest.ceiling:.4f} (version {newest.benchmark_version}, {newest.created[:10]})"
+
+
+def _first_sentence(source: PluginSource) -> str | None:
+    init = source.files.get("__init__.py")
+    text = ast.get_docstring(init.tree) if init and init.tree else None
+    return " ".join(text.split("\n\n")[0].split()) if text else None
+
+
+def _requirements(directory: Path) -> str:
+    path = directory / "requirements.txt"
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    return ", ".join(bare for line in lines if (bare := line.partition("#")[0].strip()))
+
+
+def _licence_file(directory: Path) -> str | None:
+    for path in sorted(directory.glob("LICEN[SC]E*")):
+        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return f"{lines[0] if lines else ''} ({path})"
+    return None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {each}" for name, each in value.items())
+    return str(value)
+
+
+def size_text(size_bytes: int) -> str:
+    """Return a size with its unit, such as ``'1.2 MB'``."""
+    size = float(size_bytes)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,72 @@
+"""Say how much of registered data is still to be fetched, and fetch it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.supported_data_standards.brainio.fetch import fetch_all, sizes_of
+from brainscore_vision.loading import load_dataset, load_stimulus_set
+
+if TYPE_CHECKING:
+    from brainscore_vision.catalogue.entries import Entry
+
+__all__ = ["Plan", "fetch_entry", "plan_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is to be fetched of one entry.
+
+    Attributes
+    ----------
+    n_files : int
+        How many files are not here.
+    size_bytes : int
+        Size of those whose size is known, as they are downloaded.
+    n_unknown : int
+        How many of them nobody tells the size of.
+    """
+
+    entry: Entry
+    n_files: int
+    size_bytes: int
+    n_unknown: int
+
+
+def plan_of(wanted: Sequence[Entry]) -> list[Plan]:
+    """Ask for the sizes of the files that are not here; a file of several entries counts for the first one."""
+    missing: dict[Any, Entry] = {}
+    for entry in wanted:
+        for file in entry.files:
+            if not file.is_cached:
+                missing.setdefault(file.source, entry)
+    sizes = dict(zip(missing, sizes_of(list(missing)), strict=True))
+    plans = []
+    for entry in wanted:
+        own = [sizes[source] for source, first in missing.items() if first is entry]
+        known = [size for size in own if size is not None]
+        plans.append(Plan(entry=entry, n_files=len(own), size_bytes=sum(known), n_unknown=len(own) - len(known)))
+    return plans
+
+
+def fetch_entry(entry: Entry, *, load: bool) -> str:
+    """Fetch the files of an entry that are not here, continuing what was begun; return what it is.
+
+    Parameters
+    ----------
+    load : bool
+        Also load it once. Data whose files only the running plugin knows are always loaded.
+
+    Raises
+    ------
+    DownloadError
+        A file cannot be had.
+    """
+    if entry.files and not load:
+        fetch_all([(file.source, file.path) for file in entry.files])
+        return f"{len(entry.files)} files"
+    loaded = {"data": load_dataset, "stimulus_set": load_stimulus_set}[entry.kind](entry.identifier)
+    shape = getattr(loaded, "sizes", None) or {"stimuli": len(loaded)}
+    return ", ".join([type(loaded).__name__, *(f"{size} {name}" for name, size in shape.items())])

@@ -1,0 +1,87 @@
+"""Say of pairs of models and benchmarks what they take, whether they are private, and which show the same stimuli."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from brainscore_core.errors import UnknownIdentifierError
+from brainscore_vision.catalogue.entries import metadata_of
+from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
+from brainscore_vision.loading import find_plugin_directory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Pair", "facts_of", "pairs_of", "stimuli_of"]
+
+# What a pair takes where neither plugin says: the usual ones of planning, too.
+_MINUTES, _MEMORY_GB = 5.0, 4.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A model to score on a benchmark; see `brainscore_core.scoring.pairs.PairTask`."""
+
+    model: str
+    benchmark: str
+    minutes: float = _MINUTES
+    memory_gb: float = _MEMORY_GB
+    private: bool = False
+
+
+def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = None) -> dict[str, BenchmarkFacts]:
+    """Return what is known about benchmarks; those that no plugin registers literally are missing."""
+    found = {facts.identifier: facts for facts in benchmark_facts(tell=tell)}
+    return {name: found[name] for name in benchmarks if name in found}
+
+
+def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[str, BenchmarkFacts]) -> list[Pair]:
+    """Return every model with every benchmark.
+
+    Time and memory are the larger of what the two plugins state in their ``metadata.yml``. A benchmark of which nothing
+    is known counts as private.
+    """
+    of_benchmark = {name: _costs(facts[name].plugin.directory) if name in facts else (0.0, 0.0) for name in benchmarks}
+    private = {name: not (name in facts and facts[name].public) for name in benchmarks}
+    pairs = []
+    for model in models:
+        minutes, memory = _costs_of_model(model)
+        for name in benchmarks:
+            costs = max(minutes, of_benchmark[name][0]) or _MINUTES, max(memory, of_benchmark[name][1]) or _MEMORY_GB
+            pairs.append(Pair(model, name, *costs, private[name]))
+    return pairs
+
+
+def stimuli_of(facts: Mapping[str, BenchmarkFacts]) -> Callable[[str], Hashable]:
+    """Return the function that says for a benchmark which stimuli it shows; without knowing, only itself."""
+
+    def key(benchmark: str) -> Hashable:
+        known = facts.get(benchmark)
+        if known is None or not known.data:
+            return benchmark
+        shown = {entry.identifier for entry in known.data if entry.kind == "stimulus_set"}
+        return tuple(sorted(shown or {entry.identifier for entry in known.data}))
+
+    return key
+
+
+def _costs_of_model(model: str) -> tuple[float, float]:
+    try:
+        return _costs(find_plugin_directory("model", model))
+    except UnknownIdentifierError:  # registered while the program runs
+        return 0.0, 0.0
+
+
+@cache
+def _costs(directory: Path) -> tuple[float, float]:
+    """Return minutes and GB of memory, 0 where the metadata say nothing."""
+    metadata = metadata_of(directory)
+    return _positive(metadata.get("minutes")), _positive(metadata.get("memory_gb"))
+
+
+def _positive(value: object) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and 0 < value < 1e9 else 0.0  # type: ignore[operator,arg-type]  # mypy does not see

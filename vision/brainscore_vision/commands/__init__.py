@@ -1,0 +1,30 @@
+"""Offer the commands of ``brainscore``: a module each, brought together in `app`.
+
+A command is a function that returns the exit code. What it needs is imported when it runs: help and completion have to
+be there at once.
+"""
+
+from __future__ import annotations
+
+from brainscore_core.command_line import Command, SpreadingCommand, make_app
+from brainscore_vision.catalogue import commands as data
+from brainscore_vision.commands import again, atlas, cache, compare, info, judge, listing, results, score
+
+__all__ = ["app"]
+
+_SCORE, _FIND = "Score", "Find out"
+
+app = make_app("Score how brain-like vision models are.")
+app.command("score", cls=score.ScoreCommand, rich_help_panel=_SCORE)(score.score)
+app.command("atlas", cls=SpreadingCommand, rich_help_panel=_SCORE)(atlas.atlas)
+app.command("compare", cls=SpreadingCommand, rich_help_panel=_SCORE)(compare.compare)
+app.command("export", cls=SpreadingCommand, rich_help_panel=_SCORE)(results.export)
+app.command("judge", cls=SpreadingCommand, hidden=True)(judge.judge)
+app.command("prepare", cls=Command, hidden=True)(judge.prepare)
+app.command("renormalise", cls=Command, rich_help_panel=_SCORE)(again.renormalise)
+app.command("rescore", cls=SpreadingCommand, rich_help_panel=_SCORE)(again.rescore)
+app.command("reproduce", cls=Command, rich_help_panel=_SCORE)(again.reproduce)
+app.command("list", cls=Command, rich_help_panel=_FIND)(listing.list_identifiers)
+app.command("info", cls=Command, rich_help_panel=_FIND)(info.info)
+app.add_typer(data.app, name="data", rich_help_panel=_FIND)
+app.add_typer(cache.app, name="cache", rich_help_panel=_FIND)

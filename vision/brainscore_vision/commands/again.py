@@ -1,0 +1,232 @@
+"""Offer ``brainscore renormalise``, ``rescore`` and ``reproduce``: what can be had again from records and the cache."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brainscore_core import command_line
+from brainscore_core.errors import BrainScoreError, ConfigurationError, DataNotHereError, did_you_mean
+from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
+from brainscore_vision.commands.tables import SCORE_COLUMNS, number, score_row
+
+if TYPE_CHECKING:
+    from brainscore_core.scoring.recompute import Change
+    from brainscore_core.scoring.records import ScoreRecord
+
+__all__ = ["renormalise", "reproduce", "rescore"]
+
+_Records = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
+]
+_MOST_SHOWN = 5
+
+
+def renormalise(
+    benchmark: Annotated[
+        str,
+        typer.Argument(metavar="BENCHMARK", help="whose ceiling is another now", autocompletion=complete_benchmark),
+    ],
+    records: _Records = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the table, write nothing")] = False,
+) -> int:
+    """Divide the raw scores of all records of a benchmark by its present ceiling, without running any model.
+
+    Errors and intervals are carried over with it. Use it where nothing but the ceiling has changed: the records then
+    count as scored with the benchmark as it is. A score that was put together of parts with ceilings of their own
+    cannot be had so; such records stay as they are, and the exit code is 1.
+    """
+    from brainscore_core.scoring.recompute import renormalise as divide
+    from brainscore_vision.loading import load_benchmark
+
+    loaded = load_benchmark(benchmark)
+    version = loaded.version
+    changes = divide(
+        _folder(records),
+        benchmark,
+        loaded.ceiling,
+        version=version if isinstance(version, int) else None,
+        revision=_revision(benchmark),
+        dry_run=dry_run,
+    )
+    if not changes:
+        raise DataNotHereError(f"There is no record of {benchmark!r} in {_folder(records)}.")
+    header = ("MODEL", "RAW", "CEILING", "NEW CEILING", "SCORE", "NEW SCORE", "ERROR", "NEW ERROR", "NOTE")
+    done = "would change" if dry_run else "changed"
+    command_line.print_table(header, [_change_row(each, done) for each in changes])
+    return command_line.FAILED if any(each.problem for each in changes) else 0
+
+
+def _revision(benchmark: str) -> str:
+    from brainscore_core.scoring import provenance
+    from brainscore_vision.loading import find_plugin_directory
+
+    return provenance.folder_revision(find_plugin_directory("benchmark", benchmark))
+
+
+def _change_row(change: Change, done: str) -> tuple[str, ...]:
+    before, after = change.before, change.after
+    pairs = ((before.ceiling, after.ceiling), (before.score, after.score), (before.error, after.error))
+    note = change.problem or (done if change.is_new else "as it was")
+    return (before.model, number(before.raw), *(number(each) for pair in pairs for each in pair), note)
+
+
+def rescore(
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="score on the benchmarks of the same recordings that compare with this metric",
+        ),
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option(metavar="BENCHMARK...", help="score on these", autocompletion=complete_benchmark),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(metavar="MODEL...", help="only these (default: all with a record)", autocompletion=complete_model),
+    ] = None,
+    records: _Records = None,
+) -> int:
+    """Score models whose activations are stored on other benchmarks or with another metric, without a forward pass.
+
+    No network computes anything: a pair whose activations are not in the cache is named, with what is not stored, and
+    the exit code is then 1. Models that answer without the cache of activations are left out in the same way.
+    """
+    if (metric is None) == (not benchmark):
+        raise ConfigurationError("Say either with which metric (--metric NAME) or on what (--benchmark NAME...).")
+    from brainscore_core.scoring.store import FolderStore
+
+    folder = _folder(records)
+    there = list(FolderStore(folder))
+    models = model or sorted({each.model for each in there if each.is_scored})
+    if not models:
+        raise DataNotHereError(f"There are no records in {folder}; name the models: --model MODEL...")
+    wanted = benchmark or _with_metric(str(metric), {each.benchmark for each in there if each.model in models})
+    rows, problems = [], 0
+    for name in models:
+        for record, problem in _rescored(name, wanted, folder):
+            if record is None:
+                problems += 1
+                command_line.say(problem)
+            else:
+                rows.append(score_row(record))
+    if rows:
+        command_line.print_table(SCORE_COLUMNS, rows)
+    return command_line.FAILED if problems else 0
+
+
+def _with_metric(metric: str, recorded: set[str]) -> list[str]:
+    """Return the benchmarks that are those of which there are records, but for the metric in their names."""
+    from brainscore_vision.loading import known_identifiers
+
+    known = set(known_identifiers("benchmark"))
+    found = sorted({f"{each.rpartition('-')[0]}-{metric}" for each in recorded if "-" in each} & known)
+    if not found:
+        metrics = {each.rpartition("-")[2] for each in known}
+        raise ConfigurationError(
+            f"No benchmark compares the recordings of which there are records with {metric!r}."
+            f"{did_you_mean(metric, metrics)} Register one, or name benchmarks: --benchmark NAME..."
+        )
+    return found
+
+
+def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[tuple[ScoreRecord | None, str]]:
+    from brainscore_core.scoring.records import record_path
+    from brainscore_vision.loading import load_model
+    from brainscore_vision.model_helpers.activations.cache import NotStoredError, only_stored
+    from brainscore_vision.scoring import score_and_record
+
+    loaded = load_model(model)
+    network = getattr(loaded, "activations_model", None)
+    for benchmark in benchmarks:
+        pair = f"{model} on {benchmark}"
+        if network is None or not hasattr(getattr(network, "_extractor", network), "model_digest"):
+            yield None, f"Not stored: {pair}. The model answers without the cache of activations."
+            continue
+        try:
+            with only_stored():
+                path = record_path(folder, model, benchmark)
+                yield score_and_record(model, benchmark, path, loaded=loaded)[1], ""
+        except NotStoredError as error:
+            yield None, f"Not stored: {pair}. {error}"
+        except BrainScoreError as error:
+            yield None, f"Not scored: {pair}. {error}"
+
+
+def reproduce(
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="the file of a record", show_default=False)],
+) -> int:
+    """Score the pair of a record again, in an environment with what its plugins require, and compare.
+
+    Exit codes: 0 equal, 1 something differs: the first that does is named, causes before effects (data, weights,
+    plugins, library, environment, then numbers); 2 no such record; 3 data, weights or requirements are not available.
+    """
+    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.scoring.repeated import differences, not_comparable
+
+    before = _read(record)
+    with tempfile.TemporaryDirectory(prefix="brainscore-reproduce-") as name:
+        file = Path(name) / "record.json"
+        _score_again(before, file)
+        after = ScoreRecord.read(file)
+    unknown = not_comparable(before, after)
+    if unknown:
+        command_line.say(f"Not compared, as one of the records does not say it in the same way: {', '.join(unknown)}.")
+    found = list(differences(before, after))
+    scores = f"score {number(before.score)} then, {number(after.score)} now"
+    if not found:
+        print(f"equal: {before.model} on {before.benchmark}, {scores}")  # noqa: T201 - the result
+        return 0
+    first = found[0]
+    print(f"differs: {first.what}: {first.before} then, {first.after} now; {scores}")  # noqa: T201 - the result
+    for each in found[1:_MOST_SHOWN]:
+        command_line.say(f"  also {each.what}: {_short(each.before)} then, {_short(each.after)} now")
+    return command_line.FAILED
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _read(path: Path) -> ScoreRecord:
+    from brainscore_core.scoring.records import ScoreRecord
+
+    if not path.is_file():
+        raise ConfigurationError(f"{path} is no file. Name a record: <folder>/<benchmark>/<model>.json")
+    found = ScoreRecord.read(path)
+    if not found.is_scored:
+        raise ConfigurationError(f"{path} is the record of a pair without a score ({found.status}): score it anew.")
+    return found
+
+
+def _score_again(record: ScoreRecord, file: Path) -> None:
+    from brainscore_core.plugin_management.environment import python_for, run_in_environment
+    from brainscore_vision.loading import find_plugin_directory
+
+    folders = [
+        find_plugin_directory(kind, name) for kind, name in (("benchmark", record.benchmark), ("model", record.model))
+    ]
+    ended = run_in_environment(
+        python_for(folders),
+        [
+            *("-m", "brainscore_vision", "score"),
+            f"--model_identifier={record.model}",
+            f"--benchmark_identifier={record.benchmark}",
+            *("--conda_active=True", "--record", file),
+        ],
+    )
+    if ended.status not in (0, command_line.NO_SCORE):
+        raise BrainScoreError(f"{record.model} on {record.benchmark} could not be scored again.\n{ended}")
+
+
+def _folder(records: Path | None) -> Path:
+    from brainscore_core.config import settings
+
+    return records or settings().home / "scores"

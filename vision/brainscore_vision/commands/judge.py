@@ -1,0 +1,37 @@
+"""Offer what whoever scores a batch of pairs starts, ``brainscore prepare`` and ``judge``; they are not for people."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["judge", "prepare"]
+
+
+def judge(
+    model: Annotated[str, typer.Option("--model", metavar="MODEL")],
+    benchmark: Annotated[list[str], typer.Option("--benchmark", metavar="BENCHMARK...")],
+    records: Annotated[Path, typer.Option(metavar="FOLDER", help="where a record of each pair is written")],
+    events: Annotated[Path, typer.Option(metavar="FILE", help="where is told which pair has begun and ended")],
+    isolation: Annotated[str, typer.Option(metavar="auto|box|none", help="where the model runs")] = "auto",
+    answer: Annotated[float, typer.Option(metavar="SECONDS", help="within which a model has to answer")] = math.inf,
+) -> int:
+    """Score one model on benchmarks, one after the other, and write the record of each, also of failures."""
+    from brainscore_core.processes import end_with_parent
+    from brainscore_vision.isolation.judge import is_isolated
+    from brainscore_vision.isolation.judge import judge as score_all
+
+    end_with_parent()
+    score_all(model, benchmark, records, events, isolated=is_isolated(isolation), answer_s=answer)
+    return 0
+
+
+def prepare(model: Annotated[str, typer.Option("--model", metavar="MODEL")]) -> int:
+    """Make the environment of a model and fetch its weights, in boxes with the network, before private data come."""
+    from brainscore_vision.isolation.prepared import prepare as make_ready
+
+    make_ready(model)
+    return 0

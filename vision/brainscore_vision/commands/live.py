@@ -1,0 +1,76 @@
+"""Show how a campaign goes: a table that changes at a terminal, a line for each pair in a log."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core import command_line
+from brainscore_core.scoring.progress import Progress, duration, result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brainscore_core.scoring.pairs import PairOutcome, PairTask
+
+__all__ = ["telling"]
+
+_ROWS = 12
+
+
+@contextmanager
+def telling(pairs: Sequence[PairTask]) -> Iterator[Callable[[PairTask, PairOutcome], None]]:
+    """Give the function that is told about each pair as it ends."""
+    progress = Progress(pairs)
+    if not sys.stderr.isatty():
+
+        def tell(pair: PairTask, outcome: PairOutcome) -> None:
+            progress.count(pair, outcome)
+            command_line.say(progress.line(outcome) + _why(outcome))
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    last: deque[PairOutcome] = deque(maxlen=_ROWS)
+
+    def take(pair: PairTask, outcome: PairOutcome) -> None:
+        progress.count(pair, outcome)
+        last.append(outcome)
+
+    with Live(
+        console=Console(stderr=True),
+        get_renderable=lambda: _table(progress, last),
+        refresh_per_second=2,
+        transient=True,
+    ):
+        yield take
+
+
+def _table(progress: Progress, last: Sequence[PairOutcome]) -> Any:  # anything that rich shows
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for outcome in list(last):
+        style = "red" if outcome.record.status.startswith("failed:") else ""
+        table.add_row(Text(result(outcome) + _why(outcome), style=style, overflow="ellipsis", no_wrap=True))
+    left = progress.seconds_left()
+    rest = "" if left is None else f", about {duration(left)} left"
+    passed = duration(progress.clock() - progress.started)
+    failed = f", {progress.n_failed} failed" if progress.n_failed else ""
+    line = Text(f"{progress.n_done} of {progress.n_pairs} pairs{failed}; {passed}{rest}")
+    return Group(table, ProgressBar(total=max(1, progress.n_pairs), completed=progress.n_done, width=60), line)
+
+
+def _why(outcome: PairOutcome) -> str:
+    """Return what a failure says, in a line."""
+    record = outcome.record
+    said = " ".join(record.message.split())
+    return f". {said[:300]}" if said and not record.is_scored else ""

@@ -1,0 +1,56 @@
+"""Find the records that a command names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brainscore_core.errors import DataNotHereError
+from brainscore_vision.catalogue.completion import complete_benchmark
+
+if TYPE_CHECKING:
+    from brainscore_core.scoring.records import ScoreRecord
+
+__all__ = ["BenchmarksOption", "RecordsOption", "chosen_records"]
+
+RecordsOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
+]
+BenchmarksOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="BENCHMARK...", help="only these (default: all with a record)", autocompletion=complete_benchmark
+    ),
+]
+
+
+def chosen_records(
+    folder: Path | None, models: Sequence[str] | None, benchmarks: Sequence[str] | None
+) -> list[ScoreRecord]:
+    """Return the records of some models and benchmarks; each that is named has one."""
+    from brainscore_core.config import settings
+    from brainscore_core.errors import did_you_mean
+    from brainscore_core.scoring.store import FolderStore
+
+    place = folder or settings().home / "scores"
+    everything = list(FolderStore(place))
+    for what, named, known in (
+        ("model", models, {record.model for record in everything}),
+        ("benchmark", benchmarks, {record.benchmark for record in everything}),
+    ):
+        for name in named or ():
+            if name not in known:
+                raise DataNotHereError(
+                    f"There is no record of the {what} {name!r} in {place}.{did_you_mean(name, known)} Score it: "
+                    "brainscore score --model MODEL --benchmark BENCHMARK"
+                )
+    if not everything:
+        raise DataNotHereError(f"There are no records in {place}. Score a model: brainscore score --help")
+    return [
+        record
+        for record in everything
+        if (not models or record.model in models) and (not benchmarks or record.benchmark in benchmarks)
+    ]

@@ -1,0 +1,85 @@
+"""Where benchmarks stand in the tree of the leaderboard, whose inner nodes average over what is below them.
+
+The tree is in ``hierarchy.toml``: a line for each inner node, with the node above it. A benchmark is a leaf below the
+node that is its ``parent``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from brainscore_core.errors import UnknownIdentifierError, did_you_mean
+
+__all__ = ["ROOT", "children", "nodes", "parents", "path_to"]
+
+ROOT = "average_vision"
+_FILE = Path(__file__).with_name("hierarchy.toml")
+
+
+@cache
+def _above() -> dict[str, str]:
+    """Return the node above each inner node other than the root."""
+    return tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+
+def nodes() -> list[str]:
+    """Return all inner nodes, each after the one above it in the file."""
+    return [ROOT, *_above()]
+
+
+def path_to(node: str) -> tuple[str, ...]:
+    """Return the inner nodes from the root to one of them, both included.
+
+    Raises
+    ------
+    UnknownIdentifierError
+        The tree has no such node; the message names the nearest.
+
+    Examples
+    --------
+    >>> path_to("V1")
+    ('average_vision', 'neural', 'V1')
+    """
+    path = [node]
+    while path[-1] != ROOT:
+        if path[-1] not in _above():
+            hint = did_you_mean(path[-1], nodes())
+            raise UnknownIdentifierError(
+                f"The hierarchy of benchmarks has no node {path[-1]!r}.{hint} A new node is a line in {_FILE.name}."
+            )
+        path.append(_above()[path[-1]])
+    return tuple(reversed(path))
+
+
+def children(node: str) -> list[str]:
+    """Return the inner nodes right below one of them, in the order of the file; see `path_to` for errors."""
+    path_to(node)
+    return [below for below, above in _above().items() if above == node]
+
+
+def parents(benchmarks: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the node above each benchmark and above each node that has one below it, for averages.
+
+    Parameters
+    ----------
+    benchmarks : mapping of str to str or None
+        The `parent` of each benchmark; those without are in no average.
+
+    Returns
+    -------
+    dict of str to str
+        What `brainscore_core.scoring.averages.average_tree` takes. See `path_to` for errors.
+
+    Examples
+    --------
+    >>> parents({"Some.V1-pls": "V1", "Other": None})
+    {'Some.V1-pls': 'V1', 'V1': 'neural', 'neural': 'average_vision'}
+    """
+    above = {benchmark: parent for benchmark, parent in benchmarks.items() if parent is not None}
+    for parent in list(dict.fromkeys(above.values())):
+        path = path_to(parent)
+        above.update(zip(reversed(path[1:]), reversed(path[:-1]), strict=True))
+    return above

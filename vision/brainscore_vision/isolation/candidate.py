@@ -1,0 +1,141 @@
+"""Run inside the box: load one model and answer what the judge asks, until it asks no more.
+
+``python -m brainscore_vision.isolation.candidate --model IDENTIFIER --fd NUMBER``; with ``--fetch`` instead of ``--fd``
+the model is only loaded, so that its weights are fetched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.config import settings
+from brainscore_core.errors import PeerClosedError, ProtocolError
+from brainscore_core.scoring.isolation.wire import Connection, Message
+from brainscore_vision.isolation import protocol
+from brainscore_vision.loading import load_model
+from brainscore_vision.model_interface import layer_origin, region_layers, weights_digest
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = ["main", "serve"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve, or fetch, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m brainscore_vision.isolation.candidate")
+    parser.add_argument("--model", required=True)
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument("--fd", type=int, help="of the socket to the judge")
+    how.add_argument("--fetch", action="store_true", help="only load the model")
+    parser.add_argument("--weights", type=Path, help="folder with weights that are here already")
+    given = parser.parse_args(arguments)
+    if given.fetch:
+        load_model(given.model)
+        return 0
+    os.set_inheritable(given.fd, False)
+    if given.weights is not None:
+        place = settings().home / "weights"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(given.weights)
+    serve(Connection(socket.socket(fileno=given.fd)), lambda: load_model(given.model))
+    return 0
+
+
+def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
+    """Answer questions until the judge closes the connection.
+
+    Parameters
+    ----------
+    load : callable
+        Returns the model; called when the judge asks for it.
+    """
+    answers = _Answers(load)
+    while True:
+        try:
+            question = connection.receive()
+        except PeerClosedError:
+            return
+        try:
+            reply = Message(protocol.ANSWER, question.number, answers.to(question))
+            connection.send(reply)
+        except PeerClosedError:
+            return
+        except Exception as error:  # noqa: BLE001 - of the model: the judge says what becomes of it
+            connection.send(Message(protocol.ERROR, question.number, protocol.content_of_error(error)))
+
+
+class _Answers:
+    """Answers one question after the other."""
+
+    def __init__(self, load: Callable[[], BrainModel]) -> None:
+        self._load = load
+        self._model: BrainModel | None = None
+        self._asked: dict[str, Callable[..., object]] = {
+            protocol.LOAD: self._load_model,
+            "identifier": lambda: str(self.model.identifier),
+            "visual_degrees": lambda: float(self.model.visual_degrees()),
+            "start_task": lambda *args, **more: self._start("start_task", args, more),
+            "start_recording": lambda *args, **more: self._start("start_recording", args, more),
+            "look_at": self._look_at,
+            "weights_digest": lambda: weights_digest(self.model),
+            "region_layers": lambda: _plain(region_layers(self.model)),
+            "layer_origin": lambda region: _plain(layer_origin(self.model, region)),
+        }
+
+    @property
+    def model(self) -> BrainModel:
+        """The model, once it is loaded."""
+        if self._model is None:
+            raise ProtocolError("The model is not loaded; the judge asks for that first.")
+        return self._model
+
+    def to(self, question: Message) -> object:
+        """Return the answer to a question."""
+        if question.kind not in self._asked or not isinstance(question.content, dict):
+            raise ProtocolError(f"There is no question {question.kind!r}.")
+        content: Any = protocol.taken(question.content)
+        return self._asked[question.kind](*content.get("args", ()), **content.get("more", {}))
+
+    def _load_model(self) -> object:
+        if self._model is None:
+            self._model = self._load()
+        return {"start_task": _names(self._model.start_task), "look_at": _names(self._model.look_at)}
+
+    def _start(self, method: str, args: Sequence[Any], more: dict[str, Any]) -> None:
+        getattr(self.model, method)(*args, **more)
+
+    def _look_at(self, stimuli: Any, **more: Any) -> object:
+        answer = self.model.look_at(stimuli, **more)
+        return protocol.content_of_answer(answer, [*map(str, stimuli.columns)])
+
+
+def _names(method: Callable[..., object]) -> list[str] | None:
+    """Return the names of the parameters of a method; None if it takes any."""
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return None
+    return [each.name for each in parameters]
+
+
+def _plain(value: object) -> object:
+    """Return a mapping with keys that are texts, and lists in the place of other sequences."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""Score one model on several benchmarks, one after the other, and write the record of each, also of failures.
+
+The model is asked through a `RemoteModel`: whatever becomes of its process, every benchmark gets a record, and one
+that has lost its candidate does not cost the next one its score.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from brainscore_core.errors import BrainScoreError, ConfigurationError, IsolationError
+from brainscore_core.scoring.events import append_event
+from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_vision import scoring
+from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
+from brainscore_vision.isolation.prepared import plugin_folder
+from brainscore_vision.isolation.proxy import RemoteModel
+from brainscore_vision.isolation.starting import started
+from brainscore_vision.loading import find_plugin_directory, load_model
+
+__all__ = ["Candidates", "is_isolated", "judge"]
+
+
+def is_isolated(isolation: str) -> bool:
+    """Return whether the model is to run in a box.
+
+    Parameters
+    ----------
+    isolation : 'auto', 'box' or 'none'
+        'auto': where there is a box.
+
+    Raises
+    ------
+    ConfigurationError
+        If it is none of these.
+    IsolationError
+        If it is 'box', and there is none here.
+    """
+    if isolation not in ("auto", "box", "none"):
+        raise ConfigurationError(f"--isolation is {isolation!r}; expected 'auto', 'box' or 'none'.")
+    why = why_no_box() if isolation != "none" else None
+    if why and isolation == "box":
+        raise IsolationError(why)
+    return isolation != "none" and why is None
+
+
+class Candidates:
+    """Gives benchmarks the candidate, a new one where the last was lost; use it in `with`.
+
+    Parameters
+    ----------
+    start : callable
+        Returns a context manager that gives a model and ends its process.
+    """
+
+    def __init__(self, start: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._start = start
+        self._held = ExitStack()
+        self._model: Any = None
+        self._shared: SharedCandidate | None = None
+        self._failure: Exception | None = None
+
+    def __enter__(self) -> Candidates:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._held.close()
+
+    def begin(self) -> None:
+        """Start the process of a candidate if there is none, so that it gets ready meanwhile."""
+        if self._failure is None and (self._model is None or getattr(self._model, "is_lost", False)):
+            self._held.close()
+            self._shared = None
+            self._model = self._held.enter_context(self._start())
+
+    def candidate(self) -> SharedCandidate:
+        """Return the candidate, with its model loaded.
+
+        Raises
+        ------
+        Exception
+            What loading the model raised, the first time and ever after.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            self.begin()
+            if self._shared is None:
+                if isinstance(self._model, RemoteModel):
+                    self._model.load()
+                self._shared = SharedCandidate(self._model)
+        except Exception as error:
+            self._failure = error
+            raise
+        return self._shared
+
+
+def judge(
+    model: str,
+    benchmarks: Sequence[str],
+    records: Path,
+    events: Path,
+    *,
+    isolated: bool,
+    answer_s: float = math.inf,
+) -> None:
+    """Score a model on benchmarks, and write a record of each pair and two events.
+
+    Parameters
+    ----------
+    records : Path
+        Folder of the records, see `record_path`.
+    events : Path
+        File that events are appended to, see `append_event`.
+    isolated : bool
+        Whether the model runs in a box; else it is loaded into this process, which must then have nothing private.
+    answer_s : float
+        Seconds within which a model in a box has to answer each question.
+    """
+    start = (lambda: started(model, answer_s=answer_s)) if isolated else (lambda: nullcontext(load_model(model)))
+    with Candidates(start) as candidates:
+        for benchmark in benchmarks:
+            append_event(events, "started", benchmark)
+            path = record_path(records, model, benchmark)
+            try:
+                if isolated:
+                    candidates.begin()
+                status = _score(model, benchmark, path, candidates)
+            except Exception as error:  # noqa: BLE001 - of any plugin; the other benchmarks are scored all the same
+                status = _record_failure(model, benchmark, error, path, isolated=isolated)
+            append_event(events, "ended", benchmark, status)
+
+
+def _score(model: str, benchmark: str, path: Path, candidates: Candidates) -> str:
+    find_plugin_directory("benchmark", benchmark)  # a wrong name must not cost the loading of a large model
+    return scoring.score_and_record(model, benchmark, path, loaded=candidates.candidate())[1].status
+
+
+def _record_failure(model: str, benchmark: str, error: Exception, path: Path, *, isolated: bool) -> str:
+    status = f"failed:{type(error).__name__}"
+    if isolated:
+        try:
+            plugin_folder(model)
+        except BrainScoreError:  # to find its revision, plugins of models would have to be imported
+            ScoreRecord.without_score(status, str(error), model=model, benchmark=benchmark).write(path)
+            return status
+    scoring.record_failure(model, benchmark, error, path)
+    return status

@@ -1,0 +1,358 @@
+"""Say what judge and candidate may say to each other: questions, stimuli, answers, errors.
+
+The judge asks, the candidate answers or tells its error; see `brainscore_core.scoring.isolation.wire` for how that is
+sent. What comes from the candidate is believed in nothing but the values: which stimuli an answer is about, and what
+their columns are, the judge knows itself.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import xarray as xr
+from pydantic import TypeAdapter
+
+from brainscore_core import errors
+from brainscore_core.errors import CandidateError, CorruptFileError, InvalidAnswerError, ProtocolError
+from brainscore_core.scoring.isolation.values import Coordinate, pack
+from brainscore_core.supported_data_standards.brainio.assemblies import (
+    BehavioralAssembly,
+    DataAssembly,
+    NeuroidAssembly,
+    walk_coords,
+)
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_core.untrusted import Message as Text
+from brainscore_core.untrusted import Name, Untrusted, at_most, checked
+
+__all__ = [
+    "ANSWER",
+    "ERROR",
+    "LOAD",
+    "Shown",
+    "candidate_error",
+    "content_of_answer",
+    "content_of_error",
+    "hand_out",
+    "held_stimuli",
+    "read_answer",
+    "taken",
+]
+
+LOAD, ANSWER, ERROR = "load", "answer", "error"
+
+_MOST_ERROR = 4_000  # characters of a message
+_PRESENTATION = "presentation"
+_KINDS: dict[str, type[xr.DataArray]] = {
+    kind.__name__: kind for kind in (NeuroidAssembly, BehavioralAssembly, DataAssembly, xr.DataArray)
+}
+# Errors of the library that the record of a candidate may name, beside those of Python and of the core. A closed list:
+# a name that a plugin has made up would be a message.
+_KNOWN_ERRORS = frozenset(errors.__all__) | {
+    "BadImageError",
+    "CheckpointError",
+    "NoReadoutError",
+    *(name for name, each in vars(builtins).items() if isinstance(each, type) and issubclass(each, Exception)),
+}
+
+
+# -- stimuli -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Stimuli as the candidate sees them.
+
+    Attributes
+    ----------
+    ids : array of object
+        Their identifiers, in the order of the rows.
+    columns : dict
+        Name -> values, one for each row.
+    """
+
+    ids: npt.NDArray[Any]
+    columns: Mapping[str, npt.NDArray[Any]]
+
+
+def hand_out(stimuli: StimulusSet, folder: Path) -> tuple[dict[str, object], Shown]:
+    """Put the files of stimuli into a folder, under names that say nothing, and return what the candidate is told.
+
+    A file is linked where that is possible and everybody may read it, else copied.
+
+    Parameters
+    ----------
+    folder : Path
+        Does not exist yet.
+    """
+    folder.mkdir(parents=True)
+    paths = getattr(stimuli, "stimulus_paths", None)
+    ids = stimuli["stimulus_id"].to_numpy() if "stimulus_id" in stimuli.columns else np.empty(0, dtype=object)
+    files: list[str] = []
+    if paths is not None:
+        for number, stimulus_id in enumerate(dict.fromkeys(ids.tolist())):
+            if stimulus_id not in paths:
+                files.append("")
+                continue
+            source = Path(paths[stimulus_id])
+            suffix = source.suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,8}", source.suffix) else ""
+            files.append(f"{number:07}{suffix}")
+            _place(source, folder / files[-1])
+    told = {
+        "table": stimuli,
+        "identifier": getattr(stimuli, "identifier", None),
+        "folder": str(folder),
+        "files": files if paths is not None else None,
+    }
+    columns = {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
+    return {"stimuli": told}, Shown(ids, columns)
+
+
+def _place(source: Path, target: Path) -> None:
+    original = source.resolve()
+    if original.stat().st_mode & stat.S_IROTH:
+        try:
+            os.link(original, target)
+        except OSError:  # on another disk, or a disk without links
+            pass
+        else:
+            return
+    shutil.copyfile(original, target)
+    target.chmod(0o644)
+
+
+def held_stimuli(value: object, hand: Callable[[StimulusSet], dict[str, object]]) -> object:
+    """Return an argument of a question with every table of stimuli in it replaced by what the candidate is told."""
+    if hasattr(value, "columns") and hasattr(value, "iloc"):
+        return hand(StimulusSet(value))
+    if isinstance(value, np.ndarray) or value is None or isinstance(value, (str, bool, int, float, np.generic)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): held_stimuli(each, hand) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        made = [held_stimuli(each, hand) for each in value]
+        return tuple(made) if isinstance(value, tuple) else made
+    return [held_stimuli(each, hand) for each in value] if hasattr(value, "__iter__") else value
+
+
+def taken(value: object) -> object:
+    """Return an argument as the candidate's model is given it: what `held_stimuli` has replaced is a table again."""
+    if isinstance(value, dict):
+        told = value.get("stimuli") if len(value) == 1 else None
+        if isinstance(told, dict) and set(told) == {"table", "identifier", "folder", "files"}:
+            return _stimulus_set(told["table"], told["identifier"], Path(str(told["folder"])), told["files"])
+        return {key: taken(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(taken(each) for each in value)
+    return value
+
+
+def _stimulus_set(table: Any, identifier: object, folder: Path, files: Sequence[str] | None) -> StimulusSet:
+    stimuli = StimulusSet(table)
+    if identifier is not None:
+        stimuli.identifier = identifier
+    if files is not None:
+        ids: dict[Hashable, None] = dict.fromkeys(stimuli["stimulus_id"].tolist())
+        stimuli.stimulus_paths = {each: str(folder / name) for each, name in zip(ids, files, strict=True) if name}
+    return stimuli
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+def content_of_answer(answer: object, columns: Sequence[str]) -> dict[str, object]:
+    """Return what the candidate sends of an assembly; of the columns of the stimuli, which the judge has, the names."""
+    if not isinstance(answer, xr.DataArray):
+        raise ProtocolError(
+            f"The model answered with a {type(answer).__qualname__}; expected an assembly, such as a NeuroidAssembly."
+        )
+    coords = []
+    for name, dims, values in walk_coords(answer):
+        is_own = name in columns and name != "stimulus_id" and dims == (_PRESENTATION,)
+        coords.append({"name": name, "dims": [*map(str, dims)], "values": None if is_own else np.asarray(values)})
+    attrs: dict[str, object] = {}
+    for key, value in answer.attrs.items():
+        sent = content_of_answer(value, columns) if isinstance(value, xr.DataArray) else value
+        if _can_be_sent(sent):
+            attrs[str(key)] = {"assembly": sent} if isinstance(value, xr.DataArray) else {"value": sent}
+    return {
+        "kind": next((each.__name__ for each in type(answer).__mro__ if each.__name__ in _KINDS), "DataArray"),
+        "dims": [*map(str, answer.dims)],
+        "values": answer.values,
+        "name": None if answer.name is None else str(answer.name),
+        "coords": coords,
+        "attrs": attrs,
+    }
+
+
+def _can_be_sent(value: object) -> bool:
+    try:
+        pack(value, [])
+    except ProtocolError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Answer(Untrusted):
+    kind: Name
+    dims: Annotated[tuple[Name, ...], at_most(8)]
+    values: object
+    name: Name | None
+    coords: Annotated[tuple[Coordinate, ...], at_most(1_000)]
+    attrs: dict[Name, dict[Name, object]]
+
+
+_ANSWER = TypeAdapter(_Answer)
+
+
+def read_answer(
+    content: object, shown: Shown, *, number_of_trials: int, in_threes: bool, is_neural: bool, depth: int = 0
+) -> xr.DataArray:
+    """Return the assembly that a candidate has sent, if it is one about these stimuli, in this order.
+
+    Parameters
+    ----------
+    number_of_trials : int
+        How often each stimulus was shown; a candidate may answer once.
+    in_threes : bool
+        Whether three stimuli are one presentation, as in the task ``odd_one_out``.
+    is_neural : bool
+        Whether real numbers are expected.
+
+    Raises
+    ------
+    InvalidAnswerError
+        It is not.
+    """
+    try:
+        said = checked(_ANSWER, content, "answer")
+    except CorruptFileError as error:
+        raise InvalidAnswerError(f"The candidate answered with no assembly: {error}") from None
+    values = said.values
+    if said.kind not in _KINDS or not isinstance(values, np.ndarray) or values.ndim != len(said.dims):
+        raise InvalidAnswerError("The candidate answered with no assembly, or one whose dims do not fit its values.")
+    if is_neural and values.dtype.kind not in "biuf":
+        raise InvalidAnswerError(f"The candidate answered with values of type {values.dtype}; expected real numbers.")
+    sizes = dict(zip(said.dims, values.shape, strict=True))
+    claimed = next((each.values for each in said.coords if each.name == "stimulus_id"), None)
+    rows = _rows(shown, sizes, claimed, number_of_trials, in_threes=in_threes)
+    coords: dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]] = {}
+    for each in said.coords:
+        held = _coordinate(each, shown, rows)
+        if each.name in coords or held.shape != tuple(sizes.get(dim, -1) for dim in each.dims):
+            raise InvalidAnswerError(f"The candidate answered with a coordinate {each.name!r} that does not fit.")
+        coords[each.name] = (each.dims, held)
+    try:
+        answer = _KINDS[said.kind](values, coords=coords, dims=said.dims, name=said.name)
+    except Exception as error:  # xarray and pandas raise many classes for what does not fit together
+        raise InvalidAnswerError(f"The candidate answered with no assembly: {type(error).__name__}.") from error
+    for key, value in said.attrs.items():
+        if depth == 0 and "assembly" in value:
+            how = {"number_of_trials": number_of_trials, "in_threes": in_threes, "is_neural": False}
+            answer.attrs[key] = read_answer(value["assembly"], shown, depth=1, **how)  # type: ignore[arg-type] # as given
+        elif "value" in value:
+            answer.attrs[key] = value["value"]
+    return answer
+
+
+def _coordinate(said: Coordinate, shown: Shown, rows: npt.NDArray[np.intp] | None) -> npt.NDArray[Any]:
+    """Return the values of a coordinate; those of the stimuli are the judge's own."""
+    if said.dims == (_PRESENTATION,) and said.name in shown.columns and rows is not None:
+        return shown.columns[said.name][rows]
+    if not isinstance(said.values, np.ndarray):
+        raise InvalidAnswerError(f"The candidate answered with a coordinate {said.name!r} without values.")
+    return said.values
+
+
+def _rows(
+    shown: Shown, sizes: Mapping[str, int], claimed: object, number_of_trials: int, *, in_threes: bool
+) -> npt.NDArray[np.intp] | None:
+    """Return the row of the stimulus of each presentation; None for presentations of several stimuli."""
+    n_shown, n_answered = len(shown.ids), sizes.get(_PRESENTATION)
+    if n_answered is None:
+        raise InvalidAnswerError(f"The candidate answered without presentations; its dimensions are {list(sizes)}.")
+    texts = [str(each) for each in shown.ids.tolist()]
+    if in_threes:
+        if 3 * n_answered != n_shown:
+            raise InvalidAnswerError(f"The candidate gave {n_answered} answers to {n_shown // 3} times three stimuli.")
+        trials = ["|".join(texts[start : start + 3]) for start in range(0, n_shown, 3)]
+        _require_same(claimed, trials)
+        return None
+    times = n_answered // n_shown if n_shown else 0
+    if times * n_shown != n_answered or times not in (1, number_of_trials):
+        raise InvalidAnswerError(
+            f"The candidate gave {n_answered} answers to {n_shown} stimuli; expected one or {number_of_trials} to each."
+        )
+    side_by_side = np.repeat(np.arange(n_shown), times)
+    one_after_the_other = np.tile(np.arange(n_shown), times)
+    said = _texts(claimed, n_answered)
+    if said is None:  # who asks will say what is missing
+        return side_by_side
+    for rows in (side_by_side, one_after_the_other):
+        if said == [texts[row] for row in rows]:
+            return rows
+    raise InvalidAnswerError(
+        "The candidate answered about other stimuli than it was shown, or in another order than they were shown."
+    )
+
+
+def _texts(claimed: object, expected: int) -> list[str] | None:
+    if claimed is None:
+        return None
+    if not isinstance(claimed, np.ndarray) or claimed.shape != (expected,):
+        raise InvalidAnswerError("The candidate does not say of each answer which stimulus it is about.")
+    return [str(each) for each in claimed.tolist()]
+
+
+def _require_same(claimed: object, expected: Sequence[str]) -> None:
+    said = _texts(claimed, len(expected))
+    if said is not None and said != list(expected):
+        raise InvalidAnswerError("The candidate answered about other stimuli than it was shown, or in another order.")
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+def content_of_error(error: BaseException) -> dict[str, object]:
+    """Return what the candidate tells of an error: the names of its classes and the start of its message."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - the class of a plugin may do anything
+        message = ""
+    names = [each.__name__[:400] for each in type(error).__mro__][:20]
+    return {"classes": names, "message": message[:_MOST_ERROR].encode("utf-8", "replace").decode()}
+
+
+@dataclass(frozen=True)
+class _Failure(Untrusted):
+    classes: Annotated[tuple[Name, ...], at_most(20)]
+    message: Text
+
+
+_FAILURE = TypeAdapter(_Failure)
+
+
+def candidate_error(content: object) -> CandidateError:
+    """Return the error that a candidate tells of, of a class with the name of the nearest known one."""
+    try:
+        said = checked(_FAILURE, content, "error")
+    except CorruptFileError as error:
+        return InvalidAnswerError(f"The candidate failed, and tells it in no way that was agreed on: {error}")
+    known = next((name for name in said.classes if name in _KNOWN_ERRORS - {"Exception"}), None)
+    first = said.classes[0] if said.classes else ""
+    shown = said.message if first == known or not first else f"{first}: {said.message}"
+    kind: type[CandidateError] = CandidateError
+    if known is not None:
+        kind = type(known, (CandidateError,), {"__module__": __name__})
+    return kind(f"In the process of the candidate: {shown}")

@@ -1,0 +1,45 @@
+"""Make a model that is quick to run: the pixels of a coarse picture, in all regions and for learning labels."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = ["coarse_pixels"]
+
+SIZE_PX = 12
+
+
+def coarse_pixels(visual_degrees: float = 8.0) -> BrainModel:
+    """Return a network whose one layer is the picture, resized to 12 x 12 pixels, as values from 0 to 1.
+
+    It records V1, V2, V4 and IT, learns labels and finds the odd one out; it has no ``logits``. A test that needs a
+    real model with its whole way through files, batches and readouts takes this one rather than ``pixels``, whose
+    196,608 values make a classifier slow.
+    """
+    from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+    from brainscore_vision.model_helpers.activations.images import load_images
+    from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+
+    def pictures(paths: Sequence[str]) -> Any:  # an array (picture, channel, row, column)
+        resized = [np.asarray(picture.resize((SIZE_PX, SIZE_PX))) / 255 for picture in load_images(paths)]
+        return np.stack(resized).astype(np.float32).transpose(0, 3, 1, 2)
+
+    def activations(shown: Any, layers: Sequence[str]) -> OrderedDict[str, Any]:
+        return OrderedDict((layer, shown.transpose(0, 2, 3, 1)) for layer in layers)
+
+    extractor = ActivationsExtractorHelper(activations, preprocessing=pictures, identifier="coarse-pixels")
+    return ModelCommitment(
+        "coarse-pixels",
+        extractor,
+        layers=["pixels"],
+        behavioral_readout_layer="pixels",
+        region_layer_map=dict.fromkeys(["V1", "V2", "V4", "IT"], "pixels"),
+        visual_degrees=visual_degrees,
+    )

@@ -1,0 +1,237 @@
+"""Draw pictures, and make responses to them whose signal is known; everything is determined by its arguments."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+__all__ = ["draw_stimuli", "of_stimuli", "recordings", "shuffled"]
+
+Array = TypeVar("Array", bound="xr.DataArray")
+Floats = npt.NDArray[np.float64]
+
+_N_PATTERNS = 6  # dimensions of the pictures
+_GRID = 8  # pictures are seen at 8 x 8 blocks by the neuroids
+
+
+def draw_stimuli(
+    identifier: str,
+    n: int,
+    *,
+    columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]] | None = None,
+    size_px: int = 48,
+    seed: int = 0,
+    folder: str | Path | None = None,
+) -> StimulusSet:
+    """Draw pictures: weighted sums of six smooth coloured patterns, with a little noise on each pixel.
+
+    Parameters
+    ----------
+    identifier : str
+        Of the set; the ids of the stimuli begin with it, so that those of two sets differ.
+    n : int
+        How many.
+    columns : mapping of str to sequence, optional
+        More columns, n values each. ``stimulus_id`` replaces the ids.
+    size_px : int
+        Width and height.
+    folder : path-like, optional
+        Where the PNG files are written. None is a new temporary folder, which the operating system clears.
+
+    Returns
+    -------
+    StimulusSet
+        Columns ``stimulus_id`` (text) and those given.
+    """
+    from PIL import Image
+
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+
+    generator = np.random.default_rng([seed, n, size_px])
+    prefix = identifier.replace(".", "_")
+    table: dict[str, Any] = {"stimulus_id": [f"{prefix}_{number:04d}" for number in range(n)], **(columns or {})}
+    stimulus_set = StimulusSet(table)
+    place = Path(tempfile.mkdtemp(prefix="stand-in-stimuli-")) if folder is None else Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    patterns = _patterns(generator, size_px)
+    paths = {}
+    for stimulus_id in stimulus_set["stimulus_id"]:
+        weights = generator.standard_normal(_N_PATTERNS)
+        pixels = 128 + 45 * np.tensordot(weights, patterns, axes=1) + 4 * generator.standard_normal(patterns.shape[1:])
+        paths[stimulus_id] = place / f"{stimulus_id}.png"
+        Image.fromarray(np.clip(np.rint(pixels), 0, 255).astype(np.uint8)).save(paths[stimulus_id])
+    stimulus_set.stimulus_paths = paths
+    stimulus_set.identifier = identifier
+    return stimulus_set
+
+
+def _patterns(generator: np.random.Generator, size_px: int) -> Floats:
+    """Return coloured gratings of up to two cycles, shape (pattern, size, size, 3), mean square 1 / n_patterns."""
+    y, x = np.mgrid[0:size_px, 0:size_px] / size_px
+    frequencies = generator.uniform(-2, 2, (_N_PATTERNS, 2))
+    phases = generator.uniform(0, 2 * np.pi, _N_PATTERNS)
+    waves = np.cos(2 * np.pi * np.einsum("pk,kyx->pyx", frequencies, np.stack([y, x])) + phases[:, None, None])
+    colours = generator.uniform(0.3, 1, (_N_PATTERNS, 1, 1, 3))
+    patterns: Floats = waves[..., None] * colours * np.sqrt(2 / _N_PATTERNS)
+    return patterns
+
+
+def recordings(
+    stimuli: StimulusSet,
+    *,
+    n_neuroids: int,
+    n_repetitions: int = 10,
+    noise: float = 0.5,
+    seed: int = 0,
+    neuroid_coords: Mapping[str, Any] | None = None,
+    time_bins: Sequence[tuple[float, float]] | None = None,
+    n_dimensions: int = 4,
+    visible: float = 0.5,
+    presentation_coords: Sequence[str] = (),
+    dims: Sequence[str] = ("presentation", "neuroid", "time_bin"),
+    cls: type[Any] | None = None,
+) -> tuple[NeuroidAssembly, NeuroidAssembly]:
+    """Make responses to pictures: a signal of few dimensions, which is also returned, plus noise in each repetition.
+
+    Parameters
+    ----------
+    stimuli : StimulusSet
+        What was shown; images that Pillow can read, unless `visible` is 0.
+    n_neuroids, n_repetitions : int
+        How many. Each repetition shows all stimuli once.
+    noise : float
+        Standard deviation of the noise of one repetition; that of the signal of each neuroid is 1.
+    seed : int
+        Of the noise and of how the neuroids mix the dimensions.
+    neuroid_coords : mapping, optional
+        Name -> one value for all neuroids, or n_neuroids values. ``neuroid_id`` is added if it is not there.
+    time_bins : sequence of (start, end), optional
+        Edges in ms after onset: the signal turns from one half to another over the time bins. None leaves the dimension
+        out.
+    n_dimensions : int
+        Dimensions of the signal, few enough for a regression on a few dozen stimuli.
+    visible : float
+        Share of the signal's variance, 0 to 1, that linear functions of the pixels explain; the rest is nowhere in the
+        picture, so that no model of pixels reaches the ceiling.
+    presentation_coords : sequence of str
+        Columns of the stimuli that become coordinates; those left out are joined when the data are loaded.
+    dims : sequence of str
+        Order of the dimensions.
+    cls : type, optional
+        Class of both; None is `NeuroidAssembly`.
+
+    Returns
+    -------
+    assembly, truth : NeuroidAssembly
+        All repetitions, with the coordinate ``repetition``, and the signal: one presentation for each stimulus. Both
+        have ``attrs['stimulus_set']``.
+    """
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+
+    made: type[Any] = cls or NeuroidAssembly
+    bins = list(time_bins) if time_bins is not None else None
+    generator = np.random.default_rng([seed, n_neuroids])
+    signal = _signal(stimuli, generator, n_neuroids, 1 if bins is None else len(bins), n_dimensions, visible)
+    on_neuroid = {"neuroid_id": [f"neuroid_{number:03d}" for number in range(n_neuroids)], **(neuroid_coords or {})}
+    along_neuroid = {name: ("neuroid", _one_each(values, n_neuroids)) for name, values in on_neuroid.items()}
+    along_time = {
+        name: ("time_bin", [edges[index] for edges in bins or ()])
+        for index, name in enumerate(["time_bin_start", "time_bin_end"])
+    }
+
+    def assemble(values: Floats, repetitions: int) -> Any:
+        columns = dict.fromkeys(["stimulus_id", *presentation_coords])
+        coords: dict[str, Any] = {
+            name: ("presentation", np.tile(np.asarray(stimuli[name]), repetitions)) for name in columns
+        }
+        if repetitions > 1 or values is not signal:
+            coords["repetition"] = ("presentation", np.repeat(np.arange(repetitions), len(stimuli)))
+        all_dims = ["presentation", "neuroid", "time_bin"]
+        if bins is None:
+            values, all_dims = values[:, :, 0], all_dims[:2]
+        else:
+            coords.update(along_time)
+        order = [name for name in dims if name in all_dims]
+        values = np.transpose(values, [all_dims.index(name) for name in order])
+        attrs = {"stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
+        return made(values, coords={**coords, **along_neuroid}, dims=order, attrs=attrs)
+
+    shown = np.tile(signal, (n_repetitions, 1, 1))
+    assembly = assemble(shown + noise * generator.standard_normal(shown.shape), n_repetitions)
+    return assembly, assemble(signal, 1)
+
+
+def _one_each(values: Any, n: int) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    return np.repeat(array, n) if array.ndim == 0 else array
+
+
+def _signal(
+    stimuli: StimulusSet,
+    generator: np.random.Generator,
+    n_neuroids: int,
+    n_bins: int,
+    n_dimensions: int,
+    visible: float,
+) -> Floats:
+    """Return shape (n_stimuli, n_neuroids, n_bins), mean 0 and variance 1 over stimuli in each neuroid and bin."""
+    hidden = _whitened(generator.standard_normal((len(stimuli), n_dimensions)))
+    seen = _whitened(_blocks(stimuli))[:, :n_dimensions] if visible > 0 else hidden
+    sources = np.sqrt(visible) * seen + np.sqrt(1 - visible) * hidden
+    early, late = (sources @ generator.standard_normal((n_dimensions, n_neuroids)) for _ in range(2))
+    angles = np.linspace(0, np.pi / 2, n_bins)  # one bin: the early part
+    signal = early[:, :, None] * np.cos(angles) + late[:, :, None] * np.sin(angles)
+    scaled: Floats = (signal - signal.mean(axis=0)) / signal.std(axis=0)
+    return scaled
+
+
+def _blocks(stimuli: StimulusSet) -> Floats:
+    """Return the mean grey of 8 x 8 blocks of each picture, shape (n_stimuli, 64)."""
+    from PIL import Image
+
+    rows = []
+    for stimulus_id in stimuli["stimulus_id"]:
+        with Image.open(stimuli.get_stimulus(stimulus_id)) as image:
+            rows.append(np.asarray(image.convert("L").resize((_GRID, _GRID), Image.Resampling.BOX), float).ravel())
+    return np.stack(rows)
+
+
+def _whitened(values: Floats) -> Floats:
+    """Return the principal components, largest first, each of variance 1."""
+    left, _, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+    return cast("Floats", left * np.sqrt(len(values)))
+
+
+def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | None = None) -> Array:
+    """Return the responses to some of the stimuli, such as those to train on, with these as their stimulus set.
+
+    Parameters
+    ----------
+    assembly : assembly
+        Such as `recordings` of two sets at once, whose neuroids are the same for both.
+    n_repetitions : int, optional
+        Keep only the first ones. None keeps all.
+    """
+    kept = np.isin(assembly["stimulus_id"].values, stimuli["stimulus_id"].to_numpy())
+    if n_repetitions is not None:
+        kept &= assembly["repetition"].values < n_repetitions
+    part = assembly[{"presentation": np.flatnonzero(kept)}]
+    part.attrs = {**assembly.attrs, "stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
+    return part
+
+
+def shuffled(truth: Array, seed: int = 0) -> Array:
+    """Return responses that belong to other stimuli: the same values, their presentations in another order."""
+    order = np.random.default_rng(seed).permutation(truth.sizes["presentation"])
+    return truth.copy(data=np.take(truth.values, order, axis=truth.dims.index("presentation")))

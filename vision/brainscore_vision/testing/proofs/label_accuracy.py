@@ -1,0 +1,90 @@
+"""Prove benchmarks that ask for the category of an image among those of ImageNet, on images that are made up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision.benchmark_helpers.precomputed import PrecomputedFeatures
+from brainscore_vision.loading import load_benchmark, load_stimulus_set
+from brainscore_vision.testing.stand_ins import draw_stimuli
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.testing.stand_ins import StandIns
+
+__all__ = ["LabelAccuracyProof"]
+
+
+class _Observer(PrecomputedFeatures):
+    """Answers what it is told for each image, and remembers what it was asked and shown."""
+
+    def __init__(self, stimuli: StimulusSet, answers: Any) -> None:
+        coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "label": ("presentation", answers)}
+        super().__init__(BehavioralAssembly([answers], coords=coords, dims=["choice", "presentation"]), 8)
+
+    def start_task(self, task: Any, fitting_stimuli: Any = None) -> None:
+        self.asked = task, fitting_stimuli
+
+    def look_at(self, stimuli: StimulusSet, number_of_trials: int = 1) -> Any:
+        self.seen = list(stimuli.columns), number_of_trials
+        return super().look_at(stimuli, number_of_trials)
+
+
+class LabelAccuracyProof:
+    """Say in a class of tests which benchmark, and inherit these.
+
+    Attributes
+    ----------
+    identifier, parent : str
+        Of the benchmark.
+    stimulus_set : str
+        Identifier of its images, whose column ``synset`` names the category.
+    n_images : int
+        How many there are.
+    number_of_trials : int
+        How often a model is shown each.
+    """
+
+    identifier: str
+    parent: str
+    stimulus_set: str
+    n_images: int
+    number_of_trials = 10
+
+    def test_making_it_loads_nothing(self) -> None:
+        """It is registered under its name, and nothing is fetched for that."""
+        benchmark = load_benchmark(self.identifier)
+        assert (benchmark.identifier, benchmark.parent, benchmark.version) == (self.identifier, self.parent, 1)
+        assert float(benchmark.ceiling) == 1
+
+    def test_made_up_images(self, stand_ins: StandIns) -> None:
+        """Who names all is right, who guesses is not, and nobody is shown the categories."""
+        synsets = np.repeat([f"n0000{number:04d}" for number in range(10)], 4)
+        columns = {"synset": synsets, "label": np.repeat(np.arange(10), 4)}
+        stimuli = draw_stimuli(self.stimulus_set, 40, columns=columns, size_px=16)
+        stand_ins.stimuli(self.stimulus_set, stimuli)
+        benchmark = load_benchmark(self.identifier)
+        seeing, guessing = (
+            _Observer(stimuli, answers) for answers in (synsets, np.random.default_rng(0).permutation(synsets))
+        )
+        score = benchmark(seeing)
+        assert float(score) == 1
+        assert seeing.asked == ("label", "imagenet")
+        assert seeing.seen == (["stimulus_id"], self.number_of_trials)  # neither synset nor label
+        assert score.attrs["n_stimuli"] == 40
+        assert score.attrs["interval"][0] < score.attrs["interval"][1] == 1
+        assert np.isnan(score.attrs["error"]), "answers that are all right have no spread to tell an error from"
+        assert float(benchmark(guessing)) < 0.3
+
+    @pytest.mark.private_access
+    @pytest.mark.slow
+    def test_all_images(self) -> None:
+        """Who names all images is right."""
+        stimuli = load_stimulus_set(self.stimulus_set)
+        score = load_benchmark(self.identifier)(_Observer(stimuli, stimuli["synset"].to_numpy()))
+        assert float(score) == 1
+        assert score.attrs["n_stimuli"] == self.n_images

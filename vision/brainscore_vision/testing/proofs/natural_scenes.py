@@ -1,0 +1,135 @@
+"""Prove benchmarks on fMRI of natural scenes (Allen et al. 2022) on recordings of the same form whose truth is known.
+
+Voxels and vertices are two plugins with one design. Three subjects with different numbers of them stand in. Every fifth
+has a noise ceiling of 30 % and holds nothing but noise, so that the ceiling tells whether those were left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from brainscore_vision.benchmark_helpers.precomputed import PrecomputedFeatures
+from brainscore_vision.loading import load_benchmark, load_model
+from brainscore_vision.testing.stand_ins import draw_stimuli, shuffled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_vision.testing.stand_ins import StandIns
+
+__all__ = ["N_OF_SUBJECT", "NaturalScenesProof"]
+
+N_OF_SUBJECT = {"subj01": 40, "subj02": 60, "subj05": 20}
+_N = sum(N_OF_SUBJECT.values())
+_REGIONS = ("V1", "V2", "V4", "IT")
+_GROUPS = ("", "_4subj")
+
+Truths = Mapping[str, "DataAssembly"]
+
+
+@pytest.mark.usefixtures("kept_homes")
+class NaturalScenesProof:
+    """Say in a class of tests which data set and how it places neuroids, and inherit these.
+
+    Attributes
+    ----------
+    dataset : str
+        What its identifiers begin with; ``_4subj`` follows where four subjects saw more scenes.
+    places : mapping of str to array-like, shape (120,)
+        Coordinates of neuroids that this data set has beside those of both.
+    make : callable
+        Factory of the regression benchmarks: region, ``per_voxel_ceilings``.
+    """
+
+    dataset: str
+    places: Mapping[str, Any]  # array-like
+    make: Callable[..., Benchmark]
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def truths(cls, module_stand_ins: StandIns) -> Truths:
+        """Let recordings of both groups stand in; return the signal of each."""
+        return {group: cls._stand_in(module_stand_ins, group) for group in _GROUPS}
+
+    @classmethod
+    def _stand_in(cls, stand_ins: StandIns, group: str) -> DataAssembly:
+        reliable = np.arange(_N) % 5 > 0
+        return stand_ins.split(
+            f"{cls.dataset}{group}",
+            {
+                name: draw_stimuli(f"Allen2022_fmri{group}_stim_{name}", n, columns={"nsd_id": range(n)})
+                for name, n in {"train": 60, "test": 30}.items()
+            },
+            {"train": None, "test": 3},
+            unreliable=~reliable,
+            n_neuroids=_N,
+            neuroid_coords={
+                "subject": np.repeat(list(N_OF_SUBJECT), list(N_OF_SUBJECT.values())),
+                "region": np.tile(_REGIONS, _N // 4),
+                "nc_testset": np.where(reliable, 80.0, 30.0),
+                **cls.places,
+            },
+            time_bins=[(70, 170)],
+            presentation_coords=["nsd_id"],
+        )
+
+    @pytest.mark.parametrize("metric", ["ridge", "rdm"])
+    @pytest.mark.parametrize("region", _REGIONS)
+    @pytest.mark.parametrize("group", _GROUPS)
+    def test_registered_as_published(self, group: str, region: str, metric: str) -> None:
+        """Identifier, version, region and degrees are those that are published."""
+        identifier = f"{self.dataset}{group}.{region}-{metric}"
+        benchmark: Any = load_benchmark(identifier)  # of a class with degrees
+        assert (benchmark.identifier, benchmark.version, benchmark.parent) == (identifier, 1, region)
+        assert benchmark._visual_degrees == 8.4  # noqa: SLF001 - the published tests read it
+        assert "10.1038/s41593-021-00962-x" in benchmark.bibtex
+
+    @pytest.mark.parametrize("region", _REGIONS)
+    @pytest.mark.parametrize("group", _GROUPS)
+    def test_responses_are_predicted_up_to_their_reliability(self, truths: Truths, group: str, region: str) -> None:
+        """The brain reaches the ceiling that the noise leaves, in reliable neuroids."""
+        benchmark = load_benchmark(f"{self.dataset}{group}.{region}-ridge")
+        score = benchmark(PrecomputedFeatures(truths[group], visual_degrees=8))
+        assert float(benchmark.ceiling) == pytest.approx(1 / (1 + 0.5**2 / 3), abs=0.03)  # noise .5, 3 repetitions
+        assert float(score) == pytest.approx(1, abs=0.03)  # 60 scenes determine the mapping but for some of the noise
+        assert set(N_OF_SUBJECT) <= set(score.attrs)
+        assert score.attrs["n_stimuli"] == 90
+        assert score.attrs["n_neuroids"] == _N // 4 * 4 / 5
+
+    @pytest.mark.parametrize("region", _REGIONS)
+    @pytest.mark.parametrize("group", _GROUPS)
+    def test_dissimilarities_are_as_alike_as_one_geometry_allows(self, truths: Truths, group: str, region: str) -> None:
+        """The brain lies between the bounds of the ceiling."""
+        benchmark = load_benchmark(f"{self.dataset}{group}.{region}-rdm")
+        score = benchmark(PrecomputedFeatures(truths[group], visual_degrees=8))
+        bounds = benchmark.ceiling.attrs
+        assert bounds["lower_bound"] <= float(score.attrs["raw"]) <= bounds["upper_bound"]
+        assert score.attrs["n_stimuli"] == 90
+
+    @pytest.mark.parametrize(("metric", "atol"), [("ridge", 0.1), ("rdm", 0.05)])
+    def test_order_of_candidates(self, truths: Truths, metric: str, atol: float) -> None:
+        """Brain, pixels and shuffled scenes come in this order."""
+        benchmark = load_benchmark(f"{self.dataset}.IT-{metric}")
+        of_brain = float(benchmark(PrecomputedFeatures(truths[""], visual_degrees=8)))
+        of_pixels = float(benchmark(load_model("pixels")))
+        of_shuffled = float(benchmark(PrecomputedFeatures(shuffled(truths[""]), 8)))
+        assert of_brain > of_pixels + 0.1 > of_shuffled + 0.1
+        assert abs(of_shuffled) < atol
+
+    @pytest.mark.slow
+    @pytest.mark.usefixtures("truths")
+    def test_the_gabor_bank_is_between(self) -> None:
+        """A model of V1 is better than chance there."""
+        assert 0.02 < float(load_benchmark(f"{self.dataset}.V1-rdm")(load_model("gabor_bank"))) < 0.9
+
+    def test_each_neuroid_by_its_own_reliability(self, truths: Truths) -> None:
+        """Ceilings of single neuroids are an argument away."""
+        score = type(self).make("V4", per_voxel_ceilings=True)(PrecomputedFeatures(truths[""], visual_degrees=8))
+        assert float(score) == pytest.approx(1, abs=0.05)
+        assert score.attrs["subj02"].attrs["ceiled_scores"].sizes["neuroid"] == 12

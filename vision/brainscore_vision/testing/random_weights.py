@@ -1,0 +1,116 @@
+"""Stand in for published weights in tests: values from a seed, in memory or in a file in place of the published one.
+
+Both replace names in a plugin's module for a while. There is no setting that could do so where scores are made.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+
+import pytest
+
+from brainscore_core.caching import file_digest
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+__all__ = ["build_random", "published_instead", "random_weights"]
+
+Network = TypeVar("Network", bound="nn.Module")
+
+
+def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
+    """Return a network with random weights of which no layer falls silent or explodes, in evaluation mode.
+
+    Convolutions and linear layers are normal with variance 2 / fan-in, normalisations as after some training: means
+    around 0, variances and factors around 1. The random state of the program is left alone.
+    """
+    import torch  # slow to import, and most tests do without
+    from torch import nn
+
+    with torch.device("meta"):
+        network = build()
+    network.to_empty(device="cpu")
+    random = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for module in network.modules():
+            if isinstance(module, (nn.Conv2d, nn.Linear)):
+                fan_in = module.weight[0].numel()
+                module.weight.normal_(std=(2 / fan_in) ** 0.5, generator=random)
+                if module.bias is not None:
+                    module.bias.normal_(std=0.01, generator=random)
+            elif isinstance(module, nn.BatchNorm2d):
+                for positive in (module.weight, module.running_var):
+                    positive.uniform_(0.5, 1.5, generator=random)  # type: ignore[union-attr]  # affine, with statistics
+                for either in (module.bias, module.running_mean):
+                    either.normal_(std=0.1, generator=random)  # type: ignore[union-attr]  # the same
+                module.num_batches_tracked.zero_()  # type: ignore[union-attr]  # the same
+    return network.eval()
+
+
+@contextmanager
+def random_weights(module: ModuleType) -> Iterator[None]:
+    """Let a plugin load random weights instead of the published ones, for tests without the network.
+
+    Parameters
+    ----------
+    module : module
+        The plugin's ``model.py``, which imports `brainscore_vision.model_helpers.weights.load_weights`.
+
+    Examples
+    --------
+    In the ``test.py`` of a model::
+
+        class TestMine(ModelContract):
+            identifier = "mine"
+
+            def load(self):
+                with random_weights(model):
+                    return super().load()
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "load_weights", lambda build, _: build_random(build))
+        yield
+
+
+@contextmanager
+def published_instead(
+    module: ModuleType, state: Mapping[str, torch.Tensor], folder: Path, name: str | None = None
+) -> Iterator[None]:
+    """Let a plugin find other weights where the published ones are, with the whole way of fetching and verifying them.
+
+    They are saved under the name of the published file into a mirror folder, and the digest that the plugin pins
+    becomes theirs; the network is not used.
+
+    Parameters
+    ----------
+    module : module
+        The plugin's ``model.py``; its ``WEIGHTS`` is a `PublishedWeights`, or a dict of these.
+    state : mapping of str to torch.Tensor
+        What stands in for the published weights.
+    folder : Path
+        For the mirror and for what is fetched.
+    name : str, optional
+        Which entry, if ``WEIGHTS`` is a dict.
+    """
+    import torch  # as above
+
+    pinned = module.WEIGHTS if name is None else module.WEIGHTS[name]
+    parts = urlsplit(pinned.url)
+    path = folder / "mirror" / str(parts.hostname) / parts.path.lstrip("/")
+    path.parent.mkdir(parents=True)
+    torch.save(dict(state), path)
+    weights = dataclasses.replace(pinned, sha256=file_digest(path, "sha256"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "WEIGHTS", weights if name is None else {**module.WEIGHTS, name: weights})
+        patch.setenv("BRAINSCORE_MIRROR", str(folder / "mirror"))
+        patch.setenv("BRAINSCORE_HOME", str(folder / "home"))
+        patch.setenv("BRAINSCORE_OFFLINE", "1")
+        yield

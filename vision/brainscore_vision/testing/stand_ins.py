@@ -1,0 +1,386 @@
+"""Make data that look like those of an experiment, and let them stand in for the real ones during a test.
+
+Pictures are drawn, responses have a planted signal that is returned too: a model that answers with it has to reach the
+ceiling. `StandIns` packages them as published data are packaged, serves them from an S3 server on this machine, and
+points the registrations of the real data there, so that a test runs all the code between the registry and the score::
+
+    from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
+
+    def test_brain_reaches_its_ceiling(stand_ins):
+        stimuli = draw_stimuli("hvm-public", 60, columns={"object_name": ["cat", "car"] * 30})
+        assembly, truth = recordings(stimuli, n_neuroids=12, n_repetitions=10, neuroid_coords={"region": "IT"})
+        stand_ins.data("MajajHong2015.public", assembly)
+        score = load_benchmark("MajajHong2015public.IT-pls")(PrecomputedFeatures(truth, visual_degrees=8))
+
+The fixtures are `stand_ins` (for one test) and `module_stand_ins` (for a file of tests, which download once if they use
+`kept_homes`); `real_data` keeps the latter from tests marked ``private_access`` or ``network``. Plugins outside of this
+repository import them, and `stand_in_s3`, in their ``conftest.py``. Without pytest, `serve_s3` and `standing_in` are
+blocks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from brainscore_core.testing.markers import needs_data
+from brainscore_vision.testing.made_recordings import draw_stimuli, of_stimuli, recordings, shuffled
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.fetch import S3Object
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.catalogue.references import Reference
+
+__all__ = [
+    "StandIns",
+    "draw_stimuli",
+    "kept_homes",
+    "module_stand_ins",
+    "of_stimuli",
+    "real_data",
+    "recordings",
+    "serve_s3",
+    "shuffled",
+    "stand_in_s3",
+    "stand_ins",
+    "standing_in",
+]
+
+_LIBRARY = "brainscore_vision"
+_BUCKET = "brainscore-stand-ins"
+_OF_EACH_TEST = ("BRAINSCORE_HOME", "BRAINSCORE_OFFLINE")  # set for each by itself, whatever data it has
+_of_module: list[StandIns] = []
+
+
+class StandIns:
+    """Let data that a test made take the place of registered data, until the test ends. Made by `standing_in`.
+
+    Where the registration names files in S3, its own code loads the stand-in: only the files are others. Otherwise, and
+    for identifiers that no plugin registers, the registration is replaced.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, before: Mapping[str, str | None]) -> None:
+        from brainscore_core.supported_data_standards.brainio import s3
+
+        self._monkeypatch = monkeypatch
+        self._before = before
+        self.homes = {name: os.environ[name] for name in ("BRAINSCORE_HOME", "BRAINIO_HOME")}
+        self._files: dict[S3Object, S3Object] = {}
+        self._stood_in: set[str] = set()
+        self._replaced: list[tuple[MutableMapping[str, Any], str, Any]] = []
+        self._suspended = False
+        locate = s3.locate
+
+        def locate_stand_in(identifier: str, file_type: str, *args: Any, **kwargs: Any) -> tuple[S3Object, Path]:
+            source, target = locate(identifier, file_type, *args, **kwargs)
+            if source not in self._files or self._suspended:
+                return source, target
+            instead = self._files[source]
+            return instead, target.parent.parent / str(instead.sha1) / target.name
+
+        monkeypatch.setattr(s3, "locate", locate_stand_in)
+
+    @contextlib.contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Let a test have the real data for the length of a block, as the caller has them or may download them."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self._before.items():
+                patch.delenv(name, raising=False) if value is None else patch.setenv(name, value)
+            for registry, identifier, real in self._replaced:
+                patch.delitem(registry, identifier) if real is None else patch.setitem(registry, identifier, real)
+            self._suspended = True
+            try:
+                yield
+            finally:
+                self._suspended = False
+
+    def stimuli(self, identifier: str, stimulus_set: StimulusSet) -> None:
+        """Let a stimulus set stand in for the one that is registered under an identifier.
+
+        Parameters
+        ----------
+        identifier : str
+            Key in ``stimulus_set_registry``.
+        stimulus_set : StimulusSet
+            With `stimulus_paths`; packaged under the identifier that the registered files have.
+        """
+        from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set
+        from brainscore_core.supported_data_standards.brainio.s3 import load_stimulus_set_from_s3
+        from brainscore_vision.registries import stimulus_set_registry
+
+        references = {each.file_type: each for each in _references("stimulus_set", identifier)}
+        packaged_as = references["csv"].identifier if "csv" in references else identifier
+        package: dict[str, Any] = dict(package_stimulus_set(None, stimulus_set, packaged_as, _BUCKET))
+        if set(references) == {"csv", "zip"}:
+            for kind, reference in references.items():
+                self._redirect(reference, package[f"{kind}_version_id"], package[f"{kind}_sha1"])
+        else:
+            self._register(stimulus_set_registry, identifier, lambda: load_stimulus_set_from_s3(**package))
+        self._stood_in.add(identifier)
+
+    def data(
+        self,
+        identifier: str,
+        assembly: DataAssembly,
+        stimulus_set: StimulusSet | None = None,
+        cls: type[DataAssembly] | None = None,
+        *,
+        nans_expected: bool = False,
+        checked: bool = True,
+    ) -> None:
+        """Let an assembly stand in for the one that is registered under an identifier.
+
+        Parameters
+        ----------
+        identifier : str
+            Key in ``data_registry``.
+        assembly : DataAssembly
+            With the attribute ``stimulus_set`` unless `stimulus_set` is given or nothing was shown.
+        stimulus_set : StimulusSet, optional
+            What was shown: stands in for the registered one of its own identifier, unless that has a stand-in already.
+        cls : type, optional
+            Class to package as, and to load as where the registration does not say; None is that of the assembly.
+        nans_expected : bool
+            Whether missing values are part of the data.
+        checked : bool
+            Whether it has to be as packaging asks. Older published files are not: they lack ``neuroid_id``, or have a
+            dimension twice.
+        """
+        from brainscore_core.supported_data_standards.brainio.packaging import package_data_assembly
+        from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
+        from brainscore_vision.loading import load_stimulus_set
+        from brainscore_vision.registries import data_registry
+
+        shown: StimulusSet | None = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
+        if shown is not None and str(shown.identifier) not in self._stood_in:
+            self.stimuli(str(shown.identifier), shown)
+        references = _references("data", identifier)
+        redirect = len(references) == 1 and references[0].file_type == "nc"
+        made_as = cls or type(assembly)
+        packaged_as = references[0].identifier if redirect else identifier
+        shown_as = None if shown is None else str(shown.identifier)
+        package: dict[str, Any]
+        if checked:
+            given: dict[str, Any] = {"stimulus_set": shown, "nans_expected": nans_expected}
+            package = dict(
+                package_data_assembly(None, assembly, packaged_as, shown_as, made_as.__name__, _BUCKET, **given)
+            )
+        else:
+            package = _upload_unchecked(assembly, packaged_as)
+        version_id, sha1 = package["version_id"], str(package["sha1"])
+        if redirect:
+            self._redirect(references[0], version_id, sha1)
+            return
+        loader = None if shown is None else lambda: load_stimulus_set(str(shown.identifier))
+        self._register(
+            data_registry,
+            identifier,
+            lambda: load_assembly_from_s3(identifier, version_id, sha1, _BUCKET, made_as, loader),
+        )
+
+    def split(
+        self,
+        dataset: str,
+        stimuli: Mapping[str, StimulusSet],
+        n_repetitions: Mapping[str, int | None],
+        *,
+        unreliable: npt.NDArray[np.bool_] | None = None,
+        **kwargs: Any,  # of `recordings`
+    ) -> NeuroidAssembly:
+        """Let responses of the same neuroids to several stimulus sets stand in for ``<dataset>_<name>``.
+
+        Parameters
+        ----------
+        stimuli : mapping of str to StimulusSet
+            Name, such as ``train``, -> what was shown.
+        n_repetitions : mapping of str to int
+            Name -> how often. None is the mean over as many as the most, without the coordinate.
+        unreliable : array of bool, shape (n_neuroids,), optional
+            Neuroids that hold nothing but noise.
+        **kwargs
+            Of `recordings`.
+
+        Returns
+        -------
+        NeuroidAssembly
+            The signal, of all stimuli.
+        """
+        import pandas as pd
+
+        from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+
+        joint: Any = pd.concat(list(stimuli.values()), ignore_index=True)
+        joint.identifier = dataset
+        most = max(filter(None, n_repetitions.values()))
+        assembly, truth = recordings(joint, n_repetitions=most, **kwargs)
+        if unreliable is not None:
+            noise = np.random.default_rng(kwargs.get("seed", 0)).standard_normal(assembly.shape)
+            assembly.values[:, unreliable] = noise[:, unreliable]
+        for name, shown in stimuli.items():
+            number = n_repetitions[name]
+            part = of_stimuli(assembly, shown, n_repetitions=number)
+            self.data(f"{dataset}_{name}", average_repetition(part) if number is None else part)
+        return truth
+
+    def _register(self, registry: MutableMapping[str, Any], identifier: str, load: Callable[[], object]) -> None:
+        self._replaced.append((registry, identifier, registry.get(identifier)))
+        self._monkeypatch.setitem(registry, identifier, load)
+
+    def _redirect(self, reference: Reference, version_id: str | None, sha1: str) -> None:
+        from brainscore_core.supported_data_standards.brainio import s3
+
+        named = reference.identifier, reference.file_type
+        wanted = *named, reference.bucket, reference.version_id, reference.sha1, reference.filename_prefix
+        source, _ = s3.locate(*wanted)
+        filename = source.key.rpartition("/")[2]
+        self._files[source] = s3.S3Object(bucket=_BUCKET, key=filename, version_id=version_id, sha1=sha1)
+
+
+def _upload_unchecked(assembly: DataAssembly, identifier: str) -> dict[str, Any]:
+    """Write an assembly as it is, without its stimuli, and upload it."""
+    from brainscore_core.supported_data_standards.brainio.packaging import upload_to_s3, write_netcdf
+
+    assembly = assembly.copy(deep=False)
+    assembly.attrs = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"assy_{identifier.replace('.', '_')}.nc"
+        sha1 = write_netcdf(assembly, path)
+        return {"version_id": upload_to_s3(path, _BUCKET, path.name).get("VersionId"), "sha1": sha1}
+
+
+def _references(kind: str, identifier: str) -> list[Reference]:
+    """Return the files that a registration names; import its plugin, which must not register after the stand-in."""
+    from brainscore_core.errors import UnknownIdentifierError
+    from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin
+    from brainscore_core.plugin_management.registry import kind_named
+    from brainscore_core.plugin_management.source import read_plugin
+    from brainscore_vision.catalogue.references import find_references
+
+    try:
+        plugin = find_plugin(_LIBRARY, kind, identifier)
+    except UnknownIdentifierError:
+        return []
+    import_plugin(_LIBRARY, kind, identifier)
+    return find_references(read_plugin(plugin.directory, plugin.module), kind_named(kind).registry, identifier)
+
+
+def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read what boto3 knows of its services once and not for each client, which takes longer than the transfers."""
+    from botocore.loaders import JSONFileLoader
+
+    read, known = JSONFileLoader.load_file, dict[str, Any]()
+
+    def read_once(self: JSONFileLoader, path: str) -> Any:
+        if path not in known:
+            known[path] = read(self, path)
+        return known[path]
+
+    monkeypatch.setattr(JSONFileLoader, "load_file", read_once)
+
+
+@contextlib.contextmanager
+def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
+    """Give a `StandIns` whose effects end with the block.
+
+    Parameters
+    ----------
+    url : str
+        Of an S3 server, see `serve_s3`.
+    folder : Path
+        The homes of data and results are in it meanwhile, so that nothing is found that was kept before, or later.
+    """
+    settings = {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_ACCESS_KEY_ID": "stand-in",
+        "AWS_SECRET_ACCESS_KEY": "stand-in",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": str(folder / "no-config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(folder / "no-credentials"),
+        "BRAINSCORE_HOME": str(folder / "brain-score"),
+        "BRAINIO_HOME": str(folder / "brainio"),
+    }
+    unset = ("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "BRAINSCORE_OFFLINE")
+    before = {name: os.environ.get(name) for name in (*settings, *unset) if name not in _OF_EACH_TEST}
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        for name in unset:
+            monkeypatch.delenv(name, raising=False)
+        _hasten_boto3(monkeypatch)
+        yield StandIns(monkeypatch, before)
+
+
+@contextlib.contextmanager
+def serve_s3() -> Iterator[str]:
+    """Run an S3 server on this machine, with a bucket that keeps versions; gives its address."""
+    import boto3
+    from botocore import UNSIGNED
+    from botocore.config import Config
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    with contextlib.redirect_stderr(None):
+        server.start()
+    host, port = server.get_host_and_port()
+    url = f"http://{host}:{port}"
+    anonymous = Config(signature_version=UNSIGNED)
+    client = boto3.client("s3", endpoint_url=url, region_name="us-east-1", config=anonymous)
+    client.create_bucket(Bucket=_BUCKET)
+    client.put_bucket_versioning(Bucket=_BUCKET, VersioningConfiguration={"Status": "Enabled"})
+    try:
+        yield url
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def stand_in_s3() -> Iterator[str]:
+    """Run `serve_s3` for all tests; its address."""
+    with serve_s3() as url:
+        yield url
+
+
+@pytest.fixture
+def stand_ins(stand_in_s3: str, tmp_path: Path) -> Iterator[StandIns]:
+    """Let a test put data of its own in the place of registered data; see `StandIns`."""
+    with standing_in(stand_in_s3, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def kept_homes(request: pytest.FixtureRequest, module_stand_ins: StandIns, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test find what earlier tests of its file downloaded, although each test has homes of its own otherwise."""
+    if needs_data(request.node):
+        return  # see `real_data`
+    for name, value in module_stand_ins.homes.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="module")
+def module_stand_ins(stand_in_s3: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIns]:
+    """Let a file of tests put data of its own in the place of registered data; see `StandIns`."""
+    with standing_in(stand_in_s3, tmp_path_factory.mktemp("stand-ins")) as made:
+        _of_module.append(made)
+        try:
+            yield made
+        finally:
+            _of_module.remove(made)
+
+
+@pytest.fixture(autouse=True)
+def real_data(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep the stand-ins of its file from a test that is marked to need the data themselves."""
+    with contextlib.ExitStack() as stack:
+        for made in _of_module if needs_data(request.node) else ():
+            stack.enter_context(made.suspended())
+        yield

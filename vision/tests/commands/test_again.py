@@ -1,0 +1,243 @@
+"""`brainscore renormalise`, `rescore` and `reproduce` have scores again from records and from stored activations."""
+
+import dataclasses
+import json
+import sys
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+
+from brainscore_core.benchmarks import BenchmarkBase, explained_variance
+from brainscore_core.metrics import Score
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.store import FolderStore
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import benchmark_registry, load_metric, model_registry
+from brainscore_vision.__main__ import main
+from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark
+from brainscore_vision.commands import again
+from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+from brainscore_vision.testing.random_model import RandomModel
+
+
+class CeilingBenchmark(BenchmarkBase):
+    """Have a ceiling that may be mended, and be called by nobody."""
+
+    ceiling_now = 0.9
+
+    def __init__(self):
+        super().__init__("Some-test", ceiling_func=lambda: Score(self.ceiling_now), version=2)
+
+    def __call__(self, candidate):
+        raise AssertionError("a model was run")
+
+
+class TestRenormalise:
+    @pytest.fixture(autouse=True)
+    def records(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(benchmark_registry, "Some-test", CeilingBenchmark)
+        monkeypatch.setattr(again, "_revision", lambda benchmark: "folder-now")
+        for model, raw in (("a", 0.3), ("b", 0.6)):
+            score = Score(raw)
+            score.attrs["error"] = 0.01
+            record = ScoreRecord.of_score(
+                explained_variance(score, Score(0.9)), model=model, benchmark="Some-test", benchmark_version=1
+            )
+            record.write(record_path(tmp_path, model, "Some-test"))
+        return tmp_path
+
+    def test_one_command_for_every_record(self, records, monkeypatch, capsys):
+        monkeypatch.setattr(CeilingBenchmark, "ceiling_now", 0.6)
+        assert main(["renormalise", "Some-test", "--records", str(records), "--dry-run"]) == 0
+        assert "would change" in capsys.readouterr().out
+        assert FolderStore(records).get("a", "Some-test").ceiling == 0.9
+        assert main(["renormalise", "Some-test", "--records", str(records)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[1].split() == [
+            "a",
+            "0.3000",
+            "0.9000",
+            "0.6000",
+            "0.1000",
+            "0.1500",
+            "0.0067",
+            "0.0100",
+            "changed",
+        ]
+        record = FolderStore(records).get("b", "Some-test")
+        assert (record.score, record.benchmark_version) == (pytest.approx(0.6), 2)
+        assert main(["renormalise", "Some-test", "--records", str(records)]) == 0
+        assert "as it was" in capsys.readouterr().out
+
+    def test_what_cannot_be_done_is_told(self, records, monkeypatch, capsys):
+        monkeypatch.setattr(CeilingBenchmark, "ceiling_now", 0.6)
+        path = record_path(records, "a", "Some-test")
+        dataclasses.replace(ScoreRecord.read(path), score=0.5).write(path)
+        assert main(["renormalise", "Some-test", "--records", str(records)]) == 1
+        assert "put together of parts" in capsys.readouterr().out
+        assert FolderStore(records).get("b", "Some-test").ceiling == 0.6
+
+    def test_no_record(self, tmp_path, capsys):
+        assert main(["renormalise", "Some-test", "--records", str(tmp_path / "none")]) == 3
+        assert "There is no record of 'Some-test'" in capsys.readouterr().err
+
+
+class Doubling(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(12, 8)
+
+    def forward(self, images):
+        return self.layer(images)
+
+
+def preprocess(paths):
+    from PIL import Image
+
+    return np.stack(
+        [np.asarray(Image.open(path).convert("RGB").resize((2, 2)), dtype=np.float32).ravel() / 255 for path in paths]
+    )
+
+
+@contextmanager
+def forward_passes():
+    """Count them without putting anything in place of any function, which the key of the cache would notice."""
+    passes = []
+
+    def notice(frame, event, _):
+        if event == "call" and frame.f_code is Doubling.forward.__code__:
+            passes.append(frame.f_code.co_name)
+
+    threading.setprofile(notice)
+    sys.setprofile(notice)
+    try:
+        yield passes
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+
+class TestRescore:
+    @pytest.fixture(autouse=True)
+    def small(self, own_homes, monkeypatch, write_stimuli):
+        rng = np.random.default_rng(0)
+        pictures = {f"s{number:02}": rng.integers(0, 256, (8, 8, 3)) for number in range(24)}
+        stimuli = write_stimuli(pictures, degrees=[8.0] * 24)
+        recordings = NeuroidAssembly(
+            rng.standard_normal((24, 6)),
+            coords={
+                "stimulus_id": ("presentation", list(pictures)),
+                "neuroid_id": ("neuroid", [f"n{number}" for number in range(6)]),
+                "region": ("neuroid", ["IT"] * 6),
+            },
+            dims=["presentation", "neuroid"],
+        )
+        recordings.attrs["stimulus_set"] = stimuli
+
+        def benchmark(metric):
+            return NeuralBenchmark(
+                f"Small.IT-{metric}", recordings, load_metric(metric), None, 1, normalization=lambda raw, top: raw,
+                ceiling_func=lambda: 1, version=1,
+            )  # fmt: skip
+
+        def model(seed):
+            torch.manual_seed(seed)
+            network = PytorchWrapper(Doubling(), preprocess, identifier=f"small{seed}")
+            return ModelCommitment(f"small{seed}", network, ["layer"], region_layer_map={"IT": "layer"})
+
+        for metric in ("rdm", "cka"):
+            monkeypatch.setitem(benchmark_registry, f"Small.IT-{metric}", lambda metric=metric: benchmark(metric))
+        for seed in (1, 2):
+            monkeypatch.setitem(model_registry, f"small{seed}", lambda seed=seed: model(seed))
+        monkeypatch.setitem(model_registry, "other", RandomModel)
+        return own_homes / "brain-score/scores"
+
+    def test_a_new_metric_needs_no_forward_pass(self, small, capsys):
+        with forward_passes() as passes:
+            assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
+        assert passes
+        with forward_passes() as passes:
+            assert main(["rescore", "--metric", "cka"]) == 0
+        assert passes == []
+        assert FolderStore(small).get("small1", "Small.IT-cka").is_scored
+        assert "Small.IT-cka" in capsys.readouterr().out
+
+    def test_it_is_the_score_that_scoring_gives(self, small):
+        assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
+        assert main(["rescore", "--metric", "cka"]) == 0
+        path = record_path(small, "small1", "Small.IT-cka")
+        first = json.loads(path.read_text())
+        assert main(["score", "--model", "small1", "--benchmark", "Small.IT-cka"]) == 0
+        second = json.loads(path.read_text())
+        assert (first.pop("made"), first) != (second.pop("made"), {})
+        assert first == second
+
+    def test_what_is_not_stored_is_named(self, small, capsys):
+        assert main(["score", "--model", "small1", "--benchmark", "Small.IT-rdm"]) == 0
+        with forward_passes() as passes:
+            assert main(["rescore", "--benchmark", "Small.IT-cka", "--model", "small1", "small2", "other"]) == 1
+        assert passes == []
+        told = capsys.readouterr()
+        assert "Not stored: small2 on Small.IT-cka. The activations of 'small2' in layer to 24 stimuli" in told.err
+        assert "Not stored: other on Small.IT-cka. The model answers without" in told.err
+        assert "small1" in told.out
+        assert FolderStore(small).get("small2", "Small.IT-cka") is None
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ([], "Say either with which metric"),
+            (["--metric", "cka", "--benchmark", "Small.IT-cka"], "Say either with which metric"),
+            (["--metric", "ckaa", "--model", "small1"], "No benchmark compares the recordings"),
+        ],
+    )
+    def test_wrong_usage(self, arguments, said, capsys):
+        assert main(["rescore", *arguments]) == 2
+        assert said in capsys.readouterr().err
+
+
+class TestReproduce:
+    @pytest.fixture
+    def record(self, tmp_path):
+        made = ScoreRecord.of_score(explained_variance(Score(0.6), Score(0.9)), model="m", benchmark="b")
+        made = dataclasses.replace(made, data={"data:X": "1"}, library="2", weights="3")
+        return made.write(record_path(tmp_path, "m", "b"))
+
+    def again(self, monkeypatch, **changes):
+        monkeypatch.setattr(
+            again,
+            "_score_again",
+            lambda before, file: dataclasses.replace(before, created="now", **changes).write(file),
+        )
+
+    def test_equal(self, record, monkeypatch, capsys):
+        self.again(monkeypatch)
+        assert main(["reproduce", str(record)]) == 0
+        assert capsys.readouterr().out.startswith("equal: m on b, score 0.4000")
+
+    def test_the_first_cause_is_named(self, record, monkeypatch, capsys):
+        self.again(monkeypatch, score=0.41, library="other", data={"data:X": "new"})
+        assert main(["reproduce", str(record)]) == 1
+        told = capsys.readouterr()
+        assert told.out.startswith("differs: the data (data:X): 1 then, new now; score 0.4000 then, 0.4100 now")
+        assert "also the source of the library" in told.err
+
+    def test_no_record_and_no_score(self, tmp_path, capsys):
+        assert main(["reproduce", str(tmp_path / "none.json")]) == 2
+        failed = ScoreRecord.without_score("failed:ValueError", model="m", benchmark="b").write(tmp_path / "m.json")
+        assert main(["reproduce", str(failed)]) == 2
+        assert "failed:ValueError" in capsys.readouterr().err
+
+    @pytest.mark.slow
+    def test_a_real_pair_in_a_process_of_its_own(self, own_homes, capsys):
+        assert main(["score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-rdm"]) == 0
+        path = own_homes / "brain-score/scores/SimulatedCortex2026.V1-rdm/pixels.json"
+        assert main(["reproduce", str(path)]) == 0
+        assert "equal: pixels" in capsys.readouterr().out
+        dataclasses.replace(ScoreRecord.read(path), weights=None, data={"data:SimulatedCortex2026": "0"}).write(path)
+        assert main(["reproduce", str(path)]) == 1
+        assert "differs: the data (data:SimulatedCortex2026): 0 then" in capsys.readouterr().out

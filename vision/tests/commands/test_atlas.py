@@ -1,0 +1,63 @@
+"""The command ``brainscore atlas``, on simulated recordings and a network that a file makes."""
+
+import json
+
+import pytest
+
+from brainscore_vision.__main__ import main
+
+NETWORK = """
+import torch
+from torch import nn
+
+
+def network():
+    torch.manual_seed(0)
+    layers = [nn.Conv2d(3, 8, 5, stride=2), nn.ReLU(), nn.Conv2d(8, 8, 3, stride=2)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(1568, 4))
+
+
+def inside():
+    return nn.Sequential(network())
+"""
+
+
+@pytest.fixture
+def network(tmp_path):
+    (tmp_path / "some_network.py").write_text(NETWORK)
+    return tmp_path / "some_network.py"
+
+
+def test_it_prints_the_table_and_draws(network, tmp_path, capsys):
+    files = [str(tmp_path / name) for name in ("atlas.svg", "atlas.png", "atlas.json")]
+    options = ["--preprocessing", "imagenet-64", "--layers", "0", "1", "2", "4", "--output", *files]
+    assert main(["atlas", f"{network}:network", "--benchmarks", "SimulatedCortex2026.V1-pls", *options]) == 0
+    printed = capsys.readouterr()
+    (choice,) = json.loads((tmp_path / "atlas.json").read_text())["regions"]
+    for each in choice["scores"][:3]:
+        assert f"{each['score']:.3f} ± {each['error']:.3f}" in printed.out
+    assert choice["scores"][3]["score"] is None  # 4 units, and PLS has 25 components
+    assert "4 on V1: " in printed.out
+    assert "(SIMULATED measurements)" in printed.out
+    assert f"nested cross-validation {choice['nested_score']:.3f}" in printed.out
+    assert "SimulatedCortex2026.V1-pls" in (tmp_path / "atlas.svg").read_text()
+    assert (tmp_path / "atlas.png").stat().st_size > 10_000
+    assert all(name in printed.err for name in files)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["absent-model"], "absent-model"),
+        (["pixels", "--benchmarks", "SimulatedCortex2026.V1-plz"], "SimulatedCortex2026.V1-pls"),
+    ],
+)
+def test_wrong_names_are_usage_errors(arguments, said, capsys):
+    assert main(["atlas", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_nearest_layer_is_named(network, capsys):
+    options = ["--preprocessing", "imagenet-64", "--benchmarks", "SimulatedCortex2026.V1-pls"]
+    assert main(["atlas", f"{network}:inside", *options, "--layers", "0.00"]) == 1
+    assert "Did you mean '0.0'" in capsys.readouterr().err

@@ -1,0 +1,244 @@
+"""`brainscore score` of many pairs: what is scored, what is left out, what is tried again, and what is said."""
+
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+
+from brainscore_core.scoring.pairs import PairOutcome
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.store import FolderStore
+from brainscore_vision.__main__ import main
+from brainscore_vision.commands import campaign
+
+V1, IT = "SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-pls"
+
+
+@pytest.fixture
+def scored(tmp_path, monkeypatch):
+    """Let pairs have the status that is given for them, and no process be started; return what was asked for."""
+    asked = []
+
+    def run_here(batches, library, limits, *, jobs, isolation, minutes):
+        asked.append({"batches": batches, "limits": limits, "jobs": jobs, "isolation": isolation})
+        for pair in (pair for batch in batches for pair in batch.pairs):
+            status, score = run_here.statuses.get((pair.model, pair.benchmark), ("scored", 0.5))
+            record = ScoreRecord.without_score(status, "why", model=pair.model, benchmark=pair.benchmark)
+            yield PairOutcome(dataclasses.replace(record, score=score))
+
+    run_here.statuses = {}
+    run_here.asked = asked
+    monkeypatch.setattr(campaign, "run_here", run_here)
+    monkeypatch.setattr(campaign, "why_no_box", lambda: None)
+    return run_here
+
+
+def score(tmp_path, *arguments):
+    return main(["score", *arguments, "--records", str(tmp_path)])
+
+
+def pairs_of(asked):
+    return sorted((pair.model, pair.benchmark) for batch in asked["batches"] for pair in batch.pairs)
+
+
+def test_every_model_meets_every_benchmark_in_a_table(scored, tmp_path, capsys):
+    assert score(tmp_path, "--models", "pixels", "gabor*", "--benchmarks", V1, IT) == 0
+    printed = capsys.readouterr()
+    header, *rows = [line.split() for line in printed.out.splitlines()]
+    assert header[:3] == ["MODEL", "BENCHMARK", "SCORE"]
+    assert [row[:3] for row in rows] == [
+        [model, benchmark, "0.5000"] for model in ("pixels", "gabor_bank") for benchmark in (V1, IT)
+    ]
+    assert "4 of 4 pairs to score" in printed.err
+    assert "[4/4]" in printed.err
+    records = list(FolderStore(tmp_path))
+    assert len(records) == 4
+    assert {record.model_revision[:7] for record in records} == {"folder-"}
+    (asked,) = scored.asked
+    assert sorted(batch.model for batch in asked["batches"]) == ["gabor_bank", "pixels"]
+    assert (asked["jobs"], asked["isolation"]) == (1, "auto")
+
+
+def test_all_and_lists_from_files(scored, tmp_path, capsys):
+    (tmp_path / "models.txt").write_text("# small ones\npixels\n")
+    arguments = ["--models", f"@{tmp_path}/models.txt", "--benchmarks", "all", "--offline"]
+    assert score(tmp_path, *arguments, "--dry-run") == 0
+    printed = capsys.readouterr()
+    assert scored.asked == []
+    benchmarks = {line.split()[2] for line in printed.out.splitlines()[1:]}
+    assert {V1, IT} <= benchmarks
+    assert all(name.startswith("SimulatedCortex2026") for name in benchmarks)  # nothing else is part of the package
+    assert "Left out, as their data are not here" in printed.err
+
+
+def test_the_same_command_goes_on_where_it_was(scored, tmp_path, capsys):
+    scored.statuses = {("pixels", IT): ("failed:Timeout", None), ("gabor_bank", IT): ("failed:NoLayerError", None)}
+    arguments = ["--models", "pixels", "gabor_bank", "--benchmarks", V1, IT]
+    assert score(tmp_path, *arguments) == 1
+    assert "Failed: 1 Timeout, 1 NoLayerError" in capsys.readouterr().err
+    assert score(tmp_path, *arguments) == 1  # what failed is still a failure, and not tried again
+    printed = capsys.readouterr()
+    assert "0 of 4 pairs to score" in printed.err
+    assert printed.out.count("0.5000") == 2
+    assert len(scored.asked) == 1
+    scored.statuses = {}
+    assert score(tmp_path, *arguments, "--retry", "Timeout") == 1
+    assert pairs_of(scored.asked[1]) == [("pixels", IT)]
+    assert score(tmp_path, *arguments, "--retry", "all") == 0
+    assert pairs_of(scored.asked[2]) == [("gabor_bank", IT)]
+    for again in ("--force", "--no-resume"):
+        assert score(tmp_path, *arguments, again) == 0
+        assert len(pairs_of(scored.asked[-1])) == 4
+
+
+def test_what_ran_with_other_code_is_scored_again(scored, tmp_path):
+    arguments = ["--models", "pixels", "--benchmarks", V1, IT]
+    assert score(tmp_path, *arguments) == 0
+    path = record_path(tmp_path, "pixels", V1)
+    dataclasses.replace(ScoreRecord.read(path), model_revision="folder-0123456789abcdef").write(path)
+    assert score(tmp_path, *arguments) == 0
+    assert pairs_of(scored.asked[1]) == [("pixels", V1)]
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [
+        ({}, 0),
+        ({("pixels", V1): ("scored", None)}, 4),
+        ({("pixels", V1): ("skipped:private", None)}, 4),
+        ({("pixels", V1): ("scored", None), ("pixels", IT): ("failed:SIGSEGV", None)}, 1),
+    ],
+)
+def test_the_exit_status_tells(scored, tmp_path, statuses, code):
+    scored.statuses = statuses
+    assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == code
+
+
+def test_a_pair_without_a_record_is_a_failure(scored, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(campaign, "run_here", lambda batches, **_: iter(()))
+    assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == 1
+    printed = capsys.readouterr()
+    assert printed.out.count("failed:NoRecord") == 2
+    assert "no new record, no time was left for it" in printed.err
+
+
+def test_without_a_network_what_cannot_be_had_is_told_apart(scored, tmp_path, capsys):
+    scored.statuses = {("alexnet", V1): ("failed:OfflineError", None)}
+    assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1, "--offline") == 4
+    printed = capsys.readouterr()
+    assert "skipped:not here without a network: why" in printed.out
+    assert "2 pairs: 1 scored, 1 left out, 0 failed" in printed.err
+    assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1) == 1  # with one it is a failure
+    assert pairs_of(scored.asked[1]) == [("alexnet", V1)]
+
+
+@pytest.mark.parametrize(
+    ("isolation", "box", "why"),
+    [
+        ("none", None, "--isolation none was asked for"),
+        ("auto", "Install bubblewrap.", "there is no box for the model. Install bubblewrap."),
+    ],
+)
+def test_private_pairs_are_left_out_without_a_box_and_say_why(
+    scored, tmp_path, capsys, monkeypatch, isolation, box, why
+):
+    monkeypatch.setattr(campaign, "why_no_box", lambda: box)
+    private = "MajajHong2015.IT-pls"
+    assert score(tmp_path, "--models", "pixels", "--benchmarks", private, V1, "--isolation", isolation) == 4
+    assert pairs_of(scored.asked[0]) == [("pixels", V1)]
+    assert why in FolderStore(tmp_path).get("pixels", private).status
+    assert ("Models are not isolated" in capsys.readouterr().err) == (box is not None)
+
+
+def test_who_wants_a_box_gets_nothing_else(scored, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(campaign, "why_no_box", lambda: "Install bubblewrap.")
+    assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, "--isolation", "box") != 0
+    assert "Install bubblewrap." in capsys.readouterr().err
+    assert scored.asked == []
+
+
+def test_limits_are_those_that_are_given(scored, tmp_path):
+    arguments = ["--models", "pixels", "--benchmarks", V1, IT]
+    assert score(tmp_path, *arguments, "--timeout", "3", "--memory", "1.5", "--jobs", "2") == 0
+    (asked,) = scored.asked
+    pair = asked["batches"][0].pairs[0]
+    assert (asked["limits"].seconds(pair), asked["limits"].memory_bytes(pair), asked["jobs"]) == (180, 1.5e9, 2)
+
+
+def test_interrupted(scored, tmp_path, capsys, monkeypatch):
+    def run_here(batches, **_):
+        yield PairOutcome(ScoreRecord.without_score("scored", model="pixels", benchmark=V1))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(campaign, "run_here", run_here)
+    arguments = ["--models", "pixels", "--benchmarks", V1, IT]
+    assert score(tmp_path, *arguments) == 130
+    assert "run the same command again" in capsys.readouterr().err
+    assert [record.benchmark for record in FolderStore(tmp_path)] == [V1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--models", "pixels", "--benchmarks", "SimulatedCortx*"], "The nearest are 'SimulatedCortex2026"),
+        (["--models", "@nothing.txt", "--benchmarks", V1], "nothing.txt cannot be read"),
+        (["--models", "mine.py:f", "--benchmarks", V1, IT, "--jobs", "2"], "--jobs is for registered models"),
+        (["--models", "pixels", "--benchmarks", V1, IT, "--jobs", "0"], "--jobs"),
+    ],
+)
+def test_wrong_usage(scored, tmp_path, capsys, arguments, said):
+    assert score(tmp_path, *arguments) == 2
+    assert said in capsys.readouterr().err
+    assert scored.asked == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("isolation", ["none", "auto"])
+def test_in_processes_of_their_own(tmp_path, isolation):
+    command = [sys.executable, "-m", "brainscore_vision", "score", "--models", "pixels", "gabor_bank", "--benchmarks"]
+    options = [V1, IT, "--jobs", "2", "--isolation", isolation, "--records", str(tmp_path)]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr  # the bank is a model of V1 only, which knows no layer for IT
+    statuses = {(record.model, record.benchmark): record.status for record in FolderStore(tmp_path)}
+    assert statuses.pop(("gabor_bank", IT)).startswith("failed:")
+    assert set(statuses.values()) == {"scored"}
+    again = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert "0 of 4 pairs to score" in again.stderr
+    assert again.stdout == done.stdout
+
+
+class TestCluster:
+    @pytest.fixture
+    def cluster(self, monkeypatch):
+        """Let a cluster score whatever it is given; return what was asked of it."""
+        from brainscore_core.scoring.cluster import running
+
+        asked = []
+
+        def run_on_cluster(batches, library, limits, *, cluster, isolation, tell, minutes):
+            asked.append({"pairs": pairs_of({"batches": batches}), "cluster": cluster, "isolation": isolation})
+            for pair in (pair for batch in batches for pair in batch.pairs):
+                record = ScoreRecord.without_score("scored", model=pair.model, benchmark=pair.benchmark)
+                yield PairOutcome(dataclasses.replace(record, score=0.25))
+
+        monkeypatch.setattr(running, "run_on_cluster", run_on_cluster)
+        return asked
+
+    def test_pairs_are_scored_there(self, cluster, scored, tmp_path, capsys):
+        assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT, "--cluster", "local:2") == 0
+        assert cluster == [{"pairs": [("pixels", IT), ("pixels", V1)], "cluster": "local:2", "isolation": "auto"}]
+        assert scored.asked == []
+        assert "2 of 2 pairs to score" in capsys.readouterr().err
+
+    def test_one_pair_too(self, cluster, tmp_path):
+        assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, "--cluster", "tcp://node:8786") == 0
+        assert [each["cluster"] for each in cluster] == ["tcp://node:8786"]
+
+    def test_a_place_that_is_none_and_jobs_beside_it_are_refused_at_once(self, cluster, tmp_path, capsys):
+        assert score(tmp_path, "--models", "all", "--benchmarks", "all", "--cluster", "slrum:profile.yml") == 2
+        assert "Did you mean 'slurm'?" in capsys.readouterr().err
+        assert score(tmp_path, "--models", "all", "--benchmarks", V1, "--cluster", "local", "--jobs", "2") == 2
+        assert "--jobs is for this machine" in capsys.readouterr().err
+        assert cluster == []

@@ -1,0 +1,159 @@
+"""`brainscore compare` says which of several models is better by their records, and how sure that is."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from brainscore_core.metrics import Score
+from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_vision.__main__ import main
+
+
+@pytest.fixture
+def write(own_homes):
+    """Return what writes a record, with fields given or with influences."""
+    folder = own_homes / "brain-score" / "scores"
+
+    def write(model, benchmark, influence=None, **values):
+        if influence is None:
+            record = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+            record = dataclasses.replace(record, **{"benchmark_version": 1, **values})
+        else:
+            score = attach_influence(Score(values.pop("score")), influence)
+            score.attrs.update(stimulus_set=f"{benchmark}.stimuli", assembly=f"{benchmark}.data", **values)
+            record = ScoreRecord.of_score(score, model=model, benchmark=benchmark, benchmark_version=1)
+        return record.write(record_path(folder, model, benchmark))
+
+    return write
+
+
+@pytest.fixture
+def records(write):
+    """Write records without influences of two models on two benchmarks, one of which failed."""
+    write("a", "X.IT-pls", score=0.5, error=0.03, interval=(0.44, 0.56), layers={"IT": "late"}, simulated=True)
+    write("b", "X.IT-pls", score=0.4, error=0.04, interval=(0.32, 0.48))
+    write("a", "Y-i2n", score=0.25)
+    write("b", "Y-i2n", status="failed:DownloadError")
+    write("c", "X.IT-pls", score=0.6, benchmark_version=2)
+
+
+def matched(seed, gaps, own=0.3):
+    """Return influences of models that find the same stimuli hard."""
+    rng = np.random.default_rng(seed)
+    both = rng.standard_normal((200, 30))
+    tables = [both + own * rng.standard_normal((200, 30)) for _ in gaps]
+    return [Influence.of_mean(table, np.arange(200), np.arange(30)) for table in tables]
+
+
+def tables(capsys, *arguments):
+    """Run the command and return the rows of its tables, by the first word of their second column."""
+    assert main(["compare", *arguments]) == 0
+    found = {}
+    for block in capsys.readouterr().out.strip("\n").split("\n\n"):
+        header, *rows = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in block.splitlines())
+        found[header[1]] = rows
+    return found
+
+
+def test_scores_ranks_and_differences(records, capsys):
+    found = tables(capsys, "a", "b")
+    assert found["MODEL"] == [
+        ["X.IT-pls", "a", "0.5000", "0.440 to 0.560", "1", "a"],
+        ["X.IT-pls", "b", "0.4000", "0.320 to 0.480", "2", "b"],
+        ["Y-i2n", "a", "0.2500", "-", "1", "a"],
+        ["Y-i2n", "b", "failed", "-", "-", "-"],
+    ]
+    # 3, 4, 5; a normal distribution beyond two errors on either side
+    assert found["DIFFERENCE"] == [
+        ["X.IT-pls", "b - a", "-0.1000 ~ 0.0500", "-0.198 to -0.002", "0.0455"],
+        ["Y-i2n", "b - a", "- (b: failed)", "-", "-"],
+    ]
+    assert "RELIABILITY" not in found
+    assert {row[0] for row in tables(capsys, "a", "b", "--benchmark", "Y-i2n")["MODEL"]} == {"Y-i2n"}
+
+
+def test_what_both_models_saw_is_matched(write, capsys):
+    """Scores of the same stimuli and neuroids go up and down together: their difference is surer than each of them."""
+    influences = matched(0, "de")
+    for model, value, influence in zip("de", (0.5, 0.4), influences, strict=True):
+        write(model, "X.IT-pls", influence, score=value)
+    value, error = tables(capsys, "d", "e")["DIFFERENCE"][0][2].split(" ± ")
+    assert value == "-0.1000"
+    assert float(error) == pytest.approx((influences[1] - influences[0]).error, rel=0.1)
+    assert float(error) < 0.5 * np.hypot(influences[0].error, influences[1].error)
+
+
+def test_a_model_does_not_differ_from_a_copy_of_it(write, capsys):
+    influence = matched(0, "d")[0]
+    for model in "de":
+        write(model, "X.IT-pls", influence, score=0.5)
+    found = tables(capsys, "d", "e")
+    assert found["DIFFERENCE"] == [["X.IT-pls", "e - d", "+0.0000 ± 0.0000", "+0.000 to +0.000", "1.0000"]]
+    assert [row[4:] for row in found["MODEL"]] == [["1-2", "a"], ["1-2", "a"]]
+
+
+def test_averages_match_what_benchmarks_share_and_leave_out_what_a_model_lacks(write, capsys):
+    for benchmark in ("X.IT-pls", "X.V4-pls", "Z"):
+        for model, value, influence in zip("def", (0.5, 0.45, 0.2), matched(len(benchmark), "def"), strict=True):
+            if (benchmark, model) != ("Z", "f"):
+                write(model, benchmark, influence, score=value + (benchmark == "X.V4-pls") / 10)
+    found = tables(capsys, "d", "e", "f")
+    average = [row for row in found["MODEL"] if row[0].startswith("average")]
+    assert [row[:3] for row in average] == [
+        ["average of 2", "d", "0.5500"],
+        ["average of 2", "e", "0.5000"],
+        ["average of 2", "f", "0.2500"],
+    ]
+    by_pair = {(row[0], row[1]): row for row in found["DIFFERENCE"]}
+    errors = [float(by_pair[name, "e - d"][2].split(" ± ")[1]) for name in ("X.IT-pls", "X.V4-pls", "average of 2")]
+    assert errors[2] == pytest.approx(np.hypot(*errors[:2]) / 2, rel=0.1)  # other stimuli and neuroids each
+    assert [row[0] for row in found["RELIABILITY"]] == ["X.IT-pls", "X.V4-pls", "Z", "average of 2"]
+    assert found["RELIABILITY"][2][1] == "- (2 models have a score with an error; it takes three)"
+    assert 0.9 < float(found["RELIABILITY"][0][1]) <= 1
+
+
+def test_simulated_measurements_are_averaged_for_themselves(write, capsys):
+    for benchmark, simulated in (("A", True), ("B", True), ("C", False), ("D", False), ("E", False)):
+        for model in "de":
+            write(model, benchmark, score=0.5, error=0.01, simulated=simulated)
+    assert main(["compare", "d", "e"]) == 0
+    printed = capsys.readouterr()
+    assert "average of 3 " in printed.out
+    assert "average of 2 SIMULATED" in printed.out
+    assert "SIMULATED: A, B" in printed.err
+    assert "Taken as independent (~)" in printed.err
+
+
+def test_versions_of_a_benchmark_are_not_compared(records, capsys):
+    found = tables(capsys, "a", "c", "--benchmark", "X.IT-pls")
+    assert found["MODEL"][1][:3] == ["X.IT-pls", "a", "version 1, not 2"]
+    assert found["DIFFERENCE"][0][2] == "- (a: version 1, not 2)"
+
+
+def test_it_is_drawn(records, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "models.svg"
+    assert main(["compare", "a", "b", "--draw", str(path)]) == 0
+    drawn = path.read_text()
+    assert 'id="score:X.IT-pls:a"' in drawn
+    assert "X.IT-pls (SIMULATED)" in drawn
+    assert f"Written: {path}" in capsys.readouterr().err
+    assert main(["compare", "a", "b", "--draw", str(tmp_path / "models.gif")]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert ".svg, .png, .pdf" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["a", "aa"], "no record of the model 'aa'"),
+        (["a", "--benchmark", "X.IT-plz"], "Did you mean 'X.IT-pls'"),
+        (["a", "--records", "absent"], "no record of the model 'a' in absent"),
+    ],
+)
+def test_what_has_no_record_is_not_available(records, capsys, arguments, said):
+    assert main(["compare", *arguments]) == 3
+    assert said in capsys.readouterr().err

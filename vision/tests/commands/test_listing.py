@@ -1,0 +1,130 @@
+"""`brainscore list` and `brainscore info` say what is known about plugins, without running any but benchmarks."""
+
+import json
+
+import pytest
+
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_vision.__main__ import main
+from brainscore_vision.catalogue.facts import benchmark_facts
+from brainscore_vision.loading import known_identifiers
+
+
+def lines(capsys, *arguments, code=0):
+    assert main(list(arguments)) == code
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("kind", ["models", "benchmarks", "metrics", "data", "stimulus_sets"])
+def test_names_alone_in_a_pipe(capsys, kind):
+    assert lines(capsys, "list", kind) == known_identifiers(kind)
+
+
+def test_benchmarks_by_region_access_and_data(capsys):
+    rows = json.loads("\n".join(lines(capsys, "list", "benchmarks", "--format", "json")))
+    found = {row.pop("identifier"): row for row in rows}
+    assert sorted(found) == sorted(known_identifiers("benchmark"))
+    here = {"access": "public", "data here": "yes"}
+    assert found["SimulatedCortex2026.IT-pls"] == {"region": "IT", "kind": "neural", **here}
+    assert found["SimulatedCortex2026-i2n"] == {"region": "-", "kind": "behavior", **here}
+    away = {"data here": "no"}
+    assert found["MajajHong2015public.IT-pls"] == {"region": "IT", "kind": "neural", "access": "public", **away}
+    assert found["MajajHong2015.IT-pls"] == {"region": "IT", "kind": "neural", "access": "private", **away}
+    assert found["ImageNet-top1"] == {"region": "-", "kind": "engineering", "access": "private", **away}
+    assert {row["kind"] for row in found.values()} == {"neural", "behavior", "engineering"}
+    offline = lines(capsys, "list", "benchmarks", "--region", "it", "--public", "--offline")
+    assert offline == sorted(name for name in found if name.startswith("SimulatedCortex2026.IT-"))
+    public = lines(capsys, "list", "benchmarks", "--region", "IT", "--public")
+    assert {"MajajHong2015public.IT-pls", *offline} < set(public)
+    assert "MajajHong2015.IT-pls" not in public
+    engineering = lines(capsys, "list", "benchmarks", "--kind", "engineering")
+    assert "ImageNet-top1" in engineering
+    assert not {name for name in engineering if name.endswith("-pls")}
+
+
+def test_tables(capsys):
+    header, first, *_ = lines(capsys, "list", "models", "--format", "table")
+    assert header.split() == ["IDENTIFIER", "ACCESS", "LICENCE", "PLUGIN"]
+    assert first.split()[0] == "alexnet"
+    header = lines(capsys, "list", "data", "--region", "IT", "--format", "table")[0]
+    assert header.split() == ["IDENTIFIER", "REGION", "ACCESS", "DATA", "HERE", "PLUGIN"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["models", "--region", "IT"], ["metrics", "--offline"], ["data", "--kind", "neural"], ["plugins"]]
+)
+def test_filters_that_do_not_fit(arguments):
+    assert main(["list", *arguments]) == 2
+
+
+def test_what_benchmarks_need_is_looked_up_once_and_installs_nothing(monkeypatch):
+    told = []
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
+    (first,) = benchmark_facts("SimulatedCortex2026.V1-pls", told.append)
+    assert len(told) == 1
+    assert [entry.identifier for entry in first.data] == ["SimulatedCortex2026"]
+    monkeypatch.setattr("brainscore_vision.catalogue.needs.load_benchmark", None)
+    assert benchmark_facts("SimulatedCortex2026.V1-pls", told.append) == [first]
+    assert len(told) == 1
+    assert benchmark_facts("SimulatedCortex2026.V1-absent") == []
+
+
+def test_a_benchmark_that_cannot_be_made_is_listed_all_the_same(monkeypatch):
+    def broken(identifier):
+        raise ImportError(identifier)
+
+    monkeypatch.setattr("brainscore_vision.catalogue.needs.load_benchmark", broken)
+    monkeypatch.setattr("brainscore_vision.catalogue.needs._made", broken)
+    (facts,) = benchmark_facts("SimulatedCortex2026.V1-pls")
+    assert (facts.region, facts.kind, facts.data, facts.here) == ("V1", None, None, "?")
+
+
+# -- info --------------------------------------------------------------------------------------------------------------
+
+
+def described(capsys, name):
+    printed = lines(capsys, "info", name)
+    return printed[0], {
+        line.split(maxsplit=1)[0]: line.split(maxsplit=1)[1] for line in printed[1:] if line.split()[1:]
+    }
+
+
+def test_info_of_a_benchmark(capsys, own_homes):
+    title, found = described(capsys, "MajajHong2015public.IT-pls")
+    assert title == "MajajHong2015public.IT-pls (benchmark)"
+    assert found["kind"] == "neural, IT"
+    assert found["access"] == "public"
+    assert found["data"] == "hvm-public (stimulus_set, not here)"
+    assert found["ceiling"] == "known once a model was scored"
+    assert found["takes"] == "about 5 minutes and 4 GB of memory"
+    assert found["citation"].startswith("@article{majajhong2015simple")
+    record = ScoreRecord.without_score("failed:X", model="m", benchmark="MajajHong2015public.IT-pls")
+    record = ScoreRecord(**{**vars(record), "status": "scored", "ceiling": 0.8172, "benchmark_version": 3})
+    record.write(record_path(own_homes / "brain-score" / "scores", record.model, record.benchmark))
+    assert described(capsys, "MajajHong2015public.IT-pls")[1]["ceiling"].startswith("0.8172 (version 3, ")
+    assert described(capsys, "MajajHong2015.IT-pls")[1]["public"] == "MajajHong2015public.IT-pls"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "labels"),
+    [
+        ("alexnet", "model", {"what", "access", "licence", "citation"}),
+        ("pls", "metric", {"what", "citation"}),
+        ("MajajHong2015.public", "data", {"species", "stimuli", "cached", "bucket", "sha1", "licence", "contact"}),
+        ("hvm-public", "stimulus_set", {"cached", "bucket", "sha1"}),
+    ],
+)
+def test_info_of_any_plugin(capsys, name, kind, labels):
+    title, found = described(capsys, name)
+    assert title == f"{name} ({kind})"
+    assert labels <= set(found)
+
+
+def test_info_of_a_folder_is_of_all_that_it_registers(capsys):
+    printed = lines(capsys, "info", "regression_correlation")
+    assert {"pls (metric)", "ridge (metric)"} <= set(printed)
+
+
+def test_info_of_nothing(capsys):
+    assert main(["info", "alexnt"]) == 2
+    assert "Did you mean 'alexnet'?" in capsys.readouterr().err

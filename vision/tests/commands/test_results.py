@@ -1,0 +1,77 @@
+"""`brainscore export` writes the records that scoring has written as a table."""
+
+import dataclasses
+import json
+
+import pandas as pd
+import pytest
+
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_vision.__main__ import main
+
+
+@pytest.fixture
+def records(own_homes):
+    """Write records of two models on two benchmarks, one of which failed."""
+    folder = own_homes / "brain-score" / "scores"
+
+    def write(model, benchmark, **values):
+        record = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+        record = dataclasses.replace(record, **{"benchmark_version": 1, **values})
+        return record.write(record_path(folder, model, benchmark))
+
+    write("a", "X.IT-pls", score=0.5, error=0.03, interval=(0.44, 0.56), layers={"IT": "late"}, simulated=True)
+    write("b", "X.IT-pls", score=0.4, error=0.04, interval=(0.32, 0.48))
+    write("a", "Y-i2n", score=0.25)
+    write("b", "Y-i2n", status="failed:DownloadError")
+    write("c", "X.IT-pls", score=0.6, benchmark_version=2)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["export", "x.csv", "--benchmark", "X.IT-plz"], "Did you mean 'X.IT-pls'"),
+        (["export", "x.csv", "--model", "a", "--records", "absent"], "no record of the model 'a' in absent"),
+        (["export", "x.csv", "--records", "absent"], "There are no records in absent"),
+    ],
+)
+def test_what_has_no_record_is_not_available(records, capsys, arguments, said):
+    assert main(arguments) == 3
+    assert said in capsys.readouterr().err
+
+
+def test_export_to_csv(records, tmp_path):
+    assert main(["export", str(tmp_path / "all.csv")]) == 0
+    read = pd.read_csv(tmp_path / "all.csv").set_index(["model", "benchmark"])
+    assert len(read) == 5
+    first = read.loc[("a", "X.IT-pls")]
+    assert (first["score"], first["interval_low"], first["interval_high"]) == (0.5, 0.44, 0.56)
+    assert json.loads(first["layers"]) == {"IT": "late"}
+    assert bool(first["simulated"]) is True
+    assert read.loc[("b", "Y-i2n"), "status"] == "failed:DownloadError"
+    intervals = {"interval", "raw_interval"}
+    fields = {field.name for field in dataclasses.fields(ScoreRecord)} - intervals - {"model", "benchmark"}
+    assert set(read.columns) == fields | {f"{name}_{end}" for name in intervals for end in ("low", "high")}
+
+
+def test_export_to_parquet(records, tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "some.parquet"
+    assert main(["export", str(path), "--model", "a", "--benchmark", "X.IT-pls", "Y-i2n"]) == 0
+    read = pd.read_parquet(path)
+    assert read["score"].tolist() == [0.5, 0.25]
+    assert read["interval_low"].isna().tolist() == [False, True]
+    assert capsys.readouterr().err.endswith("2 records.\n")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(records, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    assert main(["export", str(tmp_path / "some.parquet")]) == 3
+    assert "pip install pyarrow" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_kind_of_file_is_refused(records, tmp_path, capsys):
+    assert main(["export", str(tmp_path / "all.xlsx")]) == 2
+    assert "ends with .csv or .parquet" in capsys.readouterr().err

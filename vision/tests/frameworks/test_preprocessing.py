@@ -1,0 +1,75 @@
+"""Preprocessing equals torchvision's: any size, any mode of picture, squeezed or cropped."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from brainscore_vision.model_helpers.activations.images import load_preprocess_images, preprocess_images
+
+MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+TOLERANCE = {"rtol": 0, "atol": 1e-5}
+
+
+def picture(height, width, seed=0):
+    rng = np.random.default_rng(seed)
+    coarse = rng.integers(0, 256, size=(height // 4 + 1, width // 4 + 1, 3), dtype=np.uint8)
+    return Image.fromarray(coarse.repeat(4, axis=0).repeat(4, axis=1)[:height, :width])
+
+
+def by_torchvision(image, size, kind, mean=MEAN, std=STD):
+    from torchvision import transforms
+
+    geometry = {
+        "imagenet": [transforms.Resize((size, size))],
+        "inception": [transforms.Resize(int(size * 256 / 224)), transforms.CenterCrop(size)],
+    }[kind]
+    if kind == "inception":
+        mean = std = (0.5, 0.5, 0.5)
+    return transforms.Compose([*geometry, transforms.ToTensor(), transforms.Normalize(mean, std)])(image).numpy()
+
+
+@given(
+    height=st.integers(5, 90),
+    width=st.integers(5, 90),
+    size=st.integers(4, 40),
+    kind=st.sampled_from(["imagenet", "inception"]),
+)
+@settings(deadline=None, max_examples=60)
+def test_any_size(height, width, size, kind):
+    image = picture(height, width)
+    ours = preprocess_images([image], image_size=size, preprocess_type=kind)[0]
+    np.testing.assert_allclose(ours, by_torchvision(image, size, kind), **TOLERANCE)
+
+
+@pytest.mark.parametrize("kind", ["imagenet", "inception"])
+@pytest.mark.parametrize(
+    ("mode", "suffix"),
+    [
+        ("RGB", "png"), ("RGB", "jpg"), ("L", "png"), ("L", "jpg"), ("LA", "png"), ("RGBA", "png"), ("P", "png"),
+        ("P", "gif"), ("1", "png"), ("CMYK", "jpg"), ("CMYK", "tif"), ("YCbCr", "jpg"), ("RGB", "webp"), ("RGB", "bmp"),
+    ],
+)  # fmt: skip
+def test_any_mode_from_files(tmp_path, mode, suffix, kind):
+    path = tmp_path / f"a.{suffix}"
+    picture(300, 400).convert(mode).save(path)
+    with Image.open(path) as image:
+        expected = by_torchvision(image.convert("RGB"), 224, kind)
+    ours = load_preprocess_images([path], image_size=224, preprocess_type=kind)[0]
+    np.testing.assert_allclose(ours, expected, **TOLERANCE)
+
+
+@pytest.mark.parametrize("size", [32, 224, 299])
+def test_own_mean_and_deviation(size):
+    mean, std = (0.1, 0.5, 0.9), (0.3, 0.2, 1.0)
+    image = picture(500, 333)
+    ours = preprocess_images([image], image_size=size, normalize_mean=mean, normalize_std=std)[0]
+    np.testing.assert_allclose(ours, by_torchvision(image, size, "imagenet", mean, std), **TOLERANCE)
+
+
+def test_the_arithmetic_is_the_same_bit_by_bit():
+    image = picture(300, 200)
+    np.testing.assert_array_equal(preprocess_images([image], image_size=224)[0], by_torchvision(image, 224, "imagenet"))

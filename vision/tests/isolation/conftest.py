@@ -1,0 +1,92 @@
+"""Candidates that answer over a socket, in a thread; a library whose only model is hostile."""
+
+import os
+import shutil
+import socket
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import brainscore_vision
+from brainscore_core.plugin_management.index import PluginRoot
+from brainscore_core.scoring.isolation.wire import Connection
+from brainscore_vision.isolation import prepared
+from brainscore_vision.isolation.candidate import serve
+from brainscore_vision.isolation.proxy import RemoteModel
+
+_SECRET = "a-secret-of-the-judge"  # noqa: S105 - of nobody
+
+
+@pytest.fixture
+def remote(tmp_path):
+    """Return a function that gives a model as the judge sees it; the model answers in a thread."""
+    open_ones = []
+
+    def make(model, **options):
+        ours, theirs = socket.socketpair()
+        load = model if callable(model) and not hasattr(model, "look_at") else lambda: model
+        thread = threading.Thread(target=serve, args=(Connection(theirs), load), daemon=True)
+        thread.start()
+        open_ones.append((ours, theirs, thread))
+        proxy = RemoteModel(Connection(ours), tmp_path / f"stimuli{len(open_ones)}", **options)
+        proxy.load()
+        return proxy
+
+    yield make
+    for ours, theirs, thread in open_ones:
+        ours.close()
+        thread.join(10)
+        theirs.close()
+
+
+@pytest.fixture(scope="session")
+def tree(tmp_path_factory):
+    """Return a library whose only model is the hostile one."""
+    return _make_tree(tmp_path_factory.mktemp("tree"))
+
+
+@pytest.fixture(scope="session")
+def surroundings():
+    """Return a context in which candidates find their plugins in a tree, and that has a secret; its first argument."""
+    return _surroundings
+
+
+@pytest.fixture(scope="session")
+def secret():
+    """Return what stands in the environment of the judge in these surroundings."""
+    return _SECRET
+
+
+def _make_tree(folder):
+    """Return a library like this one, with the hostile model alone, and benchmarks that ask for its attacks."""
+    package = folder / "brainscore_vision"
+    for each in Path(brainscore_vision.__file__).parent.iterdir():
+        if each.name not in ("models", "benchmarks", "__pycache__"):
+            package.mkdir(exist_ok=True, parents=True)
+            (package / each.name).symlink_to(each)
+    for kind, name in (("models", "hostile"), ("benchmarks", "attacked")):
+        (package / kind / name).mkdir(parents=True)
+        shutil.copy(Path(__file__).with_name(f"{name}.py"), package / kind / name / "__init__.py")
+    return package
+
+
+@contextmanager
+def _surroundings(tree, home):
+    """Let candidates find their plugins in a tree, and put a secret into the environment of the judge."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [sys.path[0], str(tree.parent), *sys.path[1:]])  # the first is that of the script
+        paths = [str(tree.parent), *(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each)]
+        for name, value in {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "BRAINSCORE_HOME": str(home),
+            "BRAINSCORE_OFFLINE": "1",
+            "AWS_SECRET_ACCESS_KEY": _SECRET,
+            "BRAINSCORE_SECRET_TOKEN": _SECRET,
+        }.items():
+            patch.setenv(name, value)
+        root = PluginRoot(folder="models", path=tree / "models", package="brainscore_vision.models")
+        patch.setattr(prepared, "library_roots", lambda library: [root])
+        yield

@@ -1,0 +1,143 @@
+"""What a hostile model does in its box ends in an error that says so, or does nothing; the judge goes on unharmed."""
+
+import os
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.errors import CandidateDiedError, CandidateError, CandidateTimeoutError, InvalidAnswerError
+from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.isolation.starting import started
+
+pytestmark = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
+
+
+@pytest.fixture(scope="module")
+def hostile(tree, surroundings, tmp_path_factory):
+    """Return the hostile model in its box; attacks of the tests that share it leave it alive."""
+    with ExitStack() as held:
+        held.enter_context(surroundings(tree, tmp_path_factory.mktemp("home")))
+        model = held.enter_context(started("hostile", answer_s=120))
+        model.load()
+        yield model
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    """Return three pictures."""
+    names = ["a", "b", "c"]
+    stimuli = StimulusSet({"stimulus_id": names, "object_name": ["dog", "cat", "dog"]})
+    stimuli.identifier = "Three"
+    stimuli.stimulus_paths = {}
+    for number, name in enumerate(names):
+        path = tmp_path / "pictures" / f"{name}.png"
+        path.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (8, 8 + number)).save(path)
+        stimuli.stimulus_paths[name] = path
+    return stimuli
+
+
+def _attack(model, stimuli, attack):
+    model.start_recording(attack, time_bins=[(70, 170)])
+    answer = model.look_at(stimuli)
+    assert len(set(answer.values.ravel())) == 1
+    return answer, answer.values.item(0)
+
+
+def test_an_honest_answer_comes_through_and_reads_the_pictures(hostile, stimuli):
+    answer, size = _attack(hostile, stimuli, "honest")
+    assert size == sum(path.stat().st_size for path in stimuli.stimulus_paths.values())
+    assert answer["object_name"].values.tolist() == ["dog", "cat", "dog"]
+
+
+@pytest.mark.parametrize("attack", ["others", "permuted", "fewer", "twice", "labels", "nothing"])
+def test_what_is_no_answer_to_the_question_is_an_error(hostile, stimuli, attack):
+    hostile.start_recording(attack, time_bins=[(70, 170)])
+    expected = CandidateError if attack == "nothing" else InvalidAnswerError
+    with pytest.raises(expected):
+        _unended(hostile).look_at(stimuli)
+
+
+def _unended(model):
+    """Let a model be asked on after a wrong answer, which in earnest is the end of it."""
+    model._end = lambda error: error
+    return model
+
+
+def test_columns_of_the_stimuli_are_those_of_the_judge(hostile, stimuli):
+    assert _attack(hostile, stimuli, "another_truth")[0]["object_name"].values.tolist() == ["dog", "cat", "dog"]
+
+
+def test_an_error_is_short_and_its_class_is_a_known_one(hostile, stimuli):
+    hostile.start_recording("raises", time_bins=[(70, 170)])
+    with pytest.raises(CandidateError) as raised:
+        hostile.look_at(stimuli)
+    assert type(raised.value) is CandidateError  # of the classes of the error none is known that says more
+    assert len(str(raised.value)) < 4_100
+
+
+def test_it_sees_the_pictures_of_the_moment_and_no_others(hostile, stimuli):
+    for shown in (stimuli, stimuli[:2]):
+        assert _attack(hostile, shown, "counts_files")[1] == len(shown)
+
+
+def test_it_cannot_change_pictures(hostile, stimuli):
+    before = {path: path.read_bytes() for path in stimuli.stimulus_paths.values()}
+    assert _attack(hostile, stimuli, "changes_stimuli")[1] == 0
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_it_can_write_neither_records_nor_plugins_nor_hooks(hostile, stimuli, tmp_path, tree):
+    folders = os.pathsep.join(map(str, [tmp_path, tree, tree / "models", Path.home()]))
+    assert _attack(hostile, stimuli, f"writes:{folders}")[1] == 0
+    assert not list(tmp_path.glob("harm*")) and not list(tree.rglob("harm*"))  # noqa: PT018 - one thing
+
+
+def test_it_reaches_no_server(hostile, stimuli):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        socket.create_connection(("127.0.0.1", port)).close()  # which is there
+        server.accept()[0].close()
+        server.settimeout(0.2)
+        assert _attack(hostile, stimuli, f"connects:127.0.0.1:{port}")[1] == 0
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_it_finds_no_secret_in_the_environments_of_processes(hostile, stimuli, secret):
+    assert any(secret in value for value in os.environ.values())
+    assert _attack(hostile, stimuli, f"reads_environments:{secret}")[1] == 0
+
+
+def test_what_it_does_to_libraries_stays_with_it(hostile, stimuli):
+    assert _attack(hostile, stimuli, "changes_libraries")[1] == 3
+    assert np.mean([1.0, 3.0]) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("attack", "expected"),
+    [
+        ("exits", CandidateDiedError),
+        ("closes", CandidateDiedError),
+        ("is_silent", CandidateTimeoutError),
+        ("writes_garbage", InvalidAnswerError),
+    ],
+)
+def test_a_candidate_that_ends_the_conversation_is_lost_and_says_why(
+    tree, surroundings, tmp_path, stimuli, attack, expected
+):
+    with surroundings(tree, tmp_path / "home"), started("hostile") as model:
+        model.load()
+        model.start_recording(attack, time_bins=[(70, 170)])
+        model._answer_s = 3.0
+        with pytest.raises(expected):
+            model.look_at(stimuli)
+        assert model.is_lost
+        with pytest.raises(expected):
+            model.visual_degrees()

@@ -1,0 +1,98 @@
+"""Each benchmark gets a record, whatever the candidate does, and only the judge writes it."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from brainscore_core.processes import run_bounded
+from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.scoring.records import ScoreRecord, record_path
+
+boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
+
+
+@pytest.fixture
+def run_judge(tree, surroundings, tmp_path):
+    """Return a function that runs a judge in a process of its own, and returns its records and events."""
+
+    def run(model, benchmarks, *options):
+        with surroundings(tree, tmp_path / "home"):
+            command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", model, "--benchmark", *benchmarks]
+            command += ["--records", tmp_path / "records", "--events", tmp_path / "events.jsonl", *options]
+            ended = run_bounded(command, environment=dict(os.environ), timeout_s=300)
+        assert ended.status == 0, ended.output
+        records = [ScoreRecord.read(record_path(tmp_path / "records", model, name)) for name in benchmarks]
+        return records, [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
+
+    return run
+
+
+@boxed
+def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_judge, tree, tmp_path):
+    forged = tmp_path / "records" / "attacked-forges" / "hostile.json"
+    target = tree / "benchmarks" / "attacked" / "target.txt"
+    target.write_text(f"{forged}|{{}}")
+    benchmarks = ["attacked-changes_libraries", "attacked-forges", "attacked-permuted", "attacked-honest"]
+    records, events = run_judge("hostile", benchmarks, "--isolation", "box")
+    target.unlink()
+    assert [record.status for record in records] == [
+        "scored",
+        "failed:CandidateDiedError",
+        "failed:InvalidAnswerError",
+        "scored",
+    ]
+    assert records[0].score == 3.0
+    assert records[3].score > 0
+    assert [(event["event"], event["benchmark"]) for event in events] == [
+        (what, name) for name in benchmarks for what in ("started", "ended")
+    ]
+    assert [event["status"] for event in events[1::2]] == [record.status for record in records]
+    assert all(record.model_revision for record in records)
+
+
+@boxed
+@pytest.mark.slow
+def test_silence_garbage_and_errors_become_records(run_judge):
+    benchmarks = ["attacked-is_silent", "attacked-writes_garbage", "attacked-raises"]
+    records, _ = run_judge("hostile", benchmarks, "--isolation", "box", "--answer", "30")
+    expected = ["CandidateTimeoutError", "InvalidAnswerError", "CandidateError"]
+    assert [record.status for record in records] == [f"failed:{name}" for name in expected]
+    assert len(records[2].message) <= 1_000
+
+
+@boxed
+def test_a_model_that_is_nowhere_fails_with_its_name_on_every_benchmark(run_judge):
+    records, _ = run_judge("hostil", ["attacked-honest", "attacked-raises"], "--isolation", "box")
+    assert {record.status for record in records} == {"failed:UnknownIdentifierError"}
+    assert "'hostile'" in records[0].message
+
+
+@boxed
+def test_a_model_is_prepared_once_for_each_revision(tree, surroundings, tmp_path):
+    folder = tmp_path / "home" / "cache" / "candidates"
+    made = []
+    with surroundings(tree, tmp_path / "home"):
+        for _ in range(2):
+            command = [sys.executable, "-m", "brainscore_vision", "prepare", "--model", "hostile"]
+            ended = run_bounded(command, environment={**os.environ, "BRAINSCORE_OFFLINE": "0"}, timeout_s=300)
+            assert ended.status == 0, ended.output
+            made.append({path: path.stat().st_mtime_ns for path in folder.iterdir() if path.suffix != ".lock"})
+    assert made[0] == made[1]
+    assert sorted(path.suffix for path in made[0]) == ["", ".fetched"]
+
+
+def test_without_a_box_the_model_is_in_the_process_of_the_judge(run_judge):
+    records, _ = run_judge("hostile", ["attacked-honest"], "--isolation", "none")
+    assert records[0].status == "scored"
+
+
+def test_an_isolation_that_does_not_exist_is_wrong_usage(tmp_path):
+    command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", "m", "--benchmark", "b"]
+    command += ["--records", tmp_path, "--events", tmp_path / "e", "--isolation", "glass"]
+    ended = run_bounded(command, environment=dict(os.environ), timeout_s=100)
+    assert ended.status == 2
+    assert "'glass'" in ended.output
+    assert not list(Path(tmp_path).iterdir())

@@ -1,0 +1,335 @@
+"""A benchmark does not notice that its candidate is in another process: what it gets is the same, bit for bit."""
+
+import inspect
+import math
+import socket
+import struct
+import threading
+from contextlib import contextmanager, suppress
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from brainscore_core.benchmarks import score_benchmark
+from brainscore_core.errors import (
+    CandidateDiedError,
+    CandidateError,
+    CandidateTimeoutError,
+    InvalidAnswerError,
+    ProtocolError,
+)
+from brainscore_core.scoring.isolation.wire import Connection, Message
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision import load_benchmark, load_model
+from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
+from brainscore_vision.isolation.protocol import content_of_answer
+from brainscore_vision.isolation.proxy import RemoteModel
+from brainscore_vision.model_interface import BrainModel, layer_origin, region_layers, weights_digest
+
+
+def _assert_identical(here, there, depth=0):
+    assert type(here) is type(there)
+    assert (here.dims, here.dtype, here.name) == (there.dims, there.dtype, there.name)
+    assert _same(here.values, there.values)
+    assert list(here.coords) == list(there.coords)
+    for name in here.coords:
+        assert here[name].dtype == there[name].dtype, name
+        assert _same(here[name].values, there[name].values), name
+    assert list(here.attrs) == list(there.attrs)
+    if depth == 3:  # some scores hold themselves
+        return
+    for name, value in here.attrs.items():
+        other = there.attrs[name]
+        if isinstance(value, xr.DataArray):
+            _assert_identical(value, other, depth + 1)
+        elif isinstance(value, (str, int, float, dict, list, tuple)) or value is None:
+            assert repr(value) == repr(other), name
+
+
+def _same(here, there):
+    if here.dtype.kind == "O":  # NaN differs from itself
+        return here.shape == there.shape and list(map(repr, here.ravel())) == list(map(repr, there.ravel()))
+    return here.shape == there.shape and here.tobytes() == there.tobytes()
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    """Return six pictures in a set with columns of all types, of which a part was left out."""
+    names = [f"s.{number}" for number in range(7)]
+    table = StimulusSet(
+        {
+            "stimulus_id": names,
+            "image_label": ["dog", "cat", "dog", "cat", "dog", "cat", "cat"],
+            "degrees": [8.0] * 7,
+            "number": range(7),
+            "is_face": [True, False] * 3 + [True],
+            "missing": ["x", None, "y", "z", "x", "y", "x"],
+            "mixed": np.array([1, "x", None, 2.5, "y", 3, 4], dtype=object),
+        }
+    )
+    table.identifier = "Pictures"
+    noise = np.random.default_rng(0)
+    table.stimulus_paths = {}
+    for name in names:
+        table.stimulus_paths[name] = tmp_path / f"{name}.png"
+        Image.fromarray(noise.integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(table.stimulus_paths[name])
+    return table[table["number"] != 3]
+
+
+_QUESTIONS = {
+    "neural": lambda model, stimuli: model.start_recording("IT", time_bins=[(70, 170)]),
+    "temporal": lambda model, stimuli: model.start_recording("IT", [(70, 90), (90, 110)]),
+    "probabilities": lambda model, stimuli: model.start_task("probabilities", stimuli),
+    "odd one out": lambda model, stimuli: model.start_task("odd_one_out"),
+}
+
+
+@pytest.mark.parametrize("trials", [1, 3])
+@pytest.mark.parametrize("question", _QUESTIONS)
+def test_answers_are_the_same_as_in_one_process(remote, stimuli, question, trials):
+    answers = []
+    for model in (load_model("pixels"), remote(load_model("pixels"))):
+        _QUESTIONS[question](model, stimuli)
+        answers.append(model.look_at(stimuli, number_of_trials=trials))
+    _assert_identical(*answers)
+
+
+class _Labels(BrainModel):
+    """A model that names categories, answers trials anew, and says so."""
+
+    identifier = "labels"
+
+    def visual_degrees(self):
+        return 8
+
+    def start_task(self, task, labels, require_variance=False):
+        self.labels = np.asarray(labels)
+
+    def look_at(self, stimuli, number_of_trials=1, require_variance=False):
+        shown = type(stimuli)(stimuli.loc[stimuli.index.repeat(number_of_trials)])
+        columns = {name: ("presentation", shown[name].to_numpy()) for name in shown}
+        columns["repetition"] = ("presentation", np.tile(np.arange(number_of_trials), len(stimuli)))
+        chosen = self.labels[np.arange(len(shown)) % len(self.labels)]
+        answer = BehavioralAssembly(
+            [chosen], coords={**columns, "label": ("presentation", chosen)}, dims=["choice", "presentation"]
+        )
+        answer.attrs["probabilities"] = BehavioralAssembly(
+            np.full((len(shown), len(self.labels)), 1 / len(self.labels)),
+            coords={**columns, "choice": ("choice", self.labels)},
+            dims=["presentation", "choice"],
+        )
+        return answer
+
+
+@pytest.mark.parametrize("labels", [["dog", "cat"], np.array(["dog", "cat", "tree"])], ids=["list", "array"])
+def test_labels_with_probabilities_and_trials_are_the_same(remote, stimuli, labels):
+    answers = []
+    for model in (_Labels(), remote(_Labels())):
+        model.start_task("label", labels)
+        answers.append(model.look_at(stimuli, number_of_trials=2))
+    _assert_identical(*answers)
+
+
+def test_options_that_a_model_knows_are_seen_through_the_proxy(remote):
+    here = _Labels()
+    for there in (remote(here), SharedCandidate(remote(here)), SharedCandidate(here)):
+        for method in ("start_task", "look_at"):
+            expected = list(inspect.signature(getattr(here, method)).parameters)
+            assert list(inspect.signature(getattr(there, method)).parameters) == expected
+    there.start_task("label", ["dog"], require_variance=True)
+
+
+def test_what_records_keep_of_a_model_is_the_same(remote):
+    here = load_model("pixels")
+    there = remote(load_model("pixels"))
+    assert there.identifier == here.identifier
+    assert there.visual_degrees() == here.visual_degrees()
+    assert weights_digest(there) == weights_digest(here)
+    for model in (here, there):
+        model.start_recording("IT", time_bins=[(70, 170)])
+    assert region_layers(there) == region_layers(here)
+    assert layer_origin(there, "IT") == layer_origin(here, "IT")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["pixels", "gabor_bank"])
+@pytest.mark.parametrize(
+    "benchmark",
+    [
+        *("SimulatedCortex2026.V1-pls", "SimulatedCortex2026.IT-ridgecv_signal", "SimulatedCortex2026.V4-rdm"),
+        *("SimulatedCortex2026.IT-temporal-pls", "SimulatedCortex2026-i2n", "SimulatedCortex2026.V1-pref_or"),
+    ],
+)
+def test_scores_are_the_same_as_in_one_process(remote, model, benchmark):
+    scores = []
+    for candidate in (load_model(model), remote(load_model(model))):
+        try:
+            scores.append(score_benchmark(load_benchmark(benchmark), candidate))
+        except Exception as error:  # noqa: BLE001 - of a model that a benchmark cannot be applied to
+            scores.append(str(error))
+    if isinstance(scores[0], str):
+        assert scores[1] in (scores[0], f"In the process of the candidate: {scores[0]}")
+    else:
+        _assert_identical(*scores)
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def test_pictures_are_there_while_they_are_looked_at_under_names_that_say_nothing(remote, stimuli, tmp_path):
+    seen = {}
+
+    class Curious(_Labels):
+        def look_at(self, stimuli, number_of_trials=1):
+            seen.update(stimuli.stimulus_paths)
+            seen["read"] = [Image.open(path).size for path in stimuli.stimulus_paths.values()]
+            return super().look_at(stimuli)
+
+    model = remote(Curious())
+    model.start_task("label", ["dog"])
+    model.look_at(stimuli[:2])
+    assert seen.pop("read") == [(64, 64)] * 2
+    assert {path.rpartition("/")[2] for path in seen.values()} == {"0000000.png", "0000001.png"}
+    assert not list(tmp_path.rglob("0000*.png"))
+    assert all(path.is_file() for path in stimuli.stimulus_paths.values())
+
+
+def test_pictures_to_learn_from_stay_until_the_next_task(remote, stimuli, tmp_path):
+    model = remote(load_model("pixels"))
+    model.start_task("probabilities", stimuli)
+    assert len(list(tmp_path.rglob("0000*.png"))) == len(stimuli)
+    model.start_recording("IT", [(70, 170)])
+    assert not list(tmp_path.rglob("0000*.png"))
+
+
+# -- candidates that do harm -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _peer(answer, tmp_path, **options):
+    """Give the judge's side of a conversation whose other side a function has."""
+    ours, theirs = socket.socketpair()
+
+    def talk():
+        with suppress(OSError, ProtocolError):
+            answer(Connection(theirs), theirs)
+
+    thread = threading.Thread(target=talk, daemon=True)
+    thread.start()
+    try:
+        yield RemoteModel(Connection(ours), tmp_path / "stimuli", **{"answer_s": 5.0, **options})
+    finally:
+        ours.close()
+        theirs.close()
+        thread.join(10)
+
+
+def _replying(content, kind="answer", shift=0):
+    def reply(connection, sock):
+        while True:
+            question = connection.receive()
+            connection.send(Message(kind, question.number + shift, content))
+
+    return reply
+
+
+def _answer(values, ids, **coords):
+    coords = {"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", [0, 1]), **coords}
+    return content_of_answer(NeuroidAssembly(values, coords=coords, dims=["presentation", "neuroid"]), [])
+
+
+_IDS = ["s.0", "s.1", "s.2", "s.4", "s.5", "s.6"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "no assembly"),
+        ({"kind": "NeuroidAssembly"}, "no assembly"),
+        (_answer(np.zeros((6, 2)), _IDS[::-1]), "another order"),
+        (_answer(np.zeros((6, 2)), [*_IDS[:-1], "s.3"]), "other stimuli"),
+        (_answer(np.zeros((5, 2)), _IDS[:-1]), "5 answers to 6"),
+        (_answer(np.zeros((12, 2)), _IDS * 2), "12 answers to 6"),
+        (_answer(np.full((6, 2), "x"), _IDS), "real numbers"),
+        ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["presentation"]}, "dims do not fit"),
+        ({**_answer(np.zeros((6, 2)), _IDS), "dims": ["a", "neuroid"]}, "without presentations"),
+        ({**_answer(np.zeros((6, 2)), _IDS), "kind": "Path"}, "no assembly"),
+        ({**_answer(np.zeros((6, 2)), _IDS), "extra": 1}, "extra"),
+        (
+            {
+                **_answer(np.zeros((6, 2)), _IDS),
+                "coords": [{"name": "neuroid_id", "dims": ["neuroid"], "values": np.zeros(3)}],
+            },
+            "does not fit",
+        ),
+        (
+            {
+                **_answer(np.zeros((6, 2)), _IDS),
+                "coords": [{"name": "stimulus_id", "dims": ["presentation"], "values": 3}],
+            },
+            "which stimulus",
+        ),
+    ],
+)
+def test_what_is_no_answer_is_refused_and_ends_the_conversation(stimuli, tmp_path, content, said):
+    with _peer(_replying(content), tmp_path) as model:
+        with pytest.raises(InvalidAnswerError, match=said):
+            model.look_at(stimuli)
+        assert model.is_lost
+        with pytest.raises(InvalidAnswerError, match=said):
+            model.start_recording("IT", [(70, 170)])
+
+
+@pytest.mark.parametrize("degrees", ["wide", math.nan, math.inf, -1.0, 0.0, None])
+def test_a_field_of_view_is_a_number_above_0(tmp_path, degrees):
+    with _peer(_replying(degrees), tmp_path) as model, pytest.raises(InvalidAnswerError):
+        model.visual_degrees()
+
+
+def test_an_answer_to_another_question_is_refused(tmp_path):
+    with _peer(_replying(8.0, shift=1), tmp_path) as model, pytest.raises(InvalidAnswerError):
+        model.visual_degrees()
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ({"classes": ["NoReadoutError", "LayerNotFoundError"], "message": "m"}, "NoReadoutError"),
+        ({"classes": ["Mine", "OfflineError", "OSError"], "message": "m"}, "OfflineError"),
+        ({"classes": ["AKIASECRET", "Exception"], "message": "m"}, "CandidateError"),
+        ({"classes": [], "message": ""}, "CandidateError"),
+        ({"classes": "x", "message": 3}, "InvalidAnswerError"),
+        (None, "InvalidAnswerError"),
+    ],
+)
+def test_an_error_has_the_name_of_the_nearest_class_that_is_known(tmp_path, content, name):
+    with _peer(_replying(content, kind="error"), tmp_path) as model:
+        with pytest.raises(CandidateError) as raised:
+            model.visual_degrees()
+        assert type(raised.value).__name__ == name
+
+
+def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):
+    with _peer(lambda connection, sock: sock.close(), tmp_path, why=lambda: " It fell.") as model:
+        with pytest.raises(CandidateDiedError, match=r"'load'\. It fell\."):
+            model.load()
+        assert model.is_lost
+    stop = threading.Event()
+    with _peer(lambda connection, sock: stop.wait(10), tmp_path, answer_s=0.1) as model:
+        with pytest.raises(CandidateTimeoutError, match=r"0\.1 s"):
+            model.load()
+        stop.set()
+    babbles = _peer(lambda connection, sock: sock.sendall(b"\0" * 100), tmp_path)
+    with babbles as model, pytest.raises(InvalidAnswerError):
+        model.load()
+
+
+def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(tmp_path):
+    header = b'{"kind":"answer","number":1,"content":null,"arrays":[{"dtype":"<f8","shape":[1000000000,1000]}]}'
+    frame = struct.pack("<4sI", b"BSw1", len(header)) + header
+    announces = _peer(lambda connection, sock: sock.sendall(frame), tmp_path)
+    with announces as model, pytest.raises(InvalidAnswerError, match="MiB at the most"):
+        model.load()

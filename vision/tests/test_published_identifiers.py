@@ -1,0 +1,37 @@
+"""Whatever the published system registers is registered here, under the same name in a folder of the same name."""
+
+from pathlib import Path
+
+import pytest
+
+from brainscore_core.plugin_management.index import PluginIndex, library_roots
+from brainscore_core.plugin_management.registry import KINDS
+from brainscore_vision import load_benchmark
+
+PUBLISHED = [line.split(" ") for line in (Path(__file__).parent / "published_identifiers.txt").read_text().splitlines()]
+FOLDERS = sorted({folder for kind, folder, _ in PUBLISHED if kind == "benchmarks"})
+REGISTRIES = {"benchmarks": ["benchmark"], "data": ["data", "stimulus_set"], "metrics": ["metric"]}
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_published_identifiers_are_registered(kind):
+    index = PluginIndex(library_roots("brainscore_vision"))
+    found = {
+        (plugin.directory.name, identifier)
+        for plugin in index.plugins(kind)
+        for registry in REGISTRIES[kind]
+        for identifier in plugin.identifiers(KINDS[registry])
+    }
+    wanted = {(folder, identifier) for each, folder, identifier in PUBLISHED if each == kind}
+    assert len(wanted) > 40
+    assert sorted(wanted - found) == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_published_benchmarks_are_built_without_data(folder, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    for kind, its_folder, identifier in PUBLISHED:
+        if (kind, its_folder) == ("benchmarks", folder):
+            benchmark = load_benchmark(identifier)
+            assert benchmark.identifier == identifier
+            assert benchmark.bibtex.startswith("@")
