@@ -20,15 +20,19 @@ def main() -> int:
     """Print the table; exit code 0, 1 if a pair has no record or a file is no record, 2 if nothing can be collected."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plan", type=Path, required=True, help="plan.json, what nox -s plan -- --json has written")
-    parser.add_argument("--records", type=Path, required=True, help="folder with the records of all jobs")
+    parser.add_argument("--records", type=Path, required=True, help="folder with a folder records-<i> for each job")
     parser.add_argument("--branch", default="scores", help="where to commit them (default: scores)")
+    parser.add_argument(
+        "--code-branch", default="main", help="branch with the plugins; records of other code are left out"
+    )
     parser.add_argument("--remote", default="origin")
     options = parser.parse_args()
     try:
         plan = Plan.read(options.plan)
         checkout = read_own_checkout(Path.cwd())
         collected = collect(
-            *(plan, options.records, checkout.repository, options.branch, checkout.revision_of),
+            *(plan, options.records, checkout, options.branch),
+            code_branch=options.code_branch,
             remote=options.remote,
             token=os.environ.get("GITHUB_TOKEN", ""),
         )

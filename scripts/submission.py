@@ -16,7 +16,7 @@ from brainscore_ci.submission.archive import ArchivePolicy
 from brainscore_ci.submission.forge import HttpForge
 from brainscore_ci.submission.publish import Remote, submit
 from brainscore_ci.submission.request import answer
-from brainscore_core.command_line import EXIT_CODES, FAILED, add_traceback, run
+from brainscore_core.command_line import EXIT_CODES, FAILED, run
 
 
 def main() -> int:
@@ -28,9 +28,9 @@ def main() -> int:
     parser.add_argument("--base", default="main", help="branch that the pull request goes to (default: main)")
     parser.add_argument("--remote", default="", help="what to clone and push to (default: the repository on GitHub)")
     parser.add_argument("--reply", action="store_true", help="write the outcome into the issue")
-    add_traceback(parser)
-    parser.set_defaults(command=_submit)
-    return run(parser)
+    parser.add_argument("--traceback", action="store_true", help="show the Python traceback of an error")
+    options = parser.parse_args()
+    return run(lambda: _submit(options), show_traceback=options.traceback)
 
 
 def _submit(options: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ GRANTS = {
     "submission": {"contents", "issues", "pull-requests"},
     "release": {"id-token", "attestations"},
 }
-COMMANDS = ("nox ", "python -m ", "python scripts/")
+COMMANDS = ("nox ", "python -m ", "python -I -m pip ", "python scripts/")
 # What a job installs decides what it may start; the gate has to work where nothing can be installed.
 INSTALLS = {
     "nox": ("nox -s ",),
@@ -138,6 +138,23 @@ def identity(flow):
 
 
 @rule
+def credentials(flow):
+    """Credentials are in the one step that fetches data and runs no plugin; no other step finds them anywhere."""
+    for job, entry in flow.jobs.items():
+        roles = [step for step in entry["steps"] if "/configure-aws-credentials@" in step.get("uses", "")]
+        for step in roles:
+            given = step["with"]
+            if (given.get("output-credentials"), given.get("output-env-credentials")) != (True, False):
+                yield f"{job} gives credentials to all of its steps"
+        if any("AWS_" in text for text in strings([flow.content.get("env") or {}, entry.get("env") or {}])):
+            yield f"{job} has variables of AWS in all of its steps"
+        for number, step in enumerate(entry["steps"]):
+            has_any = step not in roles and any(re.search(r"AWS_|aws-", text) for text in strings(step))
+            if has_any and not (roles and re.fullmatch(r"nox -s fetch_shard -- [^\n]+", step.get("run", ""))):
+                yield f"{job}[{number}] has credentials and does more than fetch"
+
+
+@rule
 def concurrency(flow):
     stated = flow.content.get("concurrency")
     if not isinstance(stated, dict) or "cancel-in-progress" not in stated or "group" not in stated:
@@ -192,6 +209,8 @@ def commands(flow):
         if "${{" in run:
             yield f"{where} has an expression in its command; use env"
         yield from (f"{where} calls {line!r}" for line in lines if not line.startswith(COMMANDS))
+        # Without -I, Python runs a package of that name that lies where it starts.
+        yield from (f"{where} runs any pip: {line!r}" for line in lines if line.startswith("python -m pip"))
         yield from (f"{where} does more than call: {line!r}" for line in lines if re.search(r"[;&|<>`]|\$\(", line))
         for script in re.findall(r"python (scripts/\S+)", run):
             if not (ROOT / script).is_file():
@@ -217,7 +236,11 @@ def steps(flow):
 def jobs(flow):
     if flow.content.get("defaults") != {"run": {"shell": "bash"}}:
         yield "defaults.run.shell is not bash"
+    if not (flow.content.get("env") or {}).get("PYTHONPYCACHEPREFIX"):
+        yield "byte code beside the sources would be run"
     for job, entry in flow.jobs.items():
+        if "PYTHONPYCACHEPREFIX" in (entry.get("env") or {}):
+            yield f"{job} looks for byte code elsewhere"
         if not isinstance(entry.get("timeout-minutes"), int) or not 0 < entry["timeout-minutes"] < 360:
             yield f"{job} has no timeout below the 6 hours of GitHub"
         if "latest" in str(entry["runs-on"]) or "self-hosted" in str(entry["runs-on"]):
@@ -394,6 +417,12 @@ BREAKS = [
     ("identity", "score", "    environment: private-data\n", ""),
     ("identity", "plugins", "REQUIRED: plan", "TOKEN: ${{ secrets.TOKEN }}\n          REQUIRED: plan"),
     ("identity", "prepare", "with: {name: plan}", "with: {name: plan, token: '${{ secrets.TOKEN }}'}"),
+    ("credentials", "score", "output-env-credentials: false", "output-env-credentials: true"),
+    ("credentials", "score", "          output-env-credentials: false # no other step has them\n", ""),
+    ("credentials", "score", "nox -s fetch_shard --", "nox -s score_shard --"),
+    ("credentials", "score", 'PRIVATE_DATA: "true"', "KEY: ${{ steps.role.outputs.aws-secret-access-key }}"),
+    ("credentials", "score", 'env: {PYTHONPATH: "core:scripts"}', 'env: {PYTHONPATH: "core:scripts", AWS_PROFILE: x}'),
+    ("credentials", "plugins", "env: {PYTHONPYCACHEPREFIX", "env: {AWS_PROFILE: x, PYTHONPYCACHEPREFIX"),
     ("concurrency", "plugins", "  cancel-in-progress:", "  other:"),
     ("actions", "plugins", "@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0", "@v7"),
     ("actions", "plugins", " # v7.0.0", ""),
@@ -418,7 +447,8 @@ BREAKS = [
     ("commands", "plugins", "run: python scripts/gate.py", "run: echo fine"),
     ("commands", "plugins", "run: python scripts/gate.py", "run: |\n" + 4 * "          nox -s lint\n"),
     ("commands", "library", "session: [lint,", "session: [lints,"),
-    ("commands", "prepare", "python -m pip install nox uv", "pip install nox uv"),
+    ("commands", "prepare", "python -I -m pip install nox uv", "pip install nox uv"),
+    ("commands", "prepare", "python -I -m pip install nox uv", "python -m pip install nox uv"),
     ("commands", "prepare", "nox uv", "nox==${{ inputs.python }}"),
     ("commands", "prepare", "nox uv", "nox uv || true"),
     (
@@ -432,6 +462,8 @@ BREAKS = [
     ("steps", "prepare", "shell: bash", "shell: sh"),
     ("steps", "prepare", "    - name: Check out\n", "    - name: Check out\n      continue-on-error: true\n"),
     ("jobs", "plugins", "    shell: bash", "    shell: sh"),
+    ("jobs", "plugins", "env: {PYTHONPYCACHEPREFIX: /tmp/byte-code}", "env: {}"),
+    ("jobs", "score", 'PYTHONPATH: "core:scripts"', 'PYTHONPATH: "core:scripts", PYTHONPYCACHEPREFIX: ""'),
     ("jobs", "plugins", "    timeout-minutes: 10\n", ""),
     ("jobs", "plugins", "ubuntu-24.04", "ubuntu-latest"),
     ("jobs", "plugins", "    name: gate\n", "    name: gate\n    continue-on-error: true\n"),

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from brainscore_ci.checks.registrations import declares_files
 from brainscore_ci.planning.areas import is_test_file
 from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.plugin_management.source import dotted, run_at_import
@@ -77,6 +78,8 @@ def _fetches(call: ast.Call, names: Mapping[str, str]) -> str | None:
     last = name.rpartition(".")[2]
     if name in _NOT_FETCHING or "._" in name:  # helpers of the packages themselves load nothing
         return None
+    if isinstance(call.func, ast.Call) and declares_files(call.func):  # what a bucket gives is called at once
+        return f"{dotted(call.func.func, names)}(...)()"
     if last in _FETCHING or _is_one_of(name, _FETCHING_FROM) or _is_one_of(name, _STARTING):
         return name
     for keyword in call.keywords:

@@ -8,10 +8,20 @@
 ``doi``         the publication, such as ``10.1523/JNEUROSCI.5181-14.2015``
 ``minutes``     what a test run or a score takes, about
 ``memory_gb``   memory that a test run or a score takes, about
+``region``      where was recorded, such as ``IT`` or ``[V4, IT]``
+``behaviour``   what was done, such as ``match to sample``
+``species``     such as ``Macaca mulatta`` or ``Homo sapiens``
+``technique``   such as ``electrophysiology``, ``fMRI``, ``EEG`` or ``psychophysics``
+``n_stimuli``   how many different stimuli are compared
+``n_neuroids``  how many neurons, sites or voxels
+``n_subjects``  how many people or animals
 =============== ========================================================================================
 
-The first three are required, and one of ``citation`` and ``doi``. Files of the published system, whose keys are
-``models``, ``benchmarks``, ``data`` or ``metrics`` and then identifiers, are left as they are.
+The first three are required, and one of ``citation`` and ``doi``. What describes an experiment is one value, or a list;
+a count that differs between the parts of a plugin is a mapping, such as ``n_neuroids: {V4: 88, IT: 168}``.
+
+Files of the published system, whose keys are ``models``, ``benchmarks``, ``data`` or ``metrics`` and then identifiers,
+are left as they are.
 """
 
 from __future__ import annotations
@@ -30,15 +40,26 @@ from brainscore_core.errors import nearest
 if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["KEYS", "REQUIRED", "RULES", "check_metadata"]
+__all__ = ["CITED", "KEYS", "OTHER_SPELLINGS", "PUBLISHED", "REQUIRED", "RULES", "check_metadata"]
 
 _Problem = tuple[int, str, str]  # line, what was found, what to do about it
 
-KEYS = ("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb")
+_DESCRIBED = ("region", "behaviour", "species", "technique")
+_COUNTED = ("n_stimuli", "n_neuroids", "n_subjects")
+KEYS = ("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", *_DESCRIBED, *_COUNTED)
 REQUIRED = ("access", "licence", "contact")
-_CITED = ("citation", "doi")
-_PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})
-_OTHER_SPELLINGS = {"license": "licence", "memory": "memory_gb", "email": "contact", "reference": "citation"}
+CITED = ("citation", "doi")
+PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})
+OTHER_SPELLINGS = {
+    "license": "licence",
+    "memory": "memory_gb",
+    "email": "contact",
+    "reference": "citation",
+    "behavior": "behaviour",
+    "n_neurons": "n_neuroids",
+    "n_voxels": "n_neuroids",
+    "n_images": "n_stimuli",
+}
 
 
 def check_metadata_file(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
@@ -79,7 +100,7 @@ def _problems(content: bytes) -> list[_Problem]:
     if not isinstance(node, yaml.MappingNode) or not isinstance(values, dict):
         return [(1, "holds no keys and values", f"give it the keys {', '.join(REQUIRED)}")]
     keys = [(str(key.value), key.start_mark.line + 1) for key, _ in node.value]
-    if any(isinstance(value, yaml.MappingNode) for key, value in node.value if key.value in _PUBLISHED):
+    if any(isinstance(value, yaml.MappingNode) for key, value in node.value if key.value in PUBLISHED):
         return []
     return [*_check_keys(keys), *_check_values({str(key): value for key, value in values.items()}, dict(keys))]
 
@@ -90,14 +111,14 @@ def _check_keys(keys: list[tuple[str, int]]) -> Iterator[_Problem]:
         if key in seen:
             yield line, f"the key {key!r} is there twice", "keep one of them"
         elif key not in KEYS:
-            close = [_OTHER_SPELLINGS[key]] if key in _OTHER_SPELLINGS else nearest(key, KEYS, 1)
+            close = [OTHER_SPELLINGS[key]] if key in OTHER_SPELLINGS else nearest(key, KEYS, 1)
             fix = f"call it {close[0]!r}" if close else f"remove it, or use one of {', '.join(KEYS)}"
             yield line, f"the key {key!r} is unknown", fix
         seen.add(key)
     for name in REQUIRED:
         if name not in seen:
             yield 1, f"the key {name!r} is missing", f"add {name}: {_EXPECTED[name]}"
-    if not seen & set(_CITED):
+    if not seen & set(CITED):
         yield 1, "neither 'citation' nor 'doi' is there", f"add doi: {_EXPECTED['doi']}"
 
 
@@ -134,14 +155,29 @@ def _is_positive(value: object) -> bool:
     return is_number and 0 < value < float("inf")  # type: ignore[operator] # a number, as the line above says
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_description(value: object) -> bool:
+    return all(map(_is_text, value)) and bool(value) if isinstance(value, list) else _is_text(value)
+
+
+def _is_count(value: object) -> bool:
+    counts = list(value.values()) if isinstance(value, dict) else [value]
+    return bool(counts) and all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in counts)
+
+
 _VALID: Mapping[str, Callable[[object], bool]] = {
     "access": lambda value: value in ("public", "private"),
     "licence": _is_licence,
     "contact": _is_contact,
-    "citation": lambda value: isinstance(value, str) and bool(value.strip()),
+    "citation": _is_text,
     "doi": lambda value: isinstance(value, str) and re.fullmatch(r"10\.\d{4,9}/\S+", value) is not None,
     "minutes": _is_positive,
     "memory_gb": _is_positive,
+    **dict.fromkeys(_DESCRIBED, _is_description),
+    **dict.fromkeys(_COUNTED, _is_count),
 }
 _EXPECTED: Mapping[str, str] = {
     "access": "public or private",
@@ -151,6 +187,8 @@ _EXPECTED: Mapping[str, str] = {
     "doi": "a DOI such as 10.1523/JNEUROSCI.5181-14.2015",
     "minutes": "a number above 0",
     "memory_gb": "a number above 0",
+    **dict.fromkeys(_DESCRIBED, "a text, or a list of texts"),
+    **dict.fromkeys(_COUNTED, "a whole number above 0, or a mapping from the parts of the plugin to such numbers"),
 }
 
 RULES = (check_metadata_file,)

@@ -82,12 +82,15 @@ class Surroundings:
         Normalized name of each distribution that the libraries require -> versions.
     plugins : frozenset of str
         All plugins, such as ``'metrics/rdm'``.
+    nodes : frozenset of str
+        Nodes that benchmarks hang below, from the ``hierarchy.toml`` of the libraries.
     """
 
     identifiers: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     computing: frozenset[str] = frozenset()
     dependencies: Mapping[str, SpecifierSet] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
+    nodes: frozenset[str] = frozenset()
 
     def known(self, kind: str) -> Mapping[str, tuple[str, ...]]:
         """Return the identifiers of a kind and where they are registered."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.findings import Finding
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
 
-__all__ = ["CATEGORIES", "RULES"]
+__all__ = ["CATEGORIES", "RULES", "declares_files"]
 
 CATEGORIES = (
     "V1", "V2", "V4", "IT", "behavior", "engineering", "neural",
@@ -107,11 +107,18 @@ def check_identifiers(source: CheckedPlugin, _: Surroundings) -> Iterator[Findin
             continue
         for place, line, identifier in _given_identifiers(source, statement.value):
             if identifier != key:
-                # Files that were packaged long ago carry the name of a laboratory, which registrations leave out.
-                is_older_name = source.folder == "data" and identifier.endswith(f".{key}")
+                # Files that are packaged, so that their digests are known, keep the name that they were given: of a
+                # laboratory, for instance, which registrations leave out.
+                is_packaged = source.folder == "data" and (
+                    identifier.endswith(f".{key}") or _names_a_digest(statement.value)
+                )
                 message = f"what is registered as {key!r} gets the identifier {identifier!r}"
                 fix = f"give it identifier={key!r}; caches and records go by the identifier"
-                yield source.finding("identifier-equals-key", message, fix, place, line, hint=is_older_name)
+                yield source.finding("identifier-equals-key", message, fix, place, line, hint=is_packaged)
+
+
+def _names_a_digest(value: ast.expr) -> bool:
+    return any(isinstance(node, ast.keyword) and node.arg in ("sha1", "csv_sha1") for node in ast.walk(value))
 
 
 def _given_identifiers(source: CheckedPlugin, value: ast.expr) -> Iterator[tuple[str, int, str]]:
@@ -136,23 +143,34 @@ def _identifier_arguments(path: str, node: ast.AST, source: CheckedPlugin) -> It
     values = source.files[path].constants
     for call in nodes:
         if isinstance(call, ast.Call) and _takes_the_identifier(call):
-            for keyword in call.keywords:
-                text = evaluate(keyword.value, values) if keyword.arg == "identifier" else None
+            given = [keyword.value for keyword in call.keywords if keyword.arg == "identifier"]
+            for argument in given or call.args[: declares_files(call)]:
+                text = evaluate(argument, values)
                 if isinstance(text, str):
-                    yield path, keyword.value.lineno, text
+                    yield path, argument.lineno, text
 
 
 def _takes_the_identifier(call: ast.Call) -> bool:
     """Tell whether a call makes what is registered: no wrapper of activations within a model, for instance."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3"))
+    return name == "__init__" or name.endswith(("Benchmark", "Commitment", "_from_s3")) or declares_files(call)
+
+
+def declares_files(node: ast.expr) -> bool:
+    """Tell whether an expression is ``BUCKET.stimuli(identifier, ...)`` or ``BUCKET.assembly(identifier, ...)``."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("assembly", "stimuli")
+        and _names_a_digest(node)
+    )
 
 
 def check_parents(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
     """Require that the parent of a benchmark is a region, a group or a benchmark."""
     if source.folder != "benchmarks":
         return
-    known = surroundings.known("benchmark")
+    known = [*surroundings.nodes, *surroundings.known("benchmark")]
     for path, file in source.python.items():
         for node in ast.walk(file.tree) if file.tree else ():
             if not isinstance(node, ast.Call):

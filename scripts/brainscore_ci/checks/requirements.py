@@ -1,19 +1,26 @@
-"""Check the ``requirements.txt`` of a plugin: it can be resolved, and nothing in it can change unseen."""
+"""Check what a plugin requires, line by line as it would be installed: it can be resolved and not change unseen."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from brainscore_ci.checks.findings import Finding
-from brainscore_core.plugin_management.requirements import is_module_of_python, is_own_distribution
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.requirements import (
+    RequirementLine,
+    expanded_requirements,
+    is_module_of_python,
+    is_own_distribution,
+)
 
 if TYPE_CHECKING:
+    from packaging.requirements import Requirement
     from packaging.specifiers import SpecifierSet
 
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
@@ -28,57 +35,45 @@ _UPPER = frozenset({"<", "<=", "==", "~=", "==="})
 
 
 def check_requirements(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
-    """Require that every line names a distribution, or a commit that cannot change."""
-    file = source.files.get("requirements.txt")
-    if file is None or file.content is None:
-        return
-    find = partial(source.finding, "requirements", file="requirements.txt")
+    """Require that every line that would be installed names a distribution, or a commit that cannot change."""
     try:
-        file.content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        yield find(f"is no UTF-8 (byte {error.start})", "save it as UTF-8")
+        lines = expanded_requirements(source.plugin.directory, within=True)
+    except (RequirementsError, RecursionError) as error:
+        yield _unreadable(source, str(error))
         return
-    seen: dict[str, int] = {}
-    for line, text in _lines(file.text):
-        yield from _check_line(partial(find, line=line), text, source, surroundings)
-        requirement = _requirement(text)
-        name = canonicalize_name(requirement.name) if requirement else None
-        if name is not None and seen.setdefault(name, line) != line and ";" not in text:
-            yield find(f"{name} is there already, in line {seen[name]}", "keep one of them", line=line, hint=True)
+    seen: dict[str, RequirementLine] = {}
+    for line in lines:
+        find = partial(source.finding, "requirements", file=line.file, line=line.number)
+        yield from _check_line(find, line, surroundings)
+        name = canonicalize_name(line.requirement.name) if line.requirement else None
+        if name is not None and (first := seen.setdefault(name, line)) is not line and ";" not in line.text:
+            where = f"line {first.number}" if first.file == line.file else f"{first.file}:{first.number}"
+            yield find(f"{name} is there already, in {where}", "keep one of them", hint=True)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that says something; a backslash continues a line."""
-    waiting, start = "", 0
-    for number, raw in enumerate(text.splitlines(), 1):
-        start = start if waiting else number
-        if raw.endswith("\\"):
-            waiting += f"{raw[:-1]} "
-            continue
-        line = re.sub(r"(^|\s+)#.*$", "", waiting + raw).strip()
-        waiting = ""
-        if line:
-            yield start, line
-    if waiting.strip():
-        yield start, waiting.strip()
+def _unreadable(source: CheckedPlugin, said: str) -> Finding:
+    place = re.match(r"(?P<file>.+?):(?P<line>\d+): ", said)
+    file = Path(place["file"]) if place else source.plugin.directory / "requirements.txt"
+    shown = file.relative_to(source.plugin.directory).as_posix()
+    message = said.removeprefix(place[0] if place else "").rstrip(".")
+    fix = "write each requirement on one line of requirements.txt, as pip reads it"
+    return source.finding("requirements", message, fix, shown, int(place["line"]) if place else 1)
 
 
-def _requirement(text: str) -> Requirement | None:
-    try:
-        return Requirement(re.split(r"\s+--", text)[0])
-    except InvalidRequirement:
-        return None
-
-
-def _check_line(find: _Find, text: str, source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+def _check_line(find: _Find, line: RequirementLine, surroundings: Surroundings) -> Iterator[Finding]:
+    text, *options = re.split(r"\s+(?=--)", line.text)
     if text.startswith("-"):
-        yield from _check_option(find, text, source)
+        yield from _check_option(find, line.text)
         return
-    requirement = _requirement(text)
-    if requirement is not None:
-        yield from _check_named(find, requirement, surroundings)
-    elif re.fullmatch(r"\.(\[.*\])?/?", text):
+    for option in options:
+        if not option.startswith("--hash"):
+            yield find(f"{option.split()[0]!r} changes how something is built or found", "remove it")
+    if re.fullmatch(r"\.(\[.*\])?/?", text):
         yield find("names the plugin folder itself", "remove the line: the plugin is there already", hint=True)
+    elif re.match(r"[a-z+]+://", text):
+        yield from _check_url(find, text)
+    elif line.requirement is not None:
+        yield from _check_named(find, line.requirement, surroundings)
     elif "://" in text or text.startswith(("./", "../", "/", "git@")):
         yield from _check_url(find, text)
     else:
@@ -86,19 +81,15 @@ def _check_line(find: _Find, text: str, source: CheckedPlugin, surroundings: Sur
         yield find(f"{text!r} is no requirement", fix)
 
 
-def _check_option(find: _Find, text: str, source: CheckedPlugin) -> Iterator[Finding]:
-    included = re.fullmatch(r"(?:-r|--requirement|-c|--constraint)[ =]?\s*(.+)", text)
+def _check_option(find: _Find, text: str) -> Iterator[Finding]:
     editable = re.fullmatch(r"(?:-e|--editable)[ =]?\s*(.+)", text)
-    if included:
-        if included[1] not in source.files:
-            yield find(f"includes {included[1]!r}, which is not in the plugin folder", "write its lines out here")
-    elif editable and re.fullmatch(r"\.(\[.*\])?/?", editable[1]):
+    if editable and re.fullmatch(r"\.(\[.*\])?/?", editable[1]):
         yield find("names the plugin folder itself", "remove the line: the plugin is there already", hint=True)
     elif editable:
         yield from _check_url(find, editable[1])
-    elif text.split("=")[0].split()[0] in {"--no-binary", "--only-binary", "--prefer-binary", "--pre"}:
-        return
-    else:
+    elif re.match(r"-c|--constraint", text):
+        yield find("names a file with limits, which is not judged", "write the limits behind the names: timm<2")
+    elif re.split("[= ]", text)[0] not in {"--no-binary", "--only-binary", "--prefer-binary", "--pre"}:
         yield find(f"{text.split()[0]!r} changes where packages come from", "remove it; name packages of PyPI")
 
 

@@ -5,19 +5,34 @@ from __future__ import annotations
 import importlib.metadata
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from brainscore_ci.checks import citations, files, imports, metadata, registrations, requirements, tests, versions
+from brainscore_ci.checks import (
+    citations,
+    files,
+    imports,
+    metadata,
+    outdated,
+    placeholders,
+    registrations,
+    requirements,
+    tests,
+    undeclared,
+    versions,
+)
 from brainscore_ci.checks.findings import Finding, in_order
+from brainscore_ci.checks.fix import contact_of, fix_plugin
+from brainscore_ci.checks.handed_over import describe_new
 from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings, read_checked_plugin
 from brainscore_ci.planning.areas import Area, PluginName, area_of
 from brainscore_ci.planning.changes import ChangeSet, changes_since
 from brainscore_ci.planning.checkout import read_checkout
+from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.git import run_git
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot, library_roots
@@ -27,12 +42,17 @@ from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
+    from brainscore_ci.reporting.results import NewPlugin
+
 __all__ = ["RULES", "Checked", "Workplace", "check_changed", "check_named", "check_source", "look_around", "workplace"]
 
 Rule = Callable[[CheckedPlugin, Surroundings], Iterable[Finding]]
 RULES: tuple[Rule, ...] = tuple(
     rule
-    for module in (registrations, files, metadata, imports, requirements, tests, citations, versions)
+    for module in (
+        *(registrations, files, metadata, imports, outdated, requirements, undeclared, tests, citations),
+        *(placeholders, versions),
+    )
     for rule in module.RULES
 )
 _DISTRIBUTIONS = ("brainscore-core", "brainscore-vision", "brainscore-workspace")
@@ -48,10 +68,16 @@ class Checked:
         Such as ``'models/pixels'``.
     findings : tuple of Finding
         Sorted by place.
+    fixed : tuple of str
+        Files that were mended before.
+    new : tuple of NewPlugin
+        What those that were not there before say about themselves.
     """
 
     plugins: tuple[str, ...]
     findings: tuple[Finding, ...]
+    fixed: tuple[str, ...] = ()
+    new: tuple[NewPlugin, ...] = ()
 
     @property
     def has_errors(self) -> bool:
@@ -133,8 +159,23 @@ def look_around(place: Workplace) -> Surroundings:
     computing = frozenset(kind.name for kind in KINDS.values() if place.index.computing(kind))
     plugins = frozenset(f"{folder}/{plugin.name}" for folder in FOLDERS for plugin in place.index.plugins(folder))
     return Surroundings(
-        identifiers=identifiers, computing=computing, dependencies=_dependencies(place), plugins=plugins
+        identifiers=identifiers,
+        computing=computing,
+        dependencies=_dependencies(place),
+        plugins=plugins,
+        nodes=_nodes(place),
     )
+
+
+def _nodes(place: Workplace) -> frozenset[str]:
+    """Return the nodes of the hierarchies of benchmarks, which lie beside the folders of plugins."""
+    nodes: set[str] = set()
+    for folder in {root.path.parent for root in place.index.roots}:
+        try:
+            nodes |= tomllib.loads((folder / "hierarchy.toml").read_text(encoding="utf-8")).keys()
+        except (OSError, ValueError):
+            continue
+    return frozenset(nodes)
 
 
 def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
@@ -164,7 +205,7 @@ def _dependencies(place: Workplace) -> dict[str, SpecifierSet]:
     return found
 
 
-def check_named(place: Workplace, names: Sequence[str], base: str | None = None) -> Checked:
+def check_named(place: Workplace, names: Sequence[str], base: str | None = None, *, fix: bool = False) -> Checked:
     """Check plugins by folder name, identifier or path.
 
     Parameters
@@ -175,6 +216,8 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None)
         A plugin folder's name, in any kind; an identifier; or the path of a plugin folder, which may lie elsewhere.
     base : str, optional
         Branch or commit that versions of benchmarks are compared with.
+    fix : bool
+        Mend what is mechanical first, see `fix_plugin`.
 
     Raises
     ------
@@ -192,11 +235,11 @@ def check_named(place: Workplace, names: Sequence[str], base: str | None = None)
     if unknown:
         raise UnknownIdentifierError("\n".join(unknown))
     changes = None if base is None else _changes(place, base)
-    return _check(place, list(plugins.values()), changes)
+    return _check(place, list(plugins.values()), changes, fix=fix)
 
 
-def check_changed(place: Workplace, base: str) -> Checked:
-    """Check every plugin that differs from the last commit in common with a branch.
+def check_changed(place: Workplace, base: str, *, fix: bool = False) -> Checked:
+    """Check every plugin that differs from the last commit in common with a branch; `fix` as in `check_named`.
 
     Raises
     ------
@@ -209,10 +252,28 @@ def check_changed(place: Workplace, base: str) -> Checked:
     plugins = [
         plugin for kind in FOLDERS for plugin in place.index.plugins(kind) if PluginName(kind, plugin.name) in names
     ]
-    checked = _check(place, plugins, changes)
+    checked = _check(place, plugins, changes, fix=fix)
     found = {PluginName(plugin.root.folder, plugin.name) for plugin in plugins}
-    more = [*_refused(areas), *_without_init(place, sorted(names - found))]
-    return Checked(checked.plugins, tuple(in_order([*checked.findings, *more])))
+    known = {finding.path for finding in checked.findings}
+    unwanted = [each for each in _unwanted(place) if each.path not in known]
+    more = [*_refused(areas), *_without_init(place, sorted(names - found)), *unwanted]
+    return replace(checked, findings=tuple(in_order([*checked.findings, *more])))
+
+
+def _unwanted(place: Workplace, locations: Sequence[str] = ("",)) -> list[Finding]:
+    """Return what git must not hold in some folders, in the order of the files; nothing where there is no git."""
+    if place.repository is None:
+        return []
+    try:
+        files = tracked_files(place.repository)
+    except ConfigurationError:
+        return []
+    folders = tuple(f"{location}/" if location else "" for location in locations)
+    return [
+        Finding(path=each.path, line=1, rule=each.rule, message=each.reason, fix=each.fix)
+        for each in find_unwanted(files)
+        if f"{each.path}/".startswith(folders)
+    ]
 
 
 def _refused(areas: Iterable[Area]) -> list[Finding]:
@@ -264,17 +325,27 @@ def _plugin_in(directory: Path, folder: str, library: str) -> Plugin:
     return found[0] if found else Plugin(name=directory.name, root=root)
 
 
-def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | None) -> Checked:
+def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | None, *, fix: bool) -> Checked:
     surroundings = look_around(place)
-    names, findings = [], []
+    names, locations = [], []
+    findings: list[Finding] = []
+    fixed: list[str] = []
+    new: list[NewPlugin | None] = []
     for plugin in sorted(plugins, key=lambda one: (one.root.folder, one.name)):
         location = place.location(plugin.directory)
         earlier = None
         if changes is not None and changes.base is not None and place.repository is not None:
             earlier = _earlier(place.repository, changes.base, location)
         names.append(f"{plugin.root.folder}/{plugin.name}")
-        findings += check_source(read_checked_plugin(plugin, location, earlier), surroundings)
-    return Checked(tuple(names), tuple(in_order(findings)))
+        locations.append(location)
+        if fix:
+            fixed += fix_plugin(read_checked_plugin(plugin, location), contact_of(place.repository))
+        source = read_checked_plugin(plugin, location, earlier)
+        findings += check_source(source, surroundings)
+        new.append(describe_new(source))
+    known = {finding.path for finding in findings}
+    findings += [each for each in _unwanted(place, locations) if each.path not in known]
+    return Checked(tuple(names), tuple(in_order(findings)), tuple(fixed), tuple(filter(None, new)))
 
 
 def _changes(place: Workplace, base: str) -> ChangeSet:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from brainscore_ci.planning.areas import area_of, is_test_file
+from brainscore_ci.planning.reach import Reach
 from brainscore_core.plugin_management.source import constants, evaluate, parse
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     earlier = source.earlier
     if source.folder != "benchmarks" or not earlier:
         return
-    before = {path: content for path, content in earlier.items() if _makes_scores(path)}
-    now = {path: file.content or b"" for path, file in source.files.items() if _makes_scores(path)}
+    reach = Reach(source.files)
+    makes_scores = {path for path in {**earlier, **source.files} if path.endswith(".py") and reach.changes_scores(path)}
+    before = {path: content for path, content in earlier.items() if path in makes_scores - {"setup.py"}}
+    now = {path: file.content or b"" for path, file in source.files.items() if path in makes_scores - {"setup.py"}}
     changed = sorted(path for path in before if code_changed(before[path], now.get(path, b"")))
     if not changed:
         return
@@ -36,11 +38,6 @@ def check_version(source: CheckedPlugin, _: Surroundings) -> Iterator[Finding]:
     message = f"the code changed ({', '.join(changed)}), but the version did not"
     fix = "raise version= by 1; if no score can change, say why beside it: # same scores: <reason>"
     yield source.finding("version", message, fix, path, line)
-
-
-def _makes_scores(path: str) -> bool:
-    area = area_of(f"library/benchmarks/plugin/{path}", ["library"])
-    return path.endswith(".py") and path != "setup.py" and area.changes_scores and not is_test_file(path)
 
 
 def code_changed(before: bytes, now: bytes) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["ShardRequest", "TestOptions", "TestRequest", "add_arguments", "read_request", "request_of"]
+__all__ = ["ShardRequest", "TestOptions", "TestRequest", "read_request"]
 
 _WITH_VALUE = ("--plan", "--shard", "--results")
 
@@ -69,30 +68,6 @@ class TestRequest:
     names: tuple[str, ...]
     options: TestOptions
     shard: ShardRequest | None = None
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments; `read_request` reads what the parser makes of them."""
-    parser.usage = "%(prog)s [--library PACKAGE] [--ci] [--slow] NAME [NAME ...] [pytest arguments]"
-    parser.add_argument("--ci", action="store_true", help="as for a pull request: no private data, no credentials")
-    parser.add_argument("--slow", action="store_true", help="run slow tests too")
-    parser.add_argument("--plan", metavar="FILE", help="with --ci, in place of names: test a part of this plan")
-    parser.add_argument("--shard", metavar="N", help="which job of the plan, from 0")
-    parser.add_argument("--results", metavar="FOLDER", help="where to write the results of the job")
-    parser.add_argument(
-        "arguments",
-        nargs=argparse.REMAINDER,
-        metavar="NAME ...",
-        help="plugin folder, folder and name (models/pixels), identifier, or path of a plugin folder elsewhere; the "
-        "first option that is none of these goes to pytest, with what follows",
-    )
-
-
-def request_of(options: argparse.Namespace) -> TestRequest:
-    """Return what a parsed command line asks for; options count before and after the names. See `read_request`."""
-    flags = [f"--{name}" for name in ("ci", "slow") if getattr(options, name)]
-    values = [f"{option}={value}" for option in _WITH_VALUE if (value := getattr(options, option[2:])) is not None]
-    return read_request([*flags, *values, *options.arguments])
 
 
 def read_request(arguments: Sequence[str]) -> TestRequest:

@@ -8,35 +8,42 @@ from __future__ import annotations
 
 import os
 import random
-import stat
+import re
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from brainscore_ci.jobs.artifacts import beside_of, code_of, read_beside, read_records, revisions_of
+from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.reporting.markdown import code, escape, table
-from brainscore_core.errors import BrainScoreError, CorruptFileError, UploadError
+from brainscore_core.errors import BrainScoreError, UploadError
 from brainscore_core.git import environment_of_git, run_git, said
-from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
+from brainscore_core.plugin_management.source import constants, parse
+from brainscore_core.scoring.provenance import version_class
+from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.store import BranchStore, Store, replaces, why_not_again
-from brainscore_core.untrusted import shown
 
 if TYPE_CHECKING:
+    from brainscore_ci.planning.checkout import Checkout
     from brainscore_ci.planning.plan import Pair, Plan
     from brainscore_core.processes import Captured
 
-__all__ = ["Collected", "collect", "publish", "read_records", "summary"]
+__all__ = ["Collected", "collect", "publish", "summary"]
 
 _MOST_ROWS = 2_000
 _TRIES = 12
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 # What git says where the branch has changed since it was fetched, or changes right now.
 _FASTER = ("fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref", "already exists")
 _README = """# Scores
 
 One JSON record for each model and benchmark that was scored: `<benchmark>/<model>.json`, with other characters than
-letters, digits and ` +=@,()[]_.-~` percent-encoded. Written by the workflow `score`; do not edit.
+letters, digits and ` +=@,()[]_.-~` percent-encoded. Beside it may stand the values of single neuroids and subjects,
+`<model>.values.npz`, and what was installed, `environment-<digest>.txt`. Written by the workflow `score`; do not edit.
 """
 
 
@@ -52,11 +59,14 @@ class Collected:
         Pairs of the plan without a record.
     problems : tuple of str
         What is wrong with other files; harmless in a log.
+    outdated : tuple of ScoreRecord
+        Of code that the branch of the plugins no longer has, so that they are not published.
     """
 
     records: tuple[ScoreRecord, ...]
     missing: tuple[Pair, ...]
     problems: tuple[str, ...]
+    outdated: tuple[ScoreRecord, ...] = ()
 
     @property
     def is_complete(self) -> bool:
@@ -64,80 +74,61 @@ class Collected:
         return not self.missing and not self.problems
 
 
-def read_records(
-    folder: Path, plan: Plan, revision_of: Callable[[str, str], str | None]
-) -> tuple[dict[tuple[str, str], ScoreRecord], list[str]]:
-    """Read the records that jobs have left; jobs run code of strangers, so only what is as planned counts.
-
-    Parameters
-    ----------
-    folder : Path
-        Records lie at `record_path`, or below a folder for each artifact.
-    plan : Plan
-        Records of other pairs are refused.
-    revision_of : callable
-        ``revision_of('model' or 'benchmark', identifier)``: records of other code are refused.
-
-    Returns
-    -------
-    dict of (str, str) to ScoreRecord
-    list of str
-        What is wrong with the other files.
-    """
-    planned = {(pair.model, pair.benchmark) for pair in plan.pairs}
-    found: dict[tuple[str, str], ScoreRecord] = {}
-    problems: list[str] = []
-    for file in sorted(folder.rglob("*")):
-        status = file.lstat()
-        if stat.S_ISDIR(status.st_mode):
-            continue
-        where = shown(file.relative_to(folder).as_posix())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES or file.suffix != ".json":
-            problems.append(f"{where} is no record: not a JSON file of at most {MOST_BYTES // 2**20} MiB")
-            continue
-        try:
-            record = ScoreRecord.from_json(file.read_bytes(), where)
-        except CorruptFileError as error:
-            problems.append(shown(str(error)))
-            continue
-        key = record.model, record.benchmark
-        if key not in planned or file.parts[-2:] != record_path(Path(), *key).parts:
-            problems.append(f"{where} is the record of a pair that is not planned, or lies elsewhere")
-        elif (record.model_revision, record.benchmark_revision) != (
-            revision_of("model", record.model),
-            revision_of("benchmark", record.benchmark),
-        ):
-            problems.append(f"{where} is of other code than what is checked out")
-        elif replaces(record, found.get(key)):
-            found[key] = record
-    return found, problems
-
-
 def collect(
     plan: Plan,
     folder: Path,
-    repository: Path,
+    checkout: Checkout,
     branch: str,
-    revision_of: Callable[[str, str], str | None],
     *,
+    code_branch: str = "",
     remote: str = "origin",
     token: str = "",
 ) -> Collected:
     """Read the records of a plan, publish them on a branch (see `publish`), and tell what is missing.
+
+    Parameters
+    ----------
+    plan, folder
+        See `artifacts.read_records`.
+    checkout : Checkout
+        What is checked out, as it was planned.
+    code_branch : str
+        Branch of the remote with the plugins: only records of what is there now are published, so that a run that ends
+        late takes the place of nothing newer. Empty: all are.
 
     Raises
     ------
     UploadError
         If the branch cannot be written.
     """
-    found, problems = read_records(folder, plan, revision_of) if folder.is_dir() else ({}, [])
+    repository, revision_of = checkout.repository, checkout.revision_of
+    found, problems = read_records(folder, plan, checkout.policy, revision_of)
     what = f"{len(found)} {'pair' if len(found) == 1 else 'pairs'}"
     message = f"Record {what} of {(plan.head or 'the working tree')[:12]}\n"
-    commit = publish(list(found.values()), repository, branch, message=message, remote=remote, token=token)
+    kept = found
+
+    def of_today(git: _Git) -> Sequence[ScoreRecord]:
+        nonlocal kept
+        kept = (
+            {(each.model, each.benchmark): each for each in git.current(found.values(), code_branch)}
+            if code_branch
+            else found
+        )
+        return list(kept.values())
+
+    beside = read_beside(folder, plan, checkout.policy, found)
+    commit = publish(of_today, repository, branch, message=message, beside=beside, remote=remote, token=token)
     with BranchStore(repository, commit or f"{remote}/{branch}") as store:
         missing = [pair for pair in plan.pairs if not _is_there(pair, found, store, revision_of)]
-    records = tuple(found[key] for key in sorted(found))
-    return Collected(records, tuple(missing), tuple(problems))
+    outdated = tuple(found[key] for key in sorted(found.keys() - kept.keys()))
+    return Collected(tuple(kept[key] for key in sorted(kept)), tuple(missing), tuple(problems), outdated)
+
+
+def _version_class(tree: Path) -> str:
+    """Return the class of the library of a checkout; where it holds none, of the one that runs."""
+    file = tree / "core/brainscore_core/_version.py"
+    version = constants(parse(file.read_bytes())).get("__version__") if file.is_file() else None
+    return version_class(version) if isinstance(version, str) else version_class()
 
 
 def _is_there(
@@ -154,11 +145,12 @@ def _is_there(
 
 
 def publish(
-    records: Sequence[ScoreRecord],
+    records: Sequence[ScoreRecord] | Callable[[_Git], Sequence[ScoreRecord]],
     repository: Path,
     branch: str,
     *,
     message: str,
+    beside: Mapping[str, bytes] = MappingProxyType({}),
     remote: str = "origin",
     token: str = "",
 ) -> str | None:
@@ -166,12 +158,14 @@ def publish(
 
     Parameters
     ----------
-    records : sequence of ScoreRecord
-        Those that do not take the place of what is there (`replaces`) are left out.
+    records : sequence of ScoreRecord, or callable
+        Those that do not take the place of what is there (`replaces`) are left out. A callable is asked at each try.
     repository : Path
         A checkout; neither its files nor its index nor its branches change.
     message : str
         Of the commit.
+    beside : mapping of str to bytes
+        Path -> content of what stands beside records, see `artifacts.read_beside`; committed with them.
     token : str
         Which the remote is reached with, if it is reached by https.
 
@@ -191,7 +185,7 @@ def publish(
         if attempt:
             time.sleep(random.uniform(0.2, 1.0) * min(attempt, 5))  # noqa: S311 - so that two do not meet again
         parent = git.fetched(branch)
-        commit = git.commit(records, parent, message)
+        commit = git.commit(records(git) if callable(records) else records, parent, message, beside)
         if commit == parent or git.pushed(commit, branch):
             return commit
     raise UploadError(
@@ -205,6 +199,7 @@ class _Git:
     def __init__(self, repository: Path, remote: str, token: str) -> None:
         self.repository = repository
         self.remote = remote
+        self._orders: dict[tuple[str, ...], bool] = {}
         self.environment: Mapping[str, str] = os.environ
         address = self.run("remote", "get-url", remote).decode("utf-8", "replace").strip()
         self.environment = environment_of_git(
@@ -239,22 +234,51 @@ class _Git:
         self.run("fetch", "--quiet", "--no-tags", self.remote, f"+refs/heads/{branch}:{tracking}")
         return self.run("rev-parse", f"{tracking}^{{commit}}").decode().strip()
 
-    def commit(self, records: Sequence[ScoreRecord], parent: str | None, message: str) -> str | None:
+    def current(self, records: Iterable[ScoreRecord], branch: str) -> list[ScoreRecord]:
+        """Return the records of the plugins and of the library that a branch of the remote has now."""
+        commit = self.fetched(branch)
+        if commit is None:
+            raise UploadError(f"{self.remote} has no branch {branch!r}, so it is not known which records are of today.")
+        with tempfile.TemporaryDirectory() as folder:
+            index, tree = Path(folder) / "index", Path(folder) / "tree"
+            self.run("read-tree", commit, index=index)
+            self.run("checkout-index", "--all", f"--prefix={tree.as_posix()}/", index=index)
+            found, library = read_checkout(tree), _version_class(tree)
+            return [each for each in records if code_of(each) == (*revisions_of(each, found.revision_of), library)]
+
+    def is_older(self, new: ScoreRecord, old: ScoreRecord) -> bool:
+        """Tell whether a record is of an earlier commit than what it would take the place of.
+
+        Revisions of plugins and release of the library can be the same for both, while the library has changed.
+        """
+        commits = [each.source_revision or "" for each in (new, old)]
+        if commits[0] == commits[1] or not all(map(_COMMIT.fullmatch, commits)):
+            return False
+        if tuple(commits) not in self._orders:
+            self._orders[tuple(commits)] = self._done("merge-base", "--is-ancestor", *commits).status == 0
+        return self._orders[tuple(commits)]
+
+    def commit(
+        self, records: Sequence[ScoreRecord], parent: str | None, message: str, beside: Mapping[str, bytes]
+    ) -> str | None:
         """Return a commit with the records on top of another; that one if nothing is new."""
         with BranchStore(self.repository, parent or "") as store:
             known = [store.get(each.model, each.benchmark) if parent else None for each in records]
-        new = [each for each, old in zip(records, known, strict=True) if replaces(each, old)]
-        files = {record_path(Path(), each.model, each.benchmark).as_posix(): each.to_json() for each in new}
+        pairs = zip(records, known, strict=True)
+        new = [each for each, old in pairs if replaces(each, old) and not (old and self.is_older(each, old))]
+        files = {record_path(Path(), each.model, each.benchmark).as_posix(): each.to_json().encode() for each in new}
+        wanted = [path.as_posix() for each in new for path in beside_of(each)]
+        files |= {path: beside[path] for path in wanted if path in beside}
         if parent is None:
             if not files:
                 return None
-            files["README.md"] = _README
+            files["README.md"] = _README.encode()
         with tempfile.TemporaryDirectory() as folder:
             index = Path(folder) / "index"
             self.run("read-tree", parent or "--empty", index=index)
             written = [Path(folder) / str(number) for number in range(len(files))]
-            for file, text in zip(written, files.values(), strict=True):
-                file.write_text(text, encoding="utf-8", newline="\n")
+            for file, content in zip(written, files.values(), strict=True):
+                file.write_bytes(content)
             paths = "".join(f"{file.as_posix()}\n" for file in written).encode()
             blobs = self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=paths).decode().split()
             rows = "".join(f"100644 {blob}\t{path}\0" for blob, path in zip(blobs, files, strict=True))
@@ -282,15 +306,19 @@ class _Git:
 def summary(collected: Collected, plan: Plan) -> str:
     """Return the table of a collection as Markdown; names and messages may come from anybody."""
     records = collected.records
-    scored = sum(record.is_scored for record in records)
+    scored = sum(record.is_scored for record in (*records, *collected.outdated))
     lines = [
         f"## Scores: {scored} of {len(plan.pairs)} pairs scored",
         "",
         *[f"- no record: {code(pair.model)} on {code(pair.benchmark)}" for pair in collected.missing[:_MOST_ROWS]],
         *[f"- {escape(problem)}" for problem in collected.problems[:_MOST_ROWS]],
+        *[
+            f"- not published: {code(each.model)} on {code(each.benchmark)} is a score of older code"
+            for each in collected.outdated[:_MOST_ROWS]
+        ],
         "",
     ]
-    header = ("model", "benchmark", "status", "score", "± standard error", "raw", "ceiling")
+    header = ("model", "benchmark", "status", "score", "± error over new data", "raw", "ceiling")
     failed_first = sorted(records, key=lambda record: not record.status.startswith("failed:"))
     if records:
         above, rows = table(header, (_row(record) for record in failed_first[:_MOST_ROWS]))

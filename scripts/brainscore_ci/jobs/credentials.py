@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import sys
+from collections.abc import Mapping
 
-__all__ = ["credentials_aside", "forget_credentials", "without_credentials"]
+__all__ = ["start_again_without_credentials", "without_credentials"]
 
 _CREDENTIALS = re.compile(
     r"AWS_.*|ACTIONS_.*|.*_TOKEN|.*SECRET.*|.*PASSWORD.*|.*_API_KEY|SSH_AUTH_SOCK"
@@ -18,13 +18,8 @@ _CREDENTIALS = re.compile(
 _NO_CREDENTIALS = frozenset({"AWS_CA_BUNDLE", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"})  # only where a server is
 
 
-def without_credentials(environment: Mapping[str, str], *, keep_aws: bool = False) -> dict[str, str]:
+def without_credentials(environment: Mapping[str, str]) -> dict[str, str]:
     """Return environment variables without those that may hold credentials, or that steer the runner of a job.
-
-    Parameters
-    ----------
-    keep_aws : bool
-        Whether those that private data are read with stay.
 
     Examples
     --------
@@ -34,22 +29,23 @@ def without_credentials(environment: Mapping[str, str], *, keep_aws: bool = Fals
     return {
         name: value
         for name, value in environment.items()
-        if name in _NO_CREDENTIALS or (keep_aws and name.startswith("AWS_")) or not _CREDENTIALS.fullmatch(name)
+        if name in _NO_CREDENTIALS or not _CREDENTIALS.fullmatch(name)
     }
 
 
-def forget_credentials(*, keep_aws: bool = False) -> None:
-    """Take credentials out of the environment of this process, and so of all that it starts."""
-    for name in os.environ.keys() - without_credentials(os.environ, keep_aws=keep_aws).keys():
+def start_again_without_credentials() -> None:
+    """Take credentials out of this process, before it runs or installs anything of a plugin.
+
+    A variable that is deleted can still be read in ``/proc/<pid>/environ``, so the program is started anew in this very
+    process. Where this is called by another program, variables are deleted and nothing is started.
+    """
+    kept = without_credentials(os.environ)
+    if kept.keys() == os.environ.keys():
+        return
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    if spec is not None and spec.parent == __name__.partition(".")[0] and os.name != "nt":
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)  # noqa: S606 - this program itself
+    for name in os.environ.keys() - kept.keys():
         del os.environ[name]
-
-
-@contextmanager
-def credentials_aside() -> Iterator[None]:
-    """Take credentials out of the environment of this process while something is installed, which may run code."""
-    before = dict(os.environ)
-    forget_credentials()
-    try:
-        yield
-    finally:
-        os.environ.update(before)

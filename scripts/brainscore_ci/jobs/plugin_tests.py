@@ -12,31 +12,35 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_ci.jobs.arguments import TestOptions
-from brainscore_ci.jobs.credentials import credentials_aside, without_credentials
+from brainscore_ci.jobs.credentials import without_credentials
 from brainscore_ci.jobs.table import format_table
 from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
 from brainscore_core.config import settings
+from brainscore_core.credentials import environment_of
 from brainscore_core.errors import (
     BrainScoreError,
     CorruptFileError,
 )
 from brainscore_core.plugin_management.named import find_plugins, label_of
 from brainscore_core.processes import Ended, run_attached, run_bounded
+from brainscore_core.testing.homes import lend_weights
 from brainscore_core.testing.machine import has_network
 from brainscore_core.testing.outcomes import TestOutcome, read_outcomes
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
+    from brainscore_core.scoring.isolation.box import Box
 
 __all__ = [
     "PluginRun",
+    "environment_of_job",
     "environment_of_tests",
     "files_with_tests",
     "run_plugin",
@@ -90,6 +94,8 @@ class PluginRun:
             return f"pytest ended with status {self.ended.status} before it could say what the tests gave"
         if not files_with_tests(self.plugin):
             return "there is no test.py: every plugin has its tests in a file of this name"
+        if not self.plugin.registrations and not self.plugin.computed and self.plugin.problem is None:
+            return "__init__.py registers nothing, so that nobody can load anything of this plugin"
         return None
 
     @property
@@ -106,6 +112,7 @@ def run_plugin(
     environment: Mapping[str, str],
     timeout_s: float | None = None,
     show: Callable[[str], object] | None = None,
+    box_of: Callable[[Path, Path], Box] | None = None,
 ) -> PluginRun:
     """Test one plugin in a process of its own.
 
@@ -119,25 +126,32 @@ def run_plugin(
         After which the process is ended.
     show : callable, optional
         Takes each line of output; None: it goes where that of this process goes.
+    box_of : callable, optional
+        ``box_of(python, own)`` returns the box to run them in, which can write into `own`; None: they run in none.
 
     Raises
     ------
     RequirementsError
         If what the plugin requires cannot be installed.
+    IsolationError
+        If there shall be a box and cannot be one.
     """
     from brainscore_core.plugin_management.environment import python_for
+    from brainscore_core.scoring.isolation.box import run_boxed
+    from brainscore_core.scoring.isolation.environments import boxed_python_for
 
     started = time.monotonic()
-    with nullcontext() if options.private else credentials_aside():
-        installs = settings().install_dependencies != "no"
-        python = python_for([plugin.directory]) if installs else Path(sys.executable)
+    installs = settings().install_dependencies != "no"
+    make = boxed_python_for if box_of else python_for
+    python = make([plugin.directory]) if installs else Path(sys.executable)
     kept = settings().cache_home / "plugin-tests" / _key(plugin)
     with tempfile.TemporaryDirectory(prefix="brainscore-tests-") as temporary:
         file = Path(temporary, "outcomes.json")
         workers = _workers(plugin, options, kept / file.name)
         command = [
             *(str(python), "-m", "pytest", "-c", str(Path(__file__).with_suffix(".ini"))),
-            *(f"--rootdir={folder}", f"--confcutdir={plugin.directory}", "-o", f"cache_dir={kept / 'pytest'}"),
+            *(f"--rootdir={folder}", f"--confcutdir={plugin.directory}"),
+            *("-o", f"cache_dir={Path(temporary) if box_of else kept}/pytest"),
             f"--basetemp={Path(temporary, 'tmp')}",  # that of all users is cleared by whoever comes next
             f"--brainscore-plugin={plugin.root.package}={plugin.directory}",
             f"--brainscore-outcomes={file}",
@@ -149,7 +163,9 @@ def run_plugin(
         ]
         threads = {"OMP_NUM_THREADS": str(max(1, usable_cores() // workers))} if workers else {}
         given = {**threads, **environment}
-        if show is None:
+        if box_of is not None:
+            ended = run_boxed(command, box_of(python, Path(temporary)), timeout_s=timeout_s, show=show)
+        elif show is None:
             ended = run_attached(command, environment=given, folder=folder)
         else:
             ended = run_bounded(command, environment=given, folder=folder, timeout_s=timeout_s, show=show)
@@ -165,12 +181,25 @@ def run_plugin(
 def environment_of_tests(options: TestOptions, *, network: bool = True) -> dict[str, str]:
     """Return the environment variables that tests run with.
 
-    Their home is a folder of its own below the cache, so that tests neither see nor change anybody's scores; it is
-    kept, because what tests download there may be large. Without network, that is said once instead of tried by each.
+    Their home is a folder of its own below the cache, so that tests neither see nor change anybody's scores; data and
+    weights are those of the caller. Without network, that is said once instead of tried by each.
     """
-    environment = dict(os.environ) if options.private else without_credentials(os.environ)
+    return _for_pytest(dict(os.environ) if options.private else without_credentials(os.environ), network=network)
+
+
+def environment_of_job(*, network: bool = True) -> dict[str, str]:
+    """Return the environment variables that tests run with in a job: what is known to be harmless, and no credentials.
+
+    Otherwise as `environment_of_tests`.
+    """
+    return _for_pytest(environment_of(os.environ), network=network)
+
+
+def _for_pytest(environment: dict[str, str], *, network: bool) -> dict[str, str]:
     environment.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)  # the library's own plugin is loaded that way
-    environment["BRAINSCORE_HOME"] = str(settings().cache_home / "plugin-tests" / "home")
+    home = settings().cache_home / "plugin-tests" / "home"
+    lend_weights(settings(), home)
+    environment["BRAINSCORE_HOME"] = str(home)
     if not network:
         environment["BRAINSCORE_OFFLINE"] = "1"
     return environment

@@ -7,13 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_ci.jobs.credentials import forget_credentials
+from brainscore_ci.jobs.boxed_tests import box_of_tests
+from brainscore_ci.jobs.fetch_data import data_home_of_tests
 from brainscore_ci.jobs.plugin_tests import (
     PluginRun,
-    environment_of_tests,
+    environment_of_job,
+    files_with_tests,
     run_plugin,
     run_plugin_tests,
 )
+from brainscore_ci.jobs.publishable import public_result, written_tests
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, TestTask
 from brainscore_ci.planning.policy import read_policy
@@ -24,15 +27,18 @@ from brainscore_ci.reporting.results import MOST_FAILURES, Failure, PluginResult
 from brainscore_ci.reporting.verdict import judge
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import FAILED
+from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError, RequirementsError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
+from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.testing.machine import has_network
 from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE
 
 if TYPE_CHECKING:
     from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
     from brainscore_core.plugin_management.index import Plugin
+    from brainscore_core.scoring.isolation.box import Box
 
 __all__ = ["result_of", "run_request", "run_shard", "timeout_of"]
 
@@ -86,11 +92,11 @@ def run_shard(
         If there is no such plan or job, or the plan refuses something.
     """
     plan, tasks = _tasks(request, repository)
-    # What is installed and tested here is somebody's code; it gets no more than what private data are read with.
-    forget_credentials(keep_aws=any(task.with_private for task in tasks))
     index = PluginIndex(library_roots(library))
     plugins = {PluginName(folder, plugin.name): plugin for folder in FOLDERS for plugin in index.plugins(folder)}
     network = has_network()
+    if why := why_no_box():
+        say(f"Plugins are not isolated from each other. {why}")
     results = []
     for task in tasks:
         say(f"== {task.plugin}: about {task.minutes:.0f} min; {' <- '.join(map(for_log, task.reasons))}")
@@ -135,17 +141,43 @@ def _test(
     network: bool,
     say: Callable[[str], object],
 ) -> PluginResult:
-    options = replace(options, private=task.with_private)
     if plugin is None:
         return _error(task, "plugin", "The plan names this plugin, and it is not there.", "make the plan again")
+    if not task.with_private:
+        return _run(task, plugin, options, repository, network=network, say=say)
+    if why := why_no_box():
+        return _error(task, "box", f"Tests with private data run in a box alone. {why}", "")
+    result = _run(task, plugin, options, repository, network=False, say=None)
+    return public_result(result, written_tests(files_with_tests(plugin), repository))
+
+
+def _run(
+    task: TestTask,
+    plugin: Plugin,
+    options: TestOptions,
+    repository: Path,
+    *,
+    network: bool,
+    say: Callable[[str], object] | None,
+) -> PluginResult:
+    """Run the tests of a plugin, in a box if there can be one; what they print goes to nobody if `say` is None."""
+    options = replace(options, private=task.with_private)
+    environment = environment_of_job(network=network)
+    data = data_home_of_tests(task.plugin) if task.with_private else settings().data_home
+
+    def box_of(python: Path, own: Path) -> Box:
+        paths = {"repository": repository, "python": python, "own": own, "data": data}
+        return box_of_tests(plugin, **paths, environment=environment, network=not task.with_private)
+
     try:
         run = run_plugin(
             plugin,
             options,
             folder=repository,
-            environment=environment_of_tests(options, network=network),
+            environment=environment,
             timeout_s=timeout_of(task),
-            show=lambda line: say(for_log(line)),
+            show=lambda line: say(for_log(line)) if say else None,
+            box_of=None if why_no_box() else box_of,
         )
     except RequirementsError as error:
         file = plugin.directory / "requirements.txt"

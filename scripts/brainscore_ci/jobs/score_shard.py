@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_ci.planning.checkout import read_own_checkout
+from brainscore_ci.jobs.publishable import public_record
+from brainscore_ci.planning.checkout import Checkout, read_own_checkout
 from brainscore_ci.planning.plan import Pair, Plan
 from brainscore_ci.planning.planner import RECORDS
 from brainscore_ci.planning.shards import pair_shards
@@ -15,54 +19,144 @@ from brainscore_ci.reporting.annotations import for_log
 from brainscore_ci.reporting.results import PairResult, Results
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
-from brainscore_core.errors import ConfigurationError
+from brainscore_core.config import settings
+from brainscore_core.errors import BrainScoreError, ConfigurationError
 from brainscore_core.git import run_git
-from brainscore_core.scoring.pairs import PairOutcome, PairTask, run_pairs
+from brainscore_core.plugin_management.environment import python_for
+from brainscore_core.scoring.batches import Batch, run_batch
+from brainscore_core.scoring.campaign import run_pairs
+from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.scoring.isolation.environments import boxed_python_for
+from brainscore_core.scoring.judging import failed
+from brainscore_core.scoring.pairs import PairOutcome, PairTask
 from brainscore_core.scoring.store import BranchStore, FolderStore, Store, reuse
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.policy import Policy
 
-__all__ = ["run"]
+__all__ = ["python_of", "run", "run_publishable"]
 
 _LOG_LINES = 30
 
 
-def run(options: argparse.Namespace) -> int:
+def run(
+    plan_file: Path,
+    records: Path,
+    *,
+    minutes: float,
+    shard: int | None = None,
+    previews: bool = False,
+    fetch_records: bool = False,
+    results: Path | None = None,
+) -> int:
     """Score; exit code 0 if every pair has a score or was left out on purpose, 1 if one failed or was not reached.
+
+    Parameters
+    ----------
+    plan_file : Path
+        The plan, as JSON.
+    records : Path
+        Folder that the records go to.
+    minutes : float
+        After which nothing more is started.
+    shard : int, optional
+        Number of the job, from 0; None: all.
+    previews : bool
+        Whether the previews of a pull request are meant.
+    fetch_records : bool
+        Whether to bring the records first that an earlier attempt has published.
+    results : Path, optional
+        Folder for the results that the report reads.
 
     Raises
     ------
     ConfigurationError
         If the plan cannot be read or has no such job.
     """
-    plan = Plan.read(options.plan)
+    plan = Plan.read(plan_file)
     checkout = read_own_checkout(Path.cwd())
-    pairs = _chosen(plan.previews if options.previews else plan.pairs, options.shard, checkout.policy)
-    if options.fetch_records:
+    pairs = _chosen(plan.previews if previews else plan.pairs, shard, checkout.policy)
+    if fetch_records:
         _fetch_records(checkout.repository)
     # Previews are shown whole, so each has to be scored by this run.
     with BranchStore(checkout.repository, RECORDS) as branch:
-        stores: list[Store] = [FolderStore(options.records)]
-        if not options.previews:
+        stores: list[Store] = [FolderStore(records)]
+        if not previews:
             stores.append(branch)
         made, left = run_pairs(
             pairs,
-            options.records,
-            library_of=lambda pair: checkout.library_of("model", pair.model),
+            records,
+            partial(run_publishable, checkout),
             revision_of=checkout.revision_of,
             is_scored=reuse(stores, checkout.revision_of, with_private=True),
-            minutes=options.minutes,
+            why_no_private=_why_no_private(),
+            minutes=minutes,
             tell=_tell,
         )
     for each in left:
         say(f"{each.pair.model} on {each.pair.benchmark}: no new record, {each.reason}")
-    if options.results is not None:
-        _write_results(options.results, options.shard, pairs, FolderStore(options.records))
+    if results is not None:
+        _write_results(results, shard, pairs, FolderStore(records))
     failed = [record for record in made if record.status.startswith("failed:")]
     unreached = [each for each in left if not each.is_fine]
     say(f"{len(made)} new records, {len(failed)} of them of failures; {len(unreached)} pairs not reached.")
     return 1 if failed or unreached else 0
+
+
+def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: float) -> Iterator[PairOutcome]:
+    """Score batches one after the other; of pairs with private data only what everybody may read is kept.
+
+    Parameters
+    ----------
+    batches : sequence of Batch
+        Divided further, so that one process has what all benchmarks of its pairs require.
+    minutes : float
+        After which nothing more is started and what runs is stopped.
+    """
+    deadline = time.monotonic() + 60 * minutes
+    for batch in batches:
+        for outcome in _run_batch(checkout, batch, deadline):
+            yield PairOutcome(public_record(outcome.record)) if batch.private else outcome
+
+
+def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[PairOutcome]:
+    try:
+        library = checkout.library_of("model", batch.model)
+        parts: dict[Path, list[PairTask]] = {}
+        for pair in batch.pairs:
+            parts.setdefault(python_of(checkout, pair), []).append(pair)
+    except BrainScoreError as error:
+        yield from (PairOutcome(failed(pair, type(error).__name__, str(error))) for pair in batch.pairs)
+        return
+    for python, pairs in parts.items():
+        left = (deadline - time.monotonic()) / 60
+        yield from run_batch(Batch(tuple(pairs)), library, minutes=left, python=str(python))
+
+
+def python_of(checkout: Checkout, pair: PairTask) -> Path:
+    """Return the interpreter that judges a pair: it has what the benchmark and what that uses require.
+
+    A model has an environment of its own in its box; where there is no box it runs in the process that judges, which
+    then has what the model requires too. Nothing is installed into the interpreter that runs this.
+
+    Raises
+    ------
+    RequirementsError
+        What they require cannot be installed, or not together.
+    """
+    if settings().install_dependencies == "no":
+        return Path(sys.executable)
+    folders = checkout.folders_of("benchmark", pair.benchmark)
+    if why_no_box() is None:
+        return boxed_python_for(folders)
+    return python_for([*checkout.folders_of("model", pair.model), *folders])
+
+
+def _why_no_private() -> str | None:
+    """Return why pairs with private data cannot be scored here; None: they can."""
+    if os.environ.get("PRIVATE_DATA") != "true":
+        return "private data are not available"
+    return None if why_no_box() is None else "private data need a box, which there cannot be here"
 
 
 def _chosen(pairs: tuple[Pair, ...], shard: int | None, policy: Policy) -> tuple[Pair, ...]:

@@ -2,8 +2,10 @@
 
 ============== ===========================================================================
 `changes`      git history -> the files that differ
+`tracked`      what git holds -> what it must not hold: byte code, links, names that differ by case alone
 `areas`        a path of the repository -> the plugin it belongs to, the library, ...
 `facts`        files of all plugins -> what they use, their tests, what they cost
+`reach`        files of a plugin -> which of them can change its scores
 `dependencies` facts -> which plugin uses which
 `policy`       ``pyproject.toml`` -> what the project has decided
 `metadata`     ``metadata.yml`` of a plugin -> checked values

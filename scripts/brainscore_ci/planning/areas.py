@@ -10,10 +10,13 @@ from typing import Literal
 
 from brainscore_core.plugin_management.registry import FOLDERS
 
-__all__ = ["Area", "PluginName", "area_of", "is_plugin_folder_name", "is_test_file"]
+__all__ = ["Area", "PluginName", "area_of", "changes_ci", "is_plugin_folder_name", "is_test_file"]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", re.ASCII)
 _TEXTS = (".md", ".rst", ".txt", ".cff")
+_READ_ONLY = (*_TEXTS, ".bib", ".png", ".svg", ".css")  # what of the documentation nothing runs
+# What of the core no check, plan or report runs; everything else there may be part of them.
+_MEASURING = ("benchmarks", "metrics", "supported_data_standards", "validation")
 _TOOLING = ("noxfile.py", "pyproject.toml", "constraints.txt", "conftest.py")
 
 Kind = Literal["plugin", "refused", "documentation", "library tests", "measurements", "tooling", "library", "unknown"]
@@ -69,14 +72,9 @@ class Area:
         return self.kind in {"library", "tooling", "unknown"}
 
     @property
-    def changes_scores(self) -> bool:
-        """Whether a change here may change a score: not tests, descriptions, or how data were packaged."""
-        if self.kind != "plugin":
-            return self.kind in {"library", "unknown"}
-        path = PurePosixPath(self.within)
-        described = path.suffix in {".md", ".rst", ".bib"} or self.within in {"metadata.yml", "metadata.yaml"}
-        tests = re.match(r"test.*\.py$", path.parts[0]) or path.parts[0] in {"test", "tests", "test_resources"}
-        return not (described or tests or path.parts[0] == "data_packaging")
+    def changes_all_scores(self) -> bool:
+        """Whether a change here, outside of plugins, may change any score. See `Reach` about files of plugins."""
+        return self.kind in {"library", "unknown"}
 
 
 def is_plugin_folder_name(name: str) -> bool:
@@ -114,7 +112,7 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
     rules: tuple[tuple[bool, Kind], ...] = (
         (top == "scripts" and pure.parts[1:2] == ("tests",), "library tests"),
         (pure.name in _TOOLING or top in {".ci", "scripts"}, "tooling"),
-        (top == ".github" and not is_text and "ISSUE_TEMPLATE" not in path, "tooling"),
+        (top == ".github" and not (is_text or pure.parts[1:2] == ("ISSUE_TEMPLATE",)), "tooling"),
         (top in {"docs", ".github"}, "documentation"),
         (is_text and len(pure.parts) == (2 if in_package else 1), "documentation"),
         (top == "perf", "measurements"),
@@ -124,13 +122,36 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
     return Area(next((kind for holds, kind in rules if holds), "unknown"))
 
 
+def changes_ci(path: str, libraries: Sequence[str] = ()) -> bool:
+    """Tell whether a change of a path may change what checks, plans, tests or reports; so does what is not known.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the repository, with ``/``.
+    libraries : sequence of str
+        Folders of the packages that hold plugins.
+    """
+    area, pure = area_of(path, libraries), PurePosixPath(path)
+    match area.kind:
+        case "plugin" | "library tests" | "measurements":
+            return False
+        case "documentation":
+            return not (
+                pure.suffix in _READ_ONLY or pure.name == "LICENSE" or path.startswith(".github/ISSUE_TEMPLATE/")
+            )
+        case "library":
+            if pure.parts[:2] == ("core", "brainscore_core"):
+                return pure.parts[2] not in _MEASURING
+            return "testing" in pure.parts  # of a library with plugins: what its tests run with
+    return True
+
+
 def _area_in_library(within: str) -> Area:
     folder, _, rest = within.partition("/")
     if folder not in FOLDERS or "/" not in rest:
         return Area("library")
     name, _, inner = rest.partition("/")
-    if name == "__pycache__":
-        return Area("documentation")
-    if not is_plugin_folder_name(name):
+    if not is_plugin_folder_name(name) or name.startswith("_"):  # of which the index knows no plugin
         return Area("refused", within=rest)
     return Area("plugin", PluginName(folder, name), inner)

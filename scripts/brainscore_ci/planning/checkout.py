@@ -9,14 +9,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from brainscore_ci.planning.areas import Area, PluginName, is_plugin_folder_name
+from brainscore_ci.planning.areas import PluginName, is_plugin_folder_name
 from brainscore_ci.planning.decide import PluginCard
 from brainscore_ci.planning.dependencies import Dependencies, find_dependencies
 from brainscore_ci.planning.facts import PluginFacts, TreeFacts, read_facts
 from brainscore_ci.planning.policy import Policy, read_policy
+from brainscore_ci.planning.reach import Reach
 from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
 from brainscore_core.plugin_management.index import Plugin, PluginIndex, PluginRoot
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
+from brainscore_core.plugin_management.source import LEFT_ALONE
 
 __all__ = ["Checkout", "read_checkout", "read_own_checkout"]
 
@@ -86,17 +88,27 @@ class Checkout:
     def revision(self, name: PluginName) -> str:
         """Return a digest of everything in a plugin, and in what it uses, that can change a score."""
         if name not in self._revisions:
-            waiting, reached = [name], {name}
-            while waiting:
-                for other in self._used.get(waiting.pop(), ()):
-                    if other not in reached:
-                        reached.add(other)
-                        waiting.append(other)
             digest = hashlib.sha256()
-            for each in sorted(reached):
+            for each in self.reached(name):
                 digest.update(f"{each}\0{self._own_digest(each)}\0".encode())
             self._revisions[name] = digest.hexdigest()[:16]
         return self._revisions[name]
+
+    def reached(self, name: PluginName) -> list[PluginName]:
+        """Return a plugin and all that its scores depend on, sorted."""
+        waiting, reached = [name], {name}
+        while waiting:
+            for other in self._used.get(waiting.pop(), ()):
+                if other not in reached:
+                    reached.add(other)
+                    waiting.append(other)
+        return sorted(reached)
+
+    def folders_of(self, kind: str, identifier: str) -> list[Path]:
+        """Return the folders of the plugin of a 'model' or 'benchmark', and of all plugins that it uses."""
+        name = self.owners.get((kind, identifier))
+        reached = [] if name is None else self.reached(name)
+        return [self.plugins[each].directory for each in reached if each in self.plugins]
 
     def revision_of(self, kind: str, identifier: str) -> str | None:
         """Return the revision of the plugin that registers a 'model' or 'benchmark'; None if none does."""
@@ -124,11 +136,17 @@ class Checkout:
                 used.setdefault(use.user, []).append(use.used)
         return used
 
+    def changes_scores(self, name: PluginName, within: str) -> bool:
+        """Tell whether a file of a plugin, which may have been deleted, can change a score; see `Reach`."""
+        return self.dependencies.reach.get(name, Reach({})).changes_scores(within)
+
     def _own_digest(self, name: PluginName) -> str:
         if name not in self._own_digests:
             plugin = self.plugins.get(name)
             digest = hashlib.sha256()
-            for within, file in _files_of_scores(plugin.directory) if plugin is not None else ():
+            for within, file in _files(plugin.directory) if plugin is not None else ():
+                if not self.changes_scores(name, within):
+                    continue
                 digest.update(f"{within}\0".encode("utf-8", "surrogateescape"))
                 digest.update(hashlib.sha256(file.read_bytes()).digest())
             self._own_digests[name] = digest.hexdigest()
@@ -175,13 +193,11 @@ def _card(plugin: Plugin, facts: PluginFacts) -> PluginCard:
     )
 
 
-def _files_of_scores(directory: Path) -> Iterable[tuple[str, Path]]:
-    """Yield path inside the folder of a plugin, and the file, of all that can change a score."""
+def _files(directory: Path) -> Iterable[tuple[str, Path]]:
+    """Yield path inside the folder of a plugin, and the file, of all but what programs leave there by themselves."""
     for folder, folders, names in os.walk(directory):
-        folders[:] = sorted(name for name in folders if name != "__pycache__" and not name.startswith("."))
+        folders[:] = sorted(name for name in folders if name not in LEFT_ALONE)
         for name in sorted(names):
             file = Path(folder, name)
-            within = file.relative_to(directory).as_posix()
-            area = Area("plugin", within=within)
-            if area.changes_scores and not name.startswith(".") and file.is_file():
-                yield within, file
+            if file.is_file():
+                yield file.relative_to(directory).as_posix(), file

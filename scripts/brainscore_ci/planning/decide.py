@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import Area, PluginName, area_of
 from brainscore_ci.planning.plan import Event, Pair, Plan, Refusal, Skip, TestTask
+from brainscore_ci.planning.reach import Reach
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.changes import Change, ChangeSet
@@ -87,6 +88,7 @@ def make_plan(
     dependencies: Dependencies,
     cards: Mapping[PluginName, PluginCard],
     policy: Policy,
+    refused: Iterable[Refusal] = (),
     *,
     event: Event,
     labels: Iterable[str] = (),
@@ -104,6 +106,8 @@ def make_plan(
         All plugins of the later state.
     policy : Policy
         What the project has decided: the representative plugins, reference models and benchmarks, and usual costs.
+    refused : iterable of Refusal
+        What the later state must not hold, wherever it is and whoever put it there.
     event : str
         'pull_request', 'merge_group', 'push', 'schedule', 'workflow_dispatch' or 'local'.
     labels : iterable of str
@@ -115,13 +119,13 @@ def make_plan(
     -------
     Plan
     """
-    draft = _Draft(changes, dependencies, cards, policy, event, frozenset(labels))
+    draft = _Draft(changes, dependencies, cards, policy, event, frozenset(labels), refused=list(refused))
     areas = [(change, path, area_of(path, policy.libraries)) for change in changes.changes for path in change.paths]
     _refuse(draft, areas)
-    touched = _touched(areas)
+    touched = _touched(areas, dependencies)
     everything = [path for _, path, area in areas if area.concerns_all_plugins]
     tests = _tests(draft, touched, everything)
-    pairs = _pairs(draft, touched, [path for _, path, area in areas if area.changes_scores and area.plugin is None])
+    pairs = _pairs(draft, touched, [path for _, path, area in areas if area.changes_all_scores])
     return Plan(
         base=changes.base,
         head=changes.head,
@@ -137,13 +141,14 @@ def make_plan(
 
 
 def _refuse(draft: _Draft, areas: Sequence[tuple[Change, str, Area]]) -> None:
+    known = {refusal.path for refusal in draft.refused}
     for change, path, area in areas:
-        if change.status == "deleted" or path != change.path:
+        if change.status == "deleted" or path != change.path or path in known:
             continue  # what goes away may have any name
         if area.kind == "refused":
             draft.refused.append(
                 Refusal(
-                    path, "names of plugin folders have only ASCII letters, digits and _.-, and start with none of .-"
+                    path, "names of plugin folders have only ASCII letters, digits and _.-, and start with none of _.-"
                 )
             )
         elif area.kind == "plugin" and change.special is not None:
@@ -158,13 +163,14 @@ class _Touched:
     scores: bool  # whether a file changed that can change a score
 
 
-def _touched(areas: Sequence[tuple[Change, str, Area]]) -> dict[PluginName, _Touched]:
+def _touched(areas: Sequence[tuple[Change, str, Area]], dependencies: Dependencies) -> dict[PluginName, _Touched]:
     """Return the plugins with changed files."""
     files: dict[PluginName, list[tuple[str, bool]]] = {}
     for change, path, area in areas:
         if area.plugin is not None:
             status = "moved away" if path != change.path else change.status
-            files.setdefault(area.plugin, []).append((f"{area.within} {status}", area.changes_scores))
+            scores = dependencies.reach.get(area.plugin, Reach({})).changes_scores(area.within)
+            files.setdefault(area.plugin, []).append((f"{area.within} {status}", scores))
     touched = {}
     for name, entries in sorted(files.items()):
         shown = ", ".join(sorted(text for text, _ in entries)[:3])

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import PluginName, is_test_file
+from brainscore_ci.planning.reach import Reach
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.plugin_management.source import Load, Pattern, SourceFacts, fits
 
@@ -46,13 +48,17 @@ class Dependencies:
 
     Attributes
     ----------
-    unresolved : tuple of (PluginName, Load)
-        Loads of identifiers that no plugin registers. They may be what a change removes.
+    unresolved : tuple of (PluginName, str, Load, bool)
+        Loads of identifiers that no plugin registers, their files, and whether only tests pass there. They may be what
+        a change removes.
+    reach : mapping of PluginName to Reach
+        Which files of each plugin can change scores.
     """
 
     plugins: frozenset[PluginName]
     uses: tuple[Use, ...]
-    unresolved: tuple[tuple[PluginName, str, Load], ...] = ()
+    unresolved: tuple[tuple[PluginName, str, Load, bool], ...] = ()
+    reach: Mapping[PluginName, Reach] = field(default_factory=dict, repr=False, compare=False)
 
     def affected_by(
         self, changed: Mapping[PluginName, str], *, tests: bool = True
@@ -75,11 +81,11 @@ class Dependencies:
         users: dict[PluginName, list[Use]] = {}
         for use in self.uses:
             users.setdefault(use.used, []).append(use)
-        for user, file, load in self.unresolved:
+        for user, file, load, tests_only in self.unresolved:
             for name in changed:
                 if KINDS[load.kind].folder == name.folder and user != name:
                     how = f"{_call(load)} in {file}:{load.line}, which no plugin registers"
-                    users.setdefault(name, []).append(Use(user, name, how, is_test_file(file)))
+                    users.setdefault(name, []).append(Use(user, name, how, tests_only))
         chains: dict[PluginName, tuple[str, ...]] = {name: (reason,) for name, reason in sorted(changed.items())}
         waiting = deque(chains)
         by_tests: dict[PluginName, tuple[str, ...]] = {}
@@ -100,18 +106,26 @@ class Dependencies:
 def find_dependencies(tree: TreeFacts) -> Dependencies:
     """Resolve loads and imports to plugins."""
     resolver = _Resolver(tree)
+    reach = {
+        plugin.name: Reach(plugin.sources, frozenset(resolver.imported_modules.get(plugin.name, ())))
+        for plugin in tree.plugins.values()
+    }
     uses: dict[tuple[PluginName, PluginName, bool], Use] = {}
     unresolved = []
     for plugin in tree.plugins.values():
+
+        def tests_only(file: str, own: Reach = reach[plugin.name]) -> bool:
+            return is_test_file(file) and not own.changes_scores(file)
+
         for file, load, own in resolver.loads(plugin):
             matches = resolver.registering(plugin, load, own=own)
             if not matches and not load.says_nothing:
-                unresolved.append((plugin.name, file, load))
+                unresolved.append((plugin.name, file, load, tests_only(file)))
             for used in matches:
-                _note(uses, Use(plugin.name, used, f"{_call(load)} in {file}:{load.line}", is_test_file(file)))
+                _note(uses, Use(plugin.name, used, f"{_call(load)} in {file}:{load.line}", tests_only(file)))
         for file, used, line in resolver.imported_plugins(plugin):
-            _note(uses, Use(plugin.name, used, f"import in {file}:{line}", is_test_file(file)))
-    return Dependencies(frozenset(tree.plugins), tuple(uses.values()), tuple(unresolved))
+            _note(uses, Use(plugin.name, used, f"import in {file}:{line}", tests_only(file)))
+    return Dependencies(frozenset(tree.plugins), tuple(uses.values()), tuple(unresolved), reach)
 
 
 def _note(uses: dict[tuple[PluginName, PluginName, bool], Use], use: Use) -> None:
@@ -139,6 +153,19 @@ class _Resolver:
         self._all_of = {kind: "\n".join(registered) for kind, registered in self.registers.items()}
         self._fitting: dict[tuple[str, Pattern], frozenset[str]] = {}
         self._plugins_of: dict[str, PluginName | None] = {}
+
+    @cached_property
+    def imported_modules(self) -> Mapping[PluginName, set[str]]:
+        """Dotted names inside each plugin that another one imports."""
+        found: dict[PluginName, set[str]] = {}
+        for plugin in self.plugins.values():
+            for file, facts in plugin.files.items():
+                for module, _ in self._modules(file, plugin, facts):
+                    other = self._plugin_of(module)
+                    if other is not None and other != plugin.name:
+                        inside = module.partition(f".{other.folder}.{other.name}.")[2]
+                        found.setdefault(other, set()).update({inside} - {""})
+        return found
 
     def loads(self, plugin: PluginFacts) -> Iterable[tuple[str, Load, bool]]:
         """Yield (file, load, own) for what a plugin loads itself, and through helpers and plugins that it imports."""

@@ -41,6 +41,8 @@ class PluginFacts:
         Kinds of which it computes identifiers that only running it tells.
     files : mapping of str to SourceFacts
         Path inside the folder -> what that file says. Files that say nothing are left out.
+    sources : mapping of str to SourceFile
+        Path inside the folder -> file, of all of them.
     has_tests : bool
         Whether there is a ``test*.py``.
     private_tests : int
@@ -55,6 +57,7 @@ class PluginFacts:
     identifiers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     computed: tuple[str, ...] = ()
     files: Mapping[str, SourceFacts] = field(default_factory=dict)
+    sources: Mapping[str, SourceFile] = field(default_factory=dict, repr=False, compare=False)
     has_tests: bool = False
     private_tests: int = 0
     access: str | None = None
@@ -135,6 +138,7 @@ class _PluginReader:
                 kind.name for kind in KINDS.values() if any(each.registry == kind.registry for each in plugin.computed)
             ),
             files=telling,
+            sources=files,
             has_tests=bool(tests),
             private_tests=sum(len(_PRIVATE.findall(content)) for content in tests),
             access=access if access in ("public", "private") else None,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, get_args
 
 from brainscore_ci.planning.changes import ChangeSet, changes_between, changes_since
 from brainscore_ci.planning.decide import make_plan
-from brainscore_ci.planning.plan import Event, Plan
+from brainscore_ci.planning.plan import Event, Plan, Refusal
+from brainscore_ci.planning.tracked import find_unwanted, tracked_files
 from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
 from brainscore_core.errors import ConfigurationError, did_you_mean
@@ -120,7 +121,9 @@ def _planned(
     records: str = "",
     with_private: bool = False,
 ) -> Plan:
-    parts = (changes, checkout.dependencies, checkout.cards, checkout.policy)
+    unwanted = find_unwanted(tracked_files(checkout.repository, changes.head))
+    refused = [Refusal(each.path, f"{each.reason}; {each.fix}") for each in unwanted]
+    parts = (changes, checkout.dependencies, checkout.cards, checkout.policy, refused)
     if not records:
         return make_plan(*parts, event=event, labels=labels)
     with BranchStore(checkout.repository, records) as store:

@@ -44,7 +44,11 @@ def annotate(plan: Plan, results: Results, verdict: Verdict, *, most: int = 10) 
 
 
 def for_log(text: str) -> str:
-    """Return text for a log of GitHub, where lines such as ``::error::`` and ``##[group]`` would be commands."""
+    """Return text for a log of GitHub, where lines such as ``::error::`` and ``##[group]`` would be commands.
+
+    Whatever some program takes for the end of a line is one: a carriage return too.
+    """
+    text = "\n".join(text.splitlines()) + ("\n" if text.endswith("\n") else "")
     text = re.sub(r"^(\s*):(?=:)", "\\1:\u2060", text, flags=re.MULTILINE)
     return text.replace("##[", "##\u2060[")
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, get_args
 
+from brainscore_ci.planning.plan import fold
 from brainscore_ci.reporting import markdown
 from brainscore_ci.reporting.markdown import code, escape
+from brainscore_ci.reporting.results import CheckResult
 from brainscore_ci.reporting.sections import Section, fit, folded, line_bytes
 from brainscore_ci.reporting.wording import cost, count, rough_duration
+from brainscore_core.testing.machine import SkipKind
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.areas import PluginName
@@ -26,6 +29,7 @@ __all__ = ["COMMENT_BYTES", "SUMMARY_BYTES", "render"]
 SUMMARY_BYTES = 2**20  # GitHub's limit for the summary of a step
 COMMENT_BYTES = 65_536  # GitHub's limit for a comment, in characters; bytes are never fewer
 _ROOM_FOR_CUTS = 1_000
+_FEW = 3  # names of models, benchmarks, plugins or tests
 _REPRODUCE = "nox -s test_plugin -- {name}"
 
 
@@ -46,6 +50,8 @@ def render(plan: Plan, results: Results, verdict: Verdict, *, most_bytes: int = 
     sections = [
         _problems(verdict),
         _refused(plan),
+        _findings(results),
+        _new(results),
         _plugins(plan, results),
         _failures(plan, results),
         _messages(plan, results),
@@ -94,6 +100,34 @@ def _refused(plan: Plan) -> Section:
     return Section(name="refused paths", importance=90, items=rows, total=len(plan.refused), head=tuple(head))
 
 
+def _findings(results: Results) -> Section:
+    check = results.check or CheckResult()
+
+    def items() -> Iterator[str]:
+        for found in check.findings:
+            kind = "" if found.is_error else "hint, "
+            fix = f"<br>Fix: {escape(found.fix, 600)}" if found.fix else ""
+            place = _path(f"{found.path}:{found.line}")
+            yield f"- {place}: {kind}{escape(found.rule)}: {escape(found.message, 600)}{fix}"
+
+    counts = f"{count(check.n_errors, 'error')}, {count(check.n_hints, 'hint')}"
+    head = (f"### Static checks: {counts}", "")
+    return Section(name="findings", importance=85, items=items(), total=check.n_errors + check.n_hints, head=head)
+
+
+def _new(results: Results) -> Section:
+    new = () if results.check is None else results.check.new
+    header = ["plugin", "access", "licence", "citation"]
+    rows_of = ([code(str(each.plugin)), *map(_told, (each.access, each.licence, each.citation))] for each in new)
+    head, rows = markdown.table(header, rows_of)
+    head = ["### New", "", *head]
+    return Section(name="new plugins", importance=72, items=rows, total=len(new), head=tuple(head))
+
+
+def _told(text: str) -> str:
+    return escape(text) or "**not stated**"
+
+
 def _plugins(plan: Plan, results: Results) -> Section:
     done = _of_plan(plan, results)
     tasks = sorted(plan.tests, key=lambda task: (task.plugin in done and done[task.plugin].is_fine, task.plugin))
@@ -122,8 +156,11 @@ def _plugin_row(name: PluginName, result: PluginResult | None) -> list[str]:
     ]
 
 
-def _reason(reason: str) -> str:
-    return markdown.plain(re.sub(r"^(Skipped|unconditional skip):?\s*", "", reason), 80) or "no reason given"
+def _reason(reason: str, most: int = 80) -> str:
+    """Return why a test was skipped, without the kind that is said beside it."""
+    reason = re.sub(r"^(Skipped|unconditional skip):?\s*", "", reason)
+    reason = re.sub(rf"^({'|'.join(get_args(SkipKind))}): ", "", reason)
+    return markdown.plain(reason, most) or "no reason given"
 
 
 def _failures(plan: Plan, results: Results) -> Section:
@@ -173,13 +210,20 @@ def _scores(plan: Plan, results: Results) -> Section:
     head, rows = markdown.table(
         header,
         (
-            [code(pair.model, 100), code(pair.benchmark, 100), *_score_cells(done.get((pair.model, pair.benchmark)))]
+            [code(pair.model, 100), *_benchmark_and_score(pair.benchmark, done.get((pair.model, pair.benchmark)))]
             for pair in plan.previews
         ),
     )
     about = "Of the reference models on what is new, and of new models on the public reference benchmarks."
+    if any(result.simulated for result in results.pairs):
+        about += " Simulated measurements show that everything works, not that a model is brain-like."
     head = ["### Scores", "", about, "", *head]
     return Section(name="scores", importance=75, items=rows, total=len(plan.previews), head=tuple(head))
+
+
+def _benchmark_and_score(benchmark: str, result: PairResult | None) -> list[str]:
+    mark = " (simulated)" if result is not None and result.simulated else ""
+    return [f"{code(benchmark, 100)}{mark}", *_score_cells(result)]
 
 
 def _score_cells(result: PairResult | None) -> list[str]:
@@ -212,17 +256,21 @@ def _reproduce(plan: Plan, results: Results) -> Section:
 
 def _skipped(plan: Plan, results: Results) -> Section:
     done = _of_plan(plan, results)
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for name, result in done.items():
+        for test in result.skipped:
+            alike.setdefault((str(name), test.kind, _reason(test.reason, 300)), []).append(test.test)
 
     def items() -> Iterator[str]:
         for skip in sorted(plan.skipped, key=lambda skip: "private" not in f"{skip.what} {skip.reason}"):
             yield f"- {escape(skip.what)}: {escape(skip.reason)}"
-        for name, result in done.items():
-            for test in sorted(result.skipped, key=lambda test: test.kind != "private"):
-                kind = "" if test.kind == "other" else f"{test.kind}, "
-                yield f"- {code(str(name))}, {code(test.test)}: {kind}{escape(_reason(test.reason))}"
+        for (name, kind, reason), tests in sorted(alike.items(), key=lambda group: group[0][1] != "private"):
+            told = "" if kind == "other" else f"{kind}: "
+            yield f"- {code(name)}, {_few(tests, 'tests')}: {told}{escape(reason)}"
 
     total = len(plan.skipped) + sum(len(result.skipped) for result in done.values())
-    return folded("skipped", f"Skipped ({count(total, 'entry', 'entries')})", items(), total, 40)
+    shown = len(plan.skipped) + len(alike)
+    return folded("skipped", f"Skipped ({count(total, 'entry', 'entries')})", items(), shown, 40)
 
 
 def _notes(plan: Plan) -> Section:
@@ -232,13 +280,20 @@ def _notes(plan: Plan) -> Section:
 
 
 def _reasons(plan: Plan) -> Section:
-    pairs = (*plan.previews, *plan.pairs)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for task in plan.tests:
+        alike.setdefault(task.reasons, []).append(str(task.plugin))
+    groups = fold((*plan.previews, *plan.pairs))
     items = itertools.chain(
-        (f"- {code(str(task.plugin))} ← {_chain(task.reasons)}" for task in plan.tests),
-        (f"- {code(pair.model)} on {code(pair.benchmark)} ← {_chain(pair.reasons)}" for pair in pairs),
+        (f"- {_few(plugins, 'plugins')} ← {_chain(reasons)}" for reasons, plugins in alike.items()),
+        (
+            f"- {_few(group.models, 'models')} on {_few(group.benchmarks, 'benchmarks')} ← {_chain(group.reasons)}"
+            for group in groups
+        ),
     )
-    title = f"Why these ({count(len(plan.tests), 'plugin')} to test, {count(len(pairs), 'score')})"
-    return folded("reasons", title, items, len(plan.tests) + len(pairs), 10)
+    pairs = count(len(plan.previews) + len(plan.pairs), "score")
+    title = f"Why these ({count(len(plan.tests), 'plugin')} to test, {pairs})"
+    return folded("reasons", title, items, len(alike) + len(groups), 10)
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
@@ -247,6 +302,12 @@ def _reasons(plan: Plan) -> Section:
 def _of_plan(plan: Plan, results: Results) -> dict[PluginName, PluginResult]:
     planned = {task.plugin for task in plan.tests}
     return {result.plugin: result for result in results.plugins if result.plugin in planned}
+
+
+def _few(names: Sequence[str], kind: str) -> str:
+    """Return names, of many the first ones and how many there are: '`a`, `b` and 10 more models'."""
+    more = f" and {count(len(names) - _FEW, f'more {kind}', f'more {kind}')}" if len(names) > _FEW else ""
+    return f"{', '.join(code(name) for name in names[:_FEW])}{more}"
 
 
 def _chain(reasons: Iterable[str]) -> str:

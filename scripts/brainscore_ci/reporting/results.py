@@ -22,6 +22,7 @@ from brainscore_core.testing.machine import SkipKind
 from brainscore_core.untrusted import (
     MOST_BYTES,
     Count,
+    Flag,
     Line,
     Message,
     Name,
@@ -35,8 +36,12 @@ from brainscore_core.untrusted import (
 
 __all__ = [
     "MOST_FAILURES",
+    "MOST_FINDINGS",
     "MOST_SKIPS",
+    "CheckResult",
     "Failure",
+    "FoundProblem",
+    "NewPlugin",
     "PairResult",
     "PluginResult",
     "Results",
@@ -47,6 +52,7 @@ __all__ = [
 
 SCHEMA_VERSION = 1
 MOST_FAILURES, MOST_SKIPS = 100, 500  # of one plugin
+MOST_FINDINGS = 500
 
 Status = Literal["passed", "failed", "error", "skipped"]
 Value = Annotated[float, Strict(), Field(ge=-1e12, le=1e12)]
@@ -132,11 +138,13 @@ class PairResult(Untrusted):
     status : str
         'scored', 'failed:<class of the error>' or 'skipped:<reason>'.
     raw, ceiling, score, error : float or None
-        Score before normalisation, ceiling, score after it, and its standard error.
+        Score before normalisation, ceiling, score after it, and its standard error (`ScoreRecord.error`).
     interval : tuple of float or None
         95 % interval of the score.
     message : str
         What the error said.
+    simulated : bool
+        True if the measurements are simulated, not biological.
     """
 
     model: Name
@@ -148,6 +156,7 @@ class PairResult(Untrusted):
     error: Value | None = None
     interval: tuple[Value, Value] | None = None
     message: Message = ""
+    simulated: Flag = False
 
     @classmethod
     def of_record(cls, record: ScoreRecord) -> PairResult:
@@ -160,20 +169,77 @@ class PairResult(Untrusted):
         return not self.status.startswith("failed:")
 
 
+@dataclass(frozen=True, kw_only=True)
+class FoundProblem(Untrusted):
+    """One thing that the static checks found.
+
+    Attributes
+    ----------
+    path : str
+        Relative to the repository.
+    line : int
+        Counted from 1.
+    rule, message, fix : str
+        Which rule, what it found, and what to do about it.
+    is_error : bool
+        Whether it keeps a plugin from being merged; else it may be meant so.
+    """
+
+    path: PathText
+    line: Count
+    rule: Name
+    message: Message
+    fix: Message = ""
+    is_error: Flag = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPlugin(Untrusted):
+    """What a plugin that was not there before says about itself in ``metadata.yml``; empty where it says nothing."""
+
+    plugin: Plugin
+    access: Line = ""
+    licence: Line = ""
+    citation: Line = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckResult(Untrusted):
+    """What the static checks found.
+
+    Attributes
+    ----------
+    n_errors, n_hints : int
+        How many there are.
+    findings : tuple of FoundProblem
+        The first of them, errors before hints.
+    new : tuple of NewPlugin
+        Plugins that the change adds.
+    """
+
+    n_errors: Count = 0
+    n_hints: Count = 0
+    findings: Annotated[tuple[FoundProblem, ...], at_most(MOST_FINDINGS)] = ()
+    new: Annotated[tuple[NewPlugin, ...], at_most(MOST_PLUGINS)] = ()
+
+
 @dataclass(frozen=True)
 class Results:
-    """What a run gave."""
+    """What a run gave; ``check`` is None where the static checks are not part of it."""
 
     plugins: tuple[PluginResult, ...] = ()
     pairs: tuple[PairResult, ...] = ()
+    check: CheckResult | None = None
 
     def to_json(self, most_bytes: int = MOST_BYTES) -> str:
         """Return the results as JSON text; plugins are written as folder/name.
 
         Where it would get too large, fewer failures and skipped tests of each plugin are kept; all stay counted.
         """
-        content = _FILE.dump_python(_File(SCHEMA_VERSION, self.plugins, self.pairs))
+        content = _FILE.dump_python(_File(SCHEMA_VERSION, self.plugins, self.pairs, self.check))
         for most in (MOST_SKIPS, 20, 5, 1, 0):
+            if content["check"]:
+                content["check"]["findings"] = content["check"]["findings"][:most]
             for result in content["plugins"]:
                 result["failures"], result["skipped"] = result["failures"][:most], result["skipped"][:most]
             written = json.dumps(content, indent=1, allow_nan=False) + "\n"  # ASCII: as many bytes as characters
@@ -191,13 +257,14 @@ class Results:
             If it is too large, no JSON, or a key, type, number or length is not as expected.
         """
         content = read(_FILE, data, "results")
-        return cls(content.plugins, content.pairs)
+        return cls(content.plugins, content.pairs, content.check)
 
     @classmethod
     def merge(cls, parts: Iterable[Results]) -> Results:
         """Join the results of several jobs; of a plugin or pair that is there twice, the worst is kept."""
         plugins: dict[Plugin, PluginResult] = {}
         pairs: dict[tuple[str, str], PairResult] = {}
+        check: CheckResult | None = None
         for part in parts:
             for plugin in part.plugins:
                 other = plugins.get(plugin.plugin)
@@ -207,16 +274,19 @@ class Results:
                 known = pairs.get((pair.model, pair.benchmark))
                 if known is None or (known.is_fine and not pair.is_fine):
                     pairs[pair.model, pair.benchmark] = pair
-        return cls(tuple(plugins[name] for name in sorted(plugins)), tuple(pairs[key] for key in sorted(pairs)))
+            check = check or part.check
+        ordered = (tuple(plugins[name] for name in sorted(plugins)), tuple(pairs[key] for key in sorted(pairs)))
+        return cls(*ordered, check)
 
 
 @dataclass(frozen=True)
 class _File(Untrusted):
-    """What is written; nothing of it may be absent."""
+    """What is written; only the static checks may be absent."""
 
     schema_version: Annotated[int, Strict(), Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
     plugins: Annotated[tuple[PluginResult, ...], at_most(MOST_PLUGINS)]
     pairs: Annotated[tuple[PairResult, ...], at_most(MOST_PAIRS)]
+    check: CheckResult | None = None
 
 
 _FILE = TypeAdapter(_File)

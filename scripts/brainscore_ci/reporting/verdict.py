@@ -40,14 +40,24 @@ class Verdict:
         return not self.problems
 
 
-def judge(plan: Plan, results: Results) -> Verdict:
-    """Decide; a missing result is a failure."""
+def judge(plan: Plan, results: Results, *, whole: bool = False) -> Verdict:
+    """Decide; a missing result is a failure.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether this is all of a run, so that the static checks belong to it.
+    """
     if plan.refused:
         names = ", ".join(ascii(refusal.path[:100]) for refusal in plan.refused[:3])
         return Verdict((f"{count(len(plan.refused), 'path')} must not be merged: {names}",))
     plugins = {result.plugin: result for result in results.plugins}
     pairs = {(result.model, result.benchmark): result for result in results.pairs}
     problems = []
+    if results.check is not None and results.check.n_errors:
+        problems.append(f"static checks: {count(results.check.n_errors, 'error')}")
+    elif whole and results.check is None:
+        problems.append("static checks: no result")
     for task in plan.tests:
         result = plugins.get(task.plugin)
         if result is None:

@@ -8,7 +8,7 @@ from collections.abc import Container
 
 from brainscore_core.errors import ConfigurationError, did_you_mean
 
-__all__ = ["KIND_NAMES", "camel_case", "folder_name", "free_name", "identifier_of", "kind_names"]
+__all__ = ["KIND_NAMES", "camel_case", "folder_name", "free_name", "kind_names"]
 
 KIND_NAMES = ("data", "metric", "benchmark", "model")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
@@ -29,7 +29,7 @@ def kind_names(words: tuple[str, ...]) -> tuple[str, ...]:
         if singular not in KIND_NAMES:
             raise ConfigurationError(
                 f"{word!r} is no kind of plugin; expected {', '.join(KIND_NAMES)}, and the name last: nox -s "
-                f"new_plugin -- benchmark myexperiment2024.{did_you_mean(word, KIND_NAMES)}"
+                f"new_plugin -- benchmark MyExperiment2024.{did_you_mean(word, KIND_NAMES)}"
             )
         found.add(singular)
     return tuple(kind for kind in KIND_NAMES if kind in found)
@@ -52,15 +52,6 @@ def folder_name(name: str) -> str:
         f"{name!r} cannot be the name of a plugin folder; expected letters, digits and _, a letter first, at most "
         f"{_LONGEST}. Use {proposed.lower()!r}; with --identifier it may be registered as something else."
     )
-
-
-def identifier_of(kind: str, name: str) -> str:
-    """Return what a plugin of a name is registered as, without region and metric of benchmarks.
-
-    Data and benchmarks are called after author and year, so they start with a capital: ``majajhong2015`` gives
-    ``Majajhong2015``, and ``MajajHong2015`` stays.
-    """
-    return name[0].upper() + name[1:] if kind in {"data", "benchmark"} else name
 
 
 def camel_case(text: str) -> str:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from brainscore_ci.planning.metadata import read_values
 from brainscore_ci.submission.archive import Archive, ArchivePolicy, Fault, Rejection, inspect_archive
+from brainscore_ci.submission.owners import FORMAT, Owner, read_owners
 from brainscore_ci.submission.place import compare, extract
 from brainscore_ci.submission.request import DIGEST_KEY, Draft, Request, answer, branch_of, draft, read_request
 from brainscore_core.errors import BrainScoreError, ConfigurationError, DownloadError, UploadError
@@ -157,6 +159,7 @@ def publish(archive: Archive, request: Request, forge: HttpForge, remote: Remote
             return Outcome(state="unchanged", branch=branch)
         if placement.problems:
             return Outcome(state="refused", problems=placement.problems, branch=branch)
+        contact = _contact(git.folder / archive.path)  # of what is there, not of what is submitted
         pull = forge.pull_request_of(branch)
         pushed = git.fetch(branch)
         if pull is not None and pushed is not None:
@@ -174,13 +177,21 @@ def publish(archive: Archive, request: Request, forge: HttpForge, remote: Remote
                 if each.is_error
             )
             return Outcome(state="refused", problems=problems, branch=branch)
-        text = draft(archive, placement, request, [f"{each.path}: {each.message}. {each.fix}" for each in findings])
+        hints = [f"{each.path}: {each.message}. {each.fix}" for each in findings]
+        text = draft(archive, placement, request, hints, owners=git.owners(archive.path), contact=contact)
         git.commit(archive.path, text)
         git.push(branch, pushed)
     if pull is not None:
         return Outcome(state="updated", pull=pull, branch=branch)
     pull = forge.open_pull_request(branch=branch, base=remote.base, title=text.title, body=text.body)
     return Outcome(state="opened", pull=pull, branch=branch)
+
+
+def _contact(folder: Path) -> str:
+    """Return whom a plugin names in its ``metadata.yml``."""
+    file = folder / "metadata.yml"
+    contact = read_values(file.read_bytes()).get("contact") if file.is_file() else None
+    return contact if isinstance(contact, str) else ""
 
 
 class _Git:
@@ -220,6 +231,10 @@ class _Git:
         """Return which submissions a branch holds."""
         trailers = f"--format=%(trailers:key={DIGEST_KEY},valueonly)"
         return set(self._run("log", trailers, f"{base}..{head}", "--").split())
+
+    def owners(self, path: str) -> list[Owner]:
+        """Return who has written what the base holds in a folder."""
+        return read_owners(self._run("log", FORMAT, f"origin/{self._remote.base}", "--", path))
 
     def switch(self, branch: str, start: str) -> None:
         self._run("checkout", "--quiet", "--no-track", "-B", branch, start, "--")

@@ -7,13 +7,13 @@ get into a commit, and escaped before they get into a page.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from brainscore_ci.reporting.markdown import block, code, escape, plain
+from brainscore_ci.reporting.markdown import block, code, escape
 from brainscore_ci.submission.archive import Archive, Fault, Rejection
+from brainscore_ci.submission.owners import Owner, ask_owners
 
 if TYPE_CHECKING:
     from brainscore_ci.submission.place import Placement
@@ -39,8 +39,6 @@ FIELDS = {
     "zip": "Zip file of the plugin",
     "description": "What it is",
     "kind": "New or update",
-    "name": "Name for the credit",
-    "email": "E-mail for the credit",
     "agreements": "Agreements",
 }
 """Headings of the form ``.github/ISSUE_TEMPLATE/submit_plugin.yml``."""
@@ -54,11 +52,9 @@ DIGEST_KEY = "Submission-digest"
 
 _NOTHING = "_No response_"
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})", re.ASCII)
-_EMAIL = re.compile(r"[A-Za-z0-9_.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,63}", re.ASCII)
 _NOREPLY = "users.noreply.github.com"
 _ATTACHMENT = re.compile(r"https://github\.com/user-attachments/files/[0-9]{1,20}/[A-Za-z0-9_.-]{1,120}\.zip", re.ASCII)
 _MOST_BODY = 100_000  # characters; GitHub's limit is 65,536
-_MOST_NAME = 80
 _SHOWN = 40  # files of a list: GitHub takes 65,536 characters
 
 
@@ -85,28 +81,21 @@ class Issue:
 
 @dataclass(frozen=True, kw_only=True)
 class Submitter:
-    """Who gets the credit.
+    """Who gets the credit: the account that has opened the issue, which is all that GitHub has verified.
 
     Attributes
     ----------
     account : int
         Number of the account at GitHub.
-    name : str
-        Empty: the login.
-    email : str
-        Empty: the address that GitHub gives every account for this.
     """
 
     login: str
     account: int
-    name: str = ""
-    email: str = ""
 
     @property
     def trailer(self) -> str:
-        """Line at the end of a commit message by which GitHub shows a person as author."""
-        email = self.email or f"{self.account}+{self.login}@{_NOREPLY}"
-        return f"Co-authored-by: {self.name or self.login} <{email}>"
+        """Line at the end of a commit message by which GitHub shows an account as author."""
+        return f"Co-authored-by: {self.login} <{self.account}+{self.login}@{_NOREPLY}>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,9 +162,7 @@ def read_request(
         Whether the file is given in another way, so that no attachment is needed.
     """
     form = read_form(issue.body)
-    name = unicodedata.normalize("NFC", form.get(FIELDS["name"], ""))
-    email = form.get(FIELDS["email"], "")
-    problems = [*_person_problems(issue, name, email), *_agreement_problems(form.get(FIELDS["agreements"], ""))]
+    problems = [*_person_problems(issue), *_agreement_problems(form.get(FIELDS["agreements"], ""))]
     if issue.is_pull_request:
         problems.append(Fault(what=f"#{issue.number} is a pull request", fix="Give the number of an issue"))
     if not is_local:
@@ -186,7 +173,7 @@ def read_request(
         return Rejection(tuple(problems))
     return Request(
         issue=issue.number,
-        submitter=Submitter(login=issue.author, account=issue.author_id, name=name, email=email),
+        submitter=Submitter(login=issue.author, account=issue.author_id),
         url=url,
         update=form.get(FIELDS["kind"], "") == UPDATE,
         description=form.get(FIELDS["description"], ""),
@@ -212,39 +199,10 @@ def _url_problems(url: str, found: Sequence[Sequence[str]]) -> list[Fault]:
     return []
 
 
-def _person_problems(issue: Issue, name: str, email: str) -> list[Fault]:
-    problems = []
+def _person_problems(issue: Issue) -> list[Fault]:
     if _LOGIN.fullmatch(issue.author) is None or issue.author_id <= 0:
-        problems.append(Fault(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself"))
-    if name and (len(name) > _MOST_NAME or plain(name, _MOST_NAME) != name or re.search(r'[<>"\\@]', name)):
-        problems.append(
-            Fault(
-                what="the name for the credit cannot be written into a commit",
-                fix=f"Use one line of at most {_MOST_NAME} characters without < > @ \\ or quotation marks",
-                names=(name,),
-                count=1,
-            )
-        )
-    if email and not _is_own_email(email, issue):
-        problems.append(
-            Fault(
-                what="the e-mail for the credit is no address that can be used",
-                fix="Correct it, or leave it empty: then your GitHub account is credited without an address",
-                names=(email,),
-                count=1,
-            )
-        )
-    return problems
-
-
-def _is_own_email(email: str, issue: Issue) -> bool:
-    if len(email) > 254 or _EMAIL.fullmatch(email) is None:
-        return False
-    local, _, host = email.lower().partition("@")
-    if host != _NOREPLY:
-        return True
-    login = issue.author.lower()  # GitHub credits the account that such an address names
-    return local in {login, f"{issue.author_id}+{login}"}
+        return [Fault(what=f"{issue.author!a} is no account of a person", fix="Open the issue yourself")]
+    return []
 
 
 def _agreement_problems(text: str) -> list[Fault]:
@@ -265,7 +223,15 @@ def branch_of(archive: Archive, issue: int) -> str:
     return f"submission/{issue}-{archive.plugin.folder}-{archive.plugin.name.replace('.', '-')}"
 
 
-def draft(archive: Archive, placement: Placement, request: Request, hints: Sequence[str] = ()) -> Draft:
+def draft(
+    archive: Archive,
+    placement: Placement,
+    request: Request,
+    hints: Sequence[str] = (),
+    *,
+    owners: Sequence[Owner] = (),
+    contact: str = "",
+) -> Draft:
     """Phrase the pull request for a submission.
 
     Parameters
@@ -274,19 +240,22 @@ def draft(archive: Archive, placement: Placement, request: Request, hints: Seque
         What it changes.
     hints : sequence of str
         What the static checks would like to be better.
+    owners : sequence of Owner
+        Who has written the plugin that is replaced.
+    contact : str
+        Whom that plugin names.
     """
     title = f"{'Update' if placement.exists else 'Add'} {archive.plugin}"
     message = (
         f"{title}\n\nSubmitted as a zip file in #{request.issue}.\n\n"
         f"{DIGEST_KEY}: {archive.digest}\n{request.submitter.trailer}\n"
     )
-    submitter = request.submitter
-    credit = f"{escape(submitter.name)} ({code(submitter.login)})" if submitter.name else code(submitter.login)
     lines = [
-        f"Submitted as a zip file in #{request.issue} by {credit}, who wrote about it:",
+        f"Submitted as a zip file in #{request.issue} by {code(request.submitter.login)}, who wrote about it:",
         "",
         block(request.description or "(nothing)"),
         "",
+        *(ask_owners(owners, request.submitter, contact) if placement.exists else []),
         f"**{title}**, files below {code(archive.path)}:",
         "",
         *_file_list("added", placement.added, archive),

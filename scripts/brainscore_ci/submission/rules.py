@@ -12,6 +12,8 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
+from brainscore_ci.planning.tracked import is_byte_code
+
 __all__ = ["content_problem", "is_left_over", "kind_problem", "name_problem", "path_problem", "suffix_problem"]
 
 Wrong = tuple[str, str]
@@ -111,4 +113,4 @@ def content_problem(content: bytes) -> Wrong | None:
 
 def suffix_problem(name: str) -> Wrong | None:
     """Tell what the end of a name says."""
-    return _SUFFIXES.get(PurePosixPath(name).suffix.lower())
+    return _SUFFIXES.get(PurePosixPath(name).suffix.lower()) or (_PROGRAM if is_byte_code(name) else None)

@@ -35,6 +35,8 @@ def found(bench, code, rule, **files):
         "import torch\ndef get_model(w=torch.load('a')): pass",
         "import torch\n\nif torch: w = torch.load('a')".replace("\n\n", "\n"),
         "import numpy as np\nw = np.load('a.npy')",
+        "import buckets\nw = buckets.Bucket('b').stimuli('A2024', csv_sha1='00', zip_sha1='11')()",
+        "from .other import BUCKET\nw = BUCKET.assembly('A2024', sha1='00')()",
     ],
 )
 def test_network_and_weights_at_import(bench, code):
@@ -52,6 +54,7 @@ def test_network_and_weights_at_import(bench, code):
         "import torch\ntorch.hub.set_dir",
         "def f():\n    import torch\n    return torch.load('a')\n@f\ndef g(): pass".replace("@f\n", ""),
         "text = 'torch.load(x)'  # torch.load(x)",
+        "from .other import BUCKET\nw = BUCKET.assembly('A2024', sha1='00')",
     ],
 )
 def test_what_runs_later_is_fine(bench, code):

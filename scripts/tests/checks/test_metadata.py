@@ -14,6 +14,12 @@ SOUND = {
     "citation": "Jane (2024)",
     "minutes": "2.5",
     "memory_gb": "4",
+    "region": "[V4, IT]",
+    "species": "Macaca mulatta",
+    "technique": "electrophysiology",
+    "n_stimuli": "2560",
+    "n_neuroids": "{V4: 88, IT: 168}",
+    "n_subjects": "2",
 }
 
 
@@ -48,6 +54,15 @@ def test_sound():
         ("memory_gb", "-1"),
         ("memory_gb", "yes"),
         ("memory_gb", "2024-01-01"),
+        ("region", "[]"),
+        ("region", "[V4, 4]"),
+        ("species", "' '"),
+        ("technique", "{fMRI: yes}"),
+        ("n_stimuli", "2560.5"),
+        ("n_stimuli", "0"),
+        ("n_neuroids", "{V4: 88, IT: many}"),
+        ("n_neuroids", "{}"),
+        ("n_subjects", "true"),
     ],
 )
 def test_wrong_values(key, value):
@@ -62,6 +77,14 @@ def test_licences(licence):
 @pytest.mark.parametrize("contact", ["'@octocat'", "https://example.org/lab", "a.b+c@lab.example.org"])
 def test_contacts(contact):
     assert lines(text(contact=contact)) == []
+
+
+@pytest.mark.parametrize(
+    ("other", "ours"), [("behavior", "behaviour"), ("n_images", "n_stimuli"), ("n_voxels", "n_neuroids")]
+)
+def test_other_spellings_are_told(other, ours):
+    (problem,) = check_metadata(text() + f"{other}: 3\n".encode())
+    assert problem.fix == f"call it {ours!r}"
 
 
 def test_missing_unknown_and_repeated_keys():

@@ -90,14 +90,21 @@ def test_identifier_equals_key(bench, value, expected):
     assert found == [("identifier-equals-key", *place) for place in expected]
 
 
-def test_older_names_of_packaged_data_are_hints(bench):
+def test_names_of_packaged_data_are_hints(bench):
     init = """\
+        stimulus_set_registry["Author2024"] = lambda: load_stimulus_set_from_s3(identifier="Faces", csv_sha1="00")
         data_registry["Author2024"] = lambda: load_assembly_from_s3(identifier="dicarlo.Author2024", bucket="b")
         data_registry["Author2024.V4"] = lambda: load_assembly_from_s3(identifier="Author2023.V4", bucket="b")
+        BUCKET = Bucket("b")
+        stimulus_set_registry["Author2024.faces"] = BUCKET.stimuli("Faces", csv_sha1="00", zip_sha1="11")
+        data_registry["Author2024.IT"] = clean_up(BUCKET.assembly(identifier="dicarlo.Author2024.IT", sha1="00"))
+        data_registry["Author2024.V1"] = BUCKET.assembly("Author2024.V1", sha1="00")
         """
     bench.write("data", __init____py=init, benchmark__py="BIBTEX = ''\n")
     found = [(one.rule, one.line, one.severity) for one in bench.check("data")]
-    assert found == [("identifier-equals-key", 1, "hint"), ("identifier-equals-key", 2, "error")]
+    severities = ["hint", "hint", "error", None, "hint", "hint"]
+    expected = [(line, severity) for line, severity in enumerate(severities, start=1) if severity]
+    assert found == [("identifier-equals-key", line, severity) for line, severity in expected]
 
 
 @pytest.mark.parametrize(
@@ -144,12 +151,14 @@ def test_identifiers_of_other_plugins(bench):
         ("Known2021-top1", True),
         ("Known2021colour-top1", True),
         ("Author2024", True),
+        ("Hendrycks2019-top1", True),
         ("It", False),
         ("Unknown2021", False),
     ],
 )
 def test_parents(bench, parent, is_there):
-    bench.surroundings = Surroundings(identifiers={"benchmark": {"Known2021colour-top1": ("elsewhere:1",)}})
+    places = {"Known2021colour-top1": ("elsewhere:1",)}
+    bench.surroundings = Surroundings(identifiers={"benchmark": places}, nodes=frozenset({"Hendrycks2019-top1"}))
     code = f"BIBTEX = ''\nmake = lambda: NeuralBenchmark(identifier='Author2024.IT-pls', parent={parent!r})\n"
     assert bench.errors(benchmark__py=code) == ([] if is_there else [("parent", "benchmark.py", 2)])
     if parent == "It":

@@ -85,3 +85,35 @@ def test_other_encodings(bench):
 
 def test_included_files(bench):
     assert bench.errors(**{"requirements.txt": "-r more.txt\n", "more.txt": "timm\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git+https://github.com/a/b@main",
+        "--index-url https://example.org/simple",
+        "https://example.org/${HOME}/b.whl",
+        "https://example.org/b-1-py3-none-any.whl",
+        "-c limits.txt",
+        "timm --config-settings=x=y",
+    ],
+)
+def test_what_is_included_is_judged_too(bench, line):
+    files = {"requirements.txt": "-r more.txt\n", "more.txt": f"timm\n{line}\n", "limits.txt": "timm<2\n"}
+    assert bench.errors(**files) == [("requirements", "more.txt", 2)]
+
+
+@pytest.mark.parametrize(
+    "requirement", ["b @ git+https://github.com/a/b", "b @ https://h/${X}/b.whl", "--pre", "b\\n--pre", "./b", "imp"]
+)
+def test_what_a_setup_py_requires_is_judged_too(bench, requirement):
+    text = f"from setuptools import setup\nsetup(install_requires=['{requirement}'])\n"
+    assert bench.errors(**{"setup.py": text}) == [("requirements", "setup.py", 2)]
+
+
+def test_nothing_outside_of_the_folder_is_read(bench):
+    (bench.path / "secret.txt").write_text("the $ecret\n")
+    bench.write(**{"requirements.txt": "-r ../../secret.txt\n"})
+    (found,) = [one for one in bench.check() if one.is_error]
+    assert "ecret\n" not in found.message
+    assert "not in the folder" in found.message

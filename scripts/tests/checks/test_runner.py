@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from brainscore_ci.__main__ import main
 from brainscore_ci.checks.runner import check_changed, check_named, workplace
+from brainscore_ci.reporting.results import Results
 from brainscore_core.errors import UnknownIdentifierError
 
 ROOT = Path(__file__).parents[3]
@@ -45,6 +46,32 @@ def test_this_repository_has_no_errors():
     checked = check_named(place, names)
     assert len(checked.plugins) >= 10
     assert [str(one) for one in checked.findings if one.is_error] == []
+
+
+def test_what_is_found_is_handed_to_the_report(repository, monkeypatch, capsys):
+    metadata = "access: private\nlicence: CC-BY-4.0\ncontact: jane@example.org\ndoi: 10.1523/JNEUROSCI.5181-14.2015\n"
+    init = "from brainscore_vision import metric_registry\nkey = input()\nmetric_registry[key] = 1\n"
+    folder = repository.library / "metrics" / "mine2026"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text(init)
+    (folder / "metadata.yml").write_text(metadata)
+    git(repository, "checkout", "-qb", "change")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    monkeypatch.chdir(repository.path)
+    assert main(["check", "--changed", "--results", "results"]) == 1
+    check = Results.from_json((repository.path / "results/check.json").read_text()).check
+    assert check.n_errors >= 1
+    assert f"{check.n_errors} error" in capsys.readouterr().out
+    assert check.findings[0].is_error
+    assert check.findings[0].path.endswith("metrics/mine2026/__init__.py")
+    (new,) = check.new
+    assert (str(new.plugin), new.access, new.licence) == ("metrics/mine2026", "private", "CC-BY-4.0")
+    assert new.citation == "doi.org/10.1523/JNEUROSCI.5181-14.2015"
+    (repository.library / "benchmarks/author2024/benchmark.py").write_text("make = lambda: B(version=2)\n")
+    git(repository, "commit", "-qam", "third")
+    main(["check", "author2024", "--base", "main", "--results", "again"])
+    assert Results.from_json((repository.path / "again/check.json").read_text()).check.new == ()  # it was there
 
 
 def test_finds_by_folder_identifier_and_path(tree, tmp_path):

@@ -1,11 +1,12 @@
-import argparse
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, add_arguments, read_request, request_of
+from brainscore_ci.__main__ import main
+from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, read_request
 from brainscore_core.errors import ConfigurationError
 
 NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9_./-]{0,8}", fullmatch=True), min_size=1, max_size=4)
@@ -13,11 +14,13 @@ FURTHER = st.sampled_from([[], ["-k", "ceiling"], ["-x"], ["--maxfail=2", "-vv"]
 
 
 def parsed(*arguments):
-    parser = argparse.ArgumentParser()
-    add_arguments(parser)
-    return request_of(parser.parse_args(arguments))
+    """Return what the command line of the program asks for; nothing is tested."""
+    with mock.patch("brainscore_ci.jobs.run_tests.run_request", return_value=0) as asked:
+        assert main(["test_plugin", "--library", "brainscore_vision", *arguments]) == 0
+    return asked.call_args.args[1]
 
 
+@settings(deadline=None)  # the first one also waits for imports
 @given(NAMES, FURTHER, st.sets(st.sampled_from(["--ci", "--slow"])), st.integers(0, 9))
 def test_names_options_and_pytest_arguments_in_any_place(names, further, flags, seed):
     words = [*names, *further]

@@ -7,14 +7,19 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from brainscore_ci.jobs import collect as module
-from brainscore_ci.jobs.collect import Collected, collect, publish, read_records, summary
+from brainscore_ci.jobs.artifacts import read_records
+from brainscore_ci.jobs.collect import Collected, collect, publish, summary
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.plan import Pair, Plan
+from brainscore_ci.planning.policy import Policy
+from brainscore_ci.planning.shards import pair_shards
 from brainscore_core.errors import UploadError
 from brainscore_core.scoring.records import ScoreRecord, record_path
 
@@ -37,8 +42,8 @@ def record(model="m", benchmark="b", status="scored", **changes):
     return dataclasses.replace(made, **{"created": "2026-01-02T03:04:05+00:00", **revisions, **changes})
 
 
-def plan(*pairs):
-    made = tuple(Pair(model=m, benchmark=b, reasons=(), minutes=1, memory_gb=1) for m, b in pairs)
+def plan(*pairs, private=()):
+    made = tuple(Pair(model=m, benchmark=b, reasons=(), minutes=1, memory_gb=1, private=b in private) for m, b in pairs)
     return Plan(base=None, head="c" * 40, event="push", changed=(), pairs=made)
 
 
@@ -73,7 +78,7 @@ def checkout(origin):
 def published(origin, branch="scores"):
     names = git(origin, "ls-tree", "-r", "--name-only", branch).splitlines()
     return {
-        name: ScoreRecord.from_json(git(origin, "show", f"{branch}:{name}")) for name in names if name != "README.md"
+        name: ScoreRecord.from_json(git(origin, "show", f"{branch}:{name}")) for name in names if name.endswith(".json")
     }
 
 
@@ -183,20 +188,46 @@ class TestPublish:
         assert "ghs_secret" not in "".join(values)
 
 
+def as_planned(repository):
+    return SimpleNamespace(repository=repository, policy=Policy(), revision_of=revision_of)
+
+
 class TestRead:
-    def test_artifacts_apart_and_together(self, tmp_path):
-        write(tmp_path / "records-0", record())
-        write(tmp_path / "records-1", record("n"))
-        write(tmp_path, record("o"))
-        found, problems = read_records(tmp_path, plan(("m", "b"), ("n", "b"), ("o", "b")), revision_of)
+    def test_each_artifact_holds_the_pairs_of_its_job(self, tmp_path):
+        for number, name in enumerate("mno"):
+            write(tmp_path / f"records-{number}", record(name))
+        write(tmp_path / "elsewhere", record("p"))
+        planned = plan(*((name, "b") for name in "mnop"))
+        found, problems = read_records(tmp_path, planned, Policy(shard_minutes=1.0), revision_of)
         assert problems == []
         assert {key[0] for key in found} == {"m", "n", "o"}
 
-    def test_of_two_records_of_a_pair_the_score_is_kept(self, tmp_path):
-        write(tmp_path / "a", record())
-        write(tmp_path / "b", record(status="failed:X"))
-        found, _ = read_records(tmp_path, plan(("m", "b")), revision_of)
-        assert found["m", "b"].is_scored
+    def test_a_job_does_not_speak_for_another(self, tmp_path):
+        """A model of a public job leaves the record of a pair with private data, and one of another public job."""
+        planned = plan(("m", "b"), ("n", "b"), ("m", "secret"), private=("secret",))
+        policy = Policy(shard_minutes=1.0)
+        assert [shard.tasks[0].private for shard in pair_shards(planned.pairs, policy)] == [False, False, True]
+        write(tmp_path / "records-0", record("m"), record("m", "secret", score=0.999), record("n", score=0.999))
+        write(tmp_path / "records-2", record("n", score=0.999))
+        found, problems = read_records(tmp_path, planned, policy, revision_of)
+        assert found.keys() == {("m", "b")}
+        assert sorted(problem.partition(" is ")[0] for problem in problems) == [
+            "records-0: 'b/n.json'",
+            "records-0: 'secret/m.json'",
+            "records-2: 'b/n.json'",
+        ]
+        write(tmp_path / "records-3", record("n"))
+        found, problems = read_records(tmp_path, planned, policy, revision_of)
+        assert found.keys() == {("m", "b")}
+        assert "'records-3' is of no job of the plan" in problems
+
+    def test_what_a_model_says_about_private_data_is_not_published(self, tmp_path):
+        said = record("m", "secret", status="failed:Value_0x3f8", message="0.8371 in hex", layers={"IT": "0.8371"})
+        write(tmp_path / "records-0", said)
+        found, problems = read_records(tmp_path, plan(("m", "secret"), private=("secret",)), Policy(), revision_of)
+        assert problems == []
+        (kept,) = found.values()
+        assert (kept.status, kept.message, kept.layers) == ("failed:OtherError", "", {})
 
     @pytest.mark.parametrize(
         ("path", "content", "problem"),
@@ -213,9 +244,9 @@ class TestRead:
         ],
     )
     def test_what_is_no_record_of_the_plan(self, tmp_path, path, content, problem):
-        (tmp_path / "b").mkdir()
-        (tmp_path / path).write_text(content)
-        found, problems = read_records(tmp_path, plan(("m", "b")), revision_of)
+        (tmp_path / "records-0/b").mkdir(parents=True)
+        (tmp_path / "records-0" / path).write_text(content)
+        found, problems = read_records(tmp_path, plan(("m", "b")), Policy(), revision_of)
         assert found == {}
         assert len(problems) == 1
         assert problem in problems[0]
@@ -223,24 +254,25 @@ class TestRead:
 
     def test_links_are_not_followed(self, tmp_path):
         write(tmp_path / "elsewhere", record())
-        (tmp_path / "records/b").mkdir(parents=True)
-        (tmp_path / "records/b/m.json").symlink_to(tmp_path / "elsewhere/b/m.json")
-        (tmp_path / "records/c").symlink_to(tmp_path / "elsewhere/b")
-        found, problems = read_records(tmp_path / "records", plan(("m", "b")), revision_of)
+        artifact = tmp_path / "records/records-0"
+        (artifact / "b").mkdir(parents=True)
+        (artifact / "b/m.json").symlink_to(tmp_path / "elsewhere/b/m.json")
+        (artifact / "c").symlink_to(tmp_path / "elsewhere/b")
+        found, problems = read_records(tmp_path / "records", plan(("m", "b")), Policy(), revision_of)
         assert found == {}
         assert len(problems) == 2
 
 
 class TestCollect:
     def test_all_there(self, origin, checkout, tmp_path):
-        write(tmp_path / "records", record(), record("n", status="failed:Timeout"))
-        collected = collect(plan(("m", "b"), ("n", "b")), tmp_path / "records", checkout, "scores", revision_of)
+        write(tmp_path / "records/records-0", record(), record("n", status="failed:Timeout"))
+        collected = collect(plan(("m", "b"), ("n", "b")), tmp_path / "records", as_planned(checkout), "scores")
         assert collected.is_complete
         assert len(published(origin)) == 2
 
     def test_what_is_missing_is_a_failure(self, origin, checkout, tmp_path):
-        write(tmp_path / "records", record())
-        collected = collect(plan(("m", "b"), ("n", "b")), tmp_path / "records", checkout, "scores", revision_of)
+        write(tmp_path / "records/records-0", record())
+        collected = collect(plan(("m", "b"), ("n", "b")), tmp_path / "records", as_planned(checkout), "scores")
         assert [(pair.model, pair.benchmark) for pair in collected.missing] == [("n", "b")]
         assert not collected.is_complete
         assert set(published(origin)) == {"b/m.json"}
@@ -249,11 +281,39 @@ class TestCollect:
         old = [record("scored"), record("failed", status="failed:X"), record("old", model_revision="other")]
         publish(old, checkout, "scores", message="x")
         pairs = plan(("scored", "b"), ("failed", "b"), ("old", "b"))
-        collected = collect(pairs, tmp_path / "nothing", checkout, "scores", revision_of)
+        collected = collect(pairs, tmp_path / "nothing", as_planned(checkout), "scores")
         assert {pair.model for pair in collected.missing} == {"failed", "old"}
 
+    def test_what_stands_beside_a_record_comes_if_the_record_names_it(self, origin, checkout, tmp_path):
+        lock, values = b"numpy==2.4\n", b"the bytes of an archive"
+        digests = {"environment": sha256(lock).hexdigest(), "values": sha256(values).hexdigest()}
+        artifact = write(
+            tmp_path / "records/records-0",
+            record(**digests),
+            record("n", **{**digests, "values": "0" * 64}),
+            record("m", "secret", **digests),
+        )
+        for name in ("b/m", "b/n", "secret/m", "b/other"):
+            (artifact / f"{name}.values.npz").write_bytes(values)
+        for folder in ("b", "secret"):
+            (artifact / folder / f"environment-{digests['environment'][:16]}.txt").write_bytes(lock)
+        planned = plan(("m", "b"), ("n", "b"), ("m", "secret"), private=("secret",))
+        checkout_as_planned = as_planned(checkout)
+        numbers = [shard.tasks[0].private for shard in pair_shards(planned.pairs, checkout_as_planned.policy)]
+        write(tmp_path / f"records/records-{numbers.index(True)}", record("m", "secret", **digests))
+        (artifact / "secret/m.json").unlink()
+        for file in (artifact / "secret").iterdir():
+            file.rename(tmp_path / f"records/records-{numbers.index(True)}/secret" / file.name)
+        collected = collect(planned, tmp_path / "records", checkout_as_planned, "scores")
+        assert collected.is_complete, collected.problems
+        names = git(origin, "ls-tree", "-r", "--name-only", "scores").splitlines()
+        lock_name = f"b/environment-{digests['environment'][:16]}.txt"
+        assert set(names) == {"README.md", "b/m.json", "b/n.json", "secret/m.json", "b/m.values.npz", lock_name}
+        assert git(origin, "show", f"scores:{lock_name}") == "numpy==2.4"
+        assert git(origin, "show", "scores:b/m.values.npz") == values.decode()
+
     def test_nothing_came(self, origin, checkout, tmp_path):
-        collected = collect(plan(("m", "b")), tmp_path / "nothing", checkout, "scores", revision_of)
+        collected = collect(plan(("m", "b")), tmp_path / "nothing", as_planned(checkout), "scores")
         assert len(collected.missing) == 1
         assert git(origin, "branch", "--list", "scores") == ""
 
@@ -269,33 +329,137 @@ def test_summary_shows_failures_first_and_escapes():
     assert "no record: ``gone`¦`` on `b`" in text
 
 
+def push_main(tree):
+    git(tree.path, "add", "-A")
+    git(tree.path, "commit", "-qm", "change")
+    git(tree.path, "push", "-q", "--force", "origin", "HEAD:main")
+
+
+def run_script(checkout, folder):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}
+    arguments = ("--plan", folder / "plan.json", "--records", folder / "records")
+    return subprocess.run(
+        [sys.executable, ROOT / "scripts/collect.py", *arguments],
+        cwd=checkout,
+        env={**environment, "GITHUB_STEP_SUMMARY": str(folder / "summary.md")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+class TestLate:
+    """A run of a merge ends after that of the next merge."""
+
+    @pytest.fixture
+    def late(self, tree, origin, tmp_path):
+        """The checkout of the first merge, whose record waits to be collected."""
+        git(tree.path, "init", "-q", "-b", "main")
+        git(tree.path, "remote", "add", "origin", str(origin))
+        push_main(tree)
+        (tmp_path / "plan.json").write_text(plan(("pixels", "Unrelated")).to_json())
+        write(tmp_path / "records/records-0", self.record(tree.path, 0.1))
+        return clone_at(tree.path, tmp_path / "late", origin)
+
+    @staticmethod
+    def record(checkout, score, **changes):
+        found = read_checkout(checkout)
+        revisions = {
+            "model_revision": found.revision_of("model", "pixels"),
+            "benchmark_revision": found.revision_of("benchmark", "Unrelated"),
+        }
+        return record("pixels", "Unrelated", score=score, **{**revisions, **changes})
+
+    def test_it_does_not_take_the_place_of_a_newer_score(self, tree, origin, late, tmp_path):
+        tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
+        push_main(tree)
+        newer = self.record(tree.path, 0.9)
+        publish([newer], tree.path, "scores", message="the second merge\n")
+        done = run_script(late, tmp_path)
+        assert published(origin) == {"Unrelated/pixels.json": newer}
+        assert done.returncode == 0, done.stderr
+        assert "not published: `pixels` on `Unrelated`" in done.stdout
+
+    def test_nor_does_it_come_first(self, tree, origin, late, tmp_path):
+        tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
+        push_main(tree)
+        assert run_script(late, tmp_path).returncode == 0
+        assert git(origin, "branch", "--list", "scores") == ""
+
+    def test_a_merge_of_something_else_is_no_matter(self, tree, origin, late, tmp_path):
+        tree.write("vision/brainscore_vision/models/network/model.py", "x = 2\n")
+        push_main(tree)
+        done = run_script(late, tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert published(origin)["Unrelated/pixels.json"].score == 0.1
+
+    def test_the_library_is_newer(self, tree, origin, late, tmp_path):
+        tree.write("core/brainscore_core/_version.py", '__version__ = "999.0"\n')
+        push_main(tree)
+        newer = self.record(tree.path, 0.9, version_class="999.0")
+        publish([newer], tree.path, "scores", message="the second merge\n")
+        assert run_script(late, tmp_path).returncode == 0
+        assert published(origin) == {"Unrelated/pixels.json": newer}
+
+    @pytest.mark.parametrize("says", ["older", "newer", "unknown", "an option"])
+    def test_the_library_is_newer_in_a_release_of_its_class(self, tree, origin, late, tmp_path, says):
+        """Plugins and release are the same: which code is older is known by the history of main alone."""
+        older = git(tree.path, "rev-parse", "HEAD")
+        tree.write("core/brainscore_core/somewhere.py", "x = 2\n")
+        push_main(tree)
+        newer = git(tree.path, "rev-parse", "HEAD")
+        there = self.record(tree.path, 0.9, source_revision=older if says == "newer" else newer)
+        publish([there], tree.path, "scores", message="the second merge\n")
+        given = {"older": older, "newer": newer, "unknown": None, "an option": "--octopus"}[says]
+        write(tmp_path / "records/records-0", self.record(tree.path, 0.1, source_revision=given))
+        done = run_script(late, tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert published(origin)["Unrelated/pixels.json"].score == (0.9 if says == "older" else 0.1)
+
+    def test_main_moves_while_it_is_published(self, tree, origin, late, tmp_path, monkeypatch):
+        """The other run pushes between fetch and push; what is current is asked again."""
+        original = module._Git.pushed
+
+        def slow(git_of, commit, branch):
+            monkeypatch.setattr(module._Git, "pushed", original)
+            tree.write("vision/brainscore_vision/models/pixels/model.py", "x = 2\n")
+            push_main(tree)
+            publish([self.record(tree.path, 0.9)], tree.path, "scores", message="the second merge\n")
+            return original(git_of, commit, branch)
+
+        monkeypatch.setattr(module._Git, "pushed", slow)
+        monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
+        arguments = (Plan.read(tmp_path / "plan.json"), tmp_path / "records", read_checkout(late), "scores")
+        collected = collect(*arguments, code_branch="main")
+        assert [each.score for each in collected.outdated] == [0.1]
+        assert published(origin)["Unrelated/pixels.json"].score == 0.9
+
+    def test_a_remote_without_the_branch(self, origin, late, tmp_path):
+        git(origin, "branch", "-m", "main", "trunk")
+        done = run_script(late, tmp_path)
+        assert done.returncode == 2
+        assert "has no branch 'main'" in done.stderr
+
+
+def clone_at(source, target, origin):
+    git(source, "clone", "-q", str(source), str(target))
+    git(target, "remote", "set-url", "origin", str(origin))
+    return target
+
+
 def test_script(tree, origin, tmp_path):
     """From the checkout of a plan to the branch and the summary of the step."""
     git(tree.path, "init", "-q", "-b", "main")
     git(tree.path, "remote", "add", "origin", str(origin))
+    push_main(tree)
     found = read_checkout(tree.path)
     revisions = {
         "model_revision": found.revision_of("model", "pixels"),
         "benchmark_revision": found.revision_of("benchmark", "Unrelated"),
     }
-    write(tmp_path / "records", record("pixels", "Unrelated", score=0.5, **revisions))
+    write(tmp_path / "records/records-0", record("pixels", "Unrelated", score=0.5, **revisions))
     (tmp_path / "plan.json").write_text(plan(("pixels", "Unrelated"), ("network", "Unrelated")).to_json())
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}
-    done = subprocess.run(
-        [
-            sys.executable,
-            ROOT / "scripts/collect.py",
-            "--plan",
-            tmp_path / "plan.json",
-            "--records",
-            tmp_path / "records",
-        ],
-        cwd=tree.path,
-        env={**environment, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_script(tree.path, tmp_path)
     assert done.returncode == 1, done.stderr  # one is missing
     assert "1 of 2 pairs scored" in (tmp_path / "summary.md").read_text(encoding="utf-8")
     assert "`network`" in done.stdout

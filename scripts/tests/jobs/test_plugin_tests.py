@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from brainscore_ci.jobs.arguments import TestOptions
-from brainscore_ci.jobs.credentials import forget_credentials, without_credentials
+from brainscore_ci.jobs.credentials import start_again_without_credentials, without_credentials
 from brainscore_ci.jobs.plugin_tests import (
     environment_of_tests,
     run_plugin_tests,
@@ -108,6 +108,25 @@ def test_a_missing_test_file_is_a_failure_and_the_contract_runs_all_the_same(cap
     assert "models/untested: there is no test.py" in out
 
 
+def test_a_plugin_that_registers_nothing_is_a_failure(library, capfd):
+    (library / "models/empty/test.py").write_text("def test_good():\n    assert 1 + 1 == 2\n")
+    assert run("empty") == 1
+    out = capfd.readouterr().out
+    assert "1 passed" in out
+    assert "models/empty: __init__.py registers nothing" in out
+
+
+def test_a_folder_that_is_no_plugin_is_a_failure(library, capfd):
+    folder = library / "models/bare"
+    folder.mkdir()
+    with pytest.raises(UnknownIdentifierError):
+        run("bare")
+    (folder / "test.py").write_text("def test_good():\n    assert 1 + 1 == 2\n")
+    for name in ("bare", "models/bare"):
+        with pytest.raises(PluginError, match=r"models/bare is no plugin: it has no __init__\.py"):
+            run(name)
+
+
 def test_a_crash_is_said_and_does_not_stop_the_others(library, capfd, plugin_writer):
     crash = "import os, signal\ndef test_crash():\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
     plugin_writer(library, "models/crash", "model_registry['crash'] = lambda: 2", crash)
@@ -124,6 +143,29 @@ def test_what_cannot_be_imported_is_said_with_the_line(library, capfd, plugin_wr
     assert "models/broken/__init__.py:3: ModuleNotFoundError: No module named 'nothing_such'" in out
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_one_error_of_the_plugin_is_one_failure(library, capfd, plugin_writer, workers):
+    test = """
+    import brainscore_core.plugin_management.import_plugin as plugins
+    import pytest
+    def make(name): return plugins.import_plugin("tinylibrary", "model", name)()
+    @pytest.mark.parametrize("name", ["m-1", "m-2", "m-3"])
+    def test_it(name): assert make(name) == 4
+    def test_that_is_wrong(): assert make("fine") == 5
+    """
+    init = "from .model import make\nmodel_registry['fine'] = lambda: 4\n"
+    init += "".join(f"model_registry['m-{n}'] = lambda: make({n})\n" for n in (1, 2, 3))
+    model = "def make(n):\n    import nothing_such\n"
+    plugin_writer(library, "models/lazy", init, test, **{"model.py": model})
+    assert run("lazy", arguments=["-n", str(workers)]) == 1
+    out = capfd.readouterr().out
+    assert "2 failed, 1 passed, 5 skipped" in out
+    assert "skipped 5, the same error as in" in out
+    assert ": ModuleNotFoundError: No module named 'nothing_such'" in out
+    assert out.count("models/lazy/model.py:2: in make") == 1
+    assert len(out.splitlines()) < 60
+
+
 # -- markers and environment -------------------------------------------------------------------------------------------
 
 MARKED = """
@@ -134,7 +176,9 @@ def test_private():
 @pytest.mark.slow
 def test_slow(): pass
 @pytest.mark.network
-def test_network(): assert "BRAINSCORE_OFFLINE" not in os.environ
+def test_network():
+    from brainscore_core.supported_data_standards.brainio.s3 import get_path
+    get_path("far", "nc", "bucket", None, "0" * 40)
 @pytest.mark.nobody_knows_this
 def test_where():
     assert os.environ["BRAINSCORE_HOME"].endswith(os.path.join("plugin-tests", "home"))
@@ -148,20 +192,20 @@ def outcomes(out):
 
 
 def test_private_tests_run_with_a_person_and_not_in_ci(library, capfd, monkeypatch, plugin_writer):
-    plugin_writer(library, "models/marked", "", MARKED)
+    plugin_writer(library, "models/marked", "model_registry['marked'] = lambda: 2", MARKED)
     monkeypatch.setenv("SOME_TOKEN", "1")
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     monkeypatch.setenv("MODE", "person")
     assert run("marked") == 0
     out = capfd.readouterr().out
     assert outcomes(out) == ["3", "0", "2"]
-    assert "skipped 1, slow: takes more than a minute; --slow runs it (test_slow)" in out
-    assert "skipped 1, network: there is none here, or BRAINSCORE_OFFLINE=1 (test_network)" in out
+    assert "skipped 1, slow: takes more than a minute; --slow runs it" in out
+    assert "skipped 1, network: s3://bucket/assy_far.nc is not at" in out
     monkeypatch.setenv("MODE", "ci")
     assert run("marked", private=False, slow=True) == 0
     out = capfd.readouterr().out
     assert outcomes(out) == ["3", "0", "2"]
-    assert "skipped 1, private: needs credentials for data that are not public; not run with --ci (test_priv" in out
+    assert "skipped 1, private: needs data that are not public; not run with --ci (test_priv" in out
     assert os.environ["SOME_TOKEN"] == "1"  # noqa: S105 - no secret, a sign that it got through
     assert run("marked", arguments=["-m", "slow"]) == 0  # asked for by name
     assert outcomes(capfd.readouterr().out) == ["1", "0", "4"]
@@ -187,7 +231,7 @@ def test_credentials_and_what_steers_the_runner_are_taken_away(monkeypatch):
     assert "MY_TOKEN" not in environment_of_tests(TestOptions(private=False))
     before = dict(os.environ)
     try:
-        forget_credentials()
+        start_again_without_credentials()  # as pytest is another program, nothing is started
         assert "MY_TOKEN" not in os.environ
     finally:
         os.environ.update(before)

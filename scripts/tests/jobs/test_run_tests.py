@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,21 @@ import pytest
 
 from brainscore_ci.jobs import plugin_tests, run_tests
 from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
+from brainscore_ci.jobs.fetch_data import data_home_of_tests
 from brainscore_ci.jobs.plugin_tests import PluginRun
 from brainscore_ci.jobs.run_tests import result_of, run_request, run_shard, timeout_of
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.reporting.results import Results, read_folder
+from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.index import Plugin, PluginRoot
+from brainscore_core.plugin_management.named import plugin_at
 from brainscore_core.processes import Ended
+from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.testing.outcomes import TestOutcome, write_outcomes
+
+boxed = pytest.mark.skipif(bool(why_no_box()), reason=f"other: {why_no_box()}")
 
 LIBRARY = "smalllibrary"
 PASSES = "def test_good():\n    assert 1 + 1 == 2\n"
@@ -34,6 +41,7 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
+    monkeypatch.setenv("BRAINIO_HOME", str(tmp_path / "brainio"))
     yield tmp_path
     for name in [name for name in sys.modules if name.partition(".")[0] == LIBRARY]:
         del sys.modules[name]
@@ -49,7 +57,7 @@ def environment():
 def add(repository, name, test, **files):
     folder = repository / LIBRARY / "models" / name
     folder.mkdir()
-    (folder / "__init__.py").write_text("")
+    (folder / "__init__.py").write_text(f"from {LIBRARY} import model_registry\nmodel_registry[{name!r}] = object\n")
     for file, content in {"test__py": test, **files}.items():
         (folder / file.replace("__", ".")).write_text(content)
 
@@ -109,41 +117,162 @@ def test_none_stops_the_others_and_each_says_what_it_gave(repository, monkeypatc
     assert log.count("::error") >= 7
 
 
-def test_without_private_data_there_are_no_credentials_and_with_them_there_are(repository, monkeypatch, environment):
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "value-of-the-secret")
-    monkeypatch.setenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN", "another-secret")
-    test = """
-import os, pytest
+@boxed
+def test_no_test_finds_a_credential(repository, monkeypatch, environment):
+    """A test looks in its own variables, in those of the processes above it, and in files of the runner."""
+    secrets = {"AWS_SECRET_ACCESS_KEY": "value-of-the-secret", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": "another-secret"}
+    file = repository / "github_env"
+    file.write_text("")
+    for name, value in {**secrets, "GITHUB_ENV": str(file)}.items():
+        monkeypatch.setenv(name, value)
+    test = f"""
+import glob, os, pathlib, pytest
+def found():
+    texts = list(os.environ.values())
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            texts.append(pathlib.Path(path).read_text())
+        except OSError:
+            pass
+    return [text for text in texts if "-secret" in text or "github_env" in text]
 @pytest.mark.private_access
 def test_private():
-    assert os.environ["AWS_SECRET_ACCESS_KEY"]
+    assert not found()
 @pytest.mark.private_access
 @pytest.mark.slow
 def test_slow(): pass
 @pytest.mark.network
-def test_network(): pass
+def test_network():
+    from brainscore_core.errors import DownloadError
+    raise DownloadError("it is far away")
 def test_all():
-    print("secrets:", *(value for value in os.environ.values() if "secret" in value))
-    raise RuntimeError
+    print("secrets:", *found())
+    assert not found()
+def test_files():
+    with pytest.raises(OSError):
+        open({str(file)!r}, "a").write("PATH=/mine")
 """
-    add(repository, "a", test)
-    add(repository, "b", test)
-    _, results, log = run(repository, task("a", with_private=True), task("b"))
+    # The process of the job has started again without them, but not those above it: as here, `env -i` would be needed.
+    outside = subprocess.Popen(["sleep", "60"], env=dict(os.environ))
+    try:
+        for name in ("a", "b"):
+            add(repository, name, test)
+        _, results, log = run(repository, task("a", with_private=True), task("b"))
+    finally:
+        outside.kill()
     (a, b) = results.values()
-    assert (a.n_passed, a.n_failed, a.n_skipped) == (1, 1, 2)
-    assert (b.n_passed, b.n_failed, b.n_skipped) == (0, 1, 3)
+    assert (a.n_passed, a.n_failed, a.n_skipped) == (3, 0, 2), log
+    assert (b.n_passed, b.n_failed, b.n_skipped) == (2, 0, 3), log
     assert [(skip.test, skip.kind) for skip in b.skipped] == [
         ("test_private", "private"),
         ("test_slow", "private"),
         ("test_network", "network"),
     ]
     assert a.reproduce == "nox -s test_plugin -- models/a"
-    assert log.count("value-of-the-secret") == 1
-    assert "another-secret" not in log
-    assert os.environ["AWS_SECRET_ACCESS_KEY"]
+    assert "-secret" not in log
+
+
+def test_without_a_box_a_test_finds_them(repository, monkeypatch, environment):
+    """So that the test above can fail; and tests with private data do not run then."""
+    monkeypatch.setattr(run_tests, "why_no_box", lambda: "No bubblewrap.")
+    test = """
+import glob, pathlib
+def test_all():
+    texts = []
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            texts.append(pathlib.Path(path).read_text())
+        except OSError:
+            pass
+    assert not [text for text in texts if "KEY=value-of-" in text]
+"""
+    for name in ("a", "b"):
+        add(repository, name, test)
+    outside = subprocess.Popen(["sleep", "60"], env={**os.environ, "KEY": "value-of-the-secret"})
+    try:
+        _, results, log = run(repository, task("a", with_private=True), task("b"))
+    finally:
+        outside.kill()
+    assert results["b"].n_failed == 1
+    assert "Plugins are not isolated from each other. No bubblewrap." in log
+    (failure,) = results["a"].failures
+    assert failure.message == "Tests with private data run in a box alone. No bubblewrap."
+
+
+@boxed
+def test_what_one_plugin_leaves_no_other_finds(repository, environment):
+    """The first one edits the tests of the second, leaves files in its home and in /tmp, and a process."""
+    leaves = """
+import os, pathlib, subprocess, sys
+here = pathlib.Path(__file__).parent
+def test_leaves():
+    for path in (here.parent / "z" / "test.py", here / "__init__.py", pathlib.Path(sys.prefix) / "x.pth"):
+        try:
+            path.write_text("def test_good(): pass")
+        except OSError:
+            continue
+        raise AssertionError(path)
+    for folder in (pathlib.Path.home(), pathlib.Path("/tmp"), pathlib.Path(os.environ["BRAINSCORE_HOME"])):
+        (folder / "left").write_text("x")
+    subprocess.Popen(["sleep", "1000"], start_new_session=True)
+"""
+    finds = """
+import os, pathlib
+def test_finds():
+    folders = (pathlib.Path.home(), pathlib.Path("/tmp"), pathlib.Path(os.environ["BRAINSCORE_HOME"]))
+    assert not [folder for folder in folders if (folder / "left").exists()]
+    commands = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            commands.append(path.read_text())
+        except OSError:
+            pass
+    assert not [each for each in commands if "sleep" in each]
+"""
+    add(repository, "a", leaves)
+    add(repository, "z", finds)
+    _, results, log = run(repository, task("a"), task("z"))
+    assert [each.status for each in results.values()] == ["passed", "passed"], log
+
+
+@boxed
+def test_of_tests_with_private_data_nothing_is_published_that_they_wrote(repository, environment):
+    """A test reads a private value, and says it in every way that a test can."""
+    homes = {"a": data_home_of_tests(PluginName("models", "a")), "b": settings().data_home}
+    for home in homes.values():
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "value.txt").write_text("v8371")
+    test = """
+import os, pathlib, pytest
+value = pathlib.Path(os.environ["BRAINIO_HOME"], "value.txt").read_text()
+print("module", value)
+class_of_value = type(f"Read_{value}", (Exception,), {})
+@pytest.mark.parametrize("parameter", [value, value[::-1]])
+def test_parameter(parameter):
+    print(parameter)
+    assert parameter == value.encode().hex()
+def test_class(): raise class_of_value(value)
+def test_skip(): pytest.skip(value)
+def test_good(): pass
+globals()[f"test_{value}"] = lambda: 1 / 0
+"""
+    add(repository, "a", test)
+    add(repository, "b", test)
+    forms = ("v8371", "1738v", b"v8371".hex())
     _, _, log = run(repository, task("b"))
-    assert "value-of-the-secret" not in log
-    assert "AWS_SECRET_ACCESS_KEY" not in os.environ  # nor in what is installed
+    assert all(form in log for form in forms)  # what a public job says
+    for file in (repository / "results").iterdir():
+        file.unlink()
+    _, results, log = run(repository, task("a", with_private=True))
+    written = "".join(file.read_text() for file in (repository / "results").iterdir())
+    assert not [form for form in forms if form in log + written]
+    result = results["a"]
+    assert (result.n_passed, result.n_failed, result.n_skipped) == (1, 4, 1)
+    assert {(each.test, each.message.partition(";")[0]) for each in result.failures} == {
+        ("test_parameter", "AssertionError"),
+        ("test_class", "OtherError"),
+        ("a test", "ZeroDivisionError"),
+    }
 
 
 def test_what_tests_print_is_no_command_of_the_log(repository, environment):
@@ -226,8 +355,7 @@ def test_a_process_is_believed_as_far_as_it_ended_well(repository, monkeypatch, 
         return Ended(status=status)
 
     monkeypatch.setattr(plugin_tests, "run_attached", ends)
-    root = PluginRoot(folder="models", path=repository / LIBRARY / "models", package="l.models")
-    plugin = Plugin(name="x", root=root)
+    plugin = plugin_at(repository / LIBRARY / "models/x", LIBRARY)
     ended = plugin_tests.run_plugin(plugin, TestOptions(private=False), folder=repository, environment={})
     result = result_of(task("x"), replace(ended, seconds=2.0))
     assert (result.status, result.duration_s) == (expected, 2.0)

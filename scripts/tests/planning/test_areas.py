@@ -1,8 +1,11 @@
 """Test telling what a path belongs to."""
 
+import subprocess
+import sys
+
 import pytest
 
-from brainscore_ci.planning.areas import PluginName, area_of, is_plugin_folder_name
+from brainscore_ci.planning.areas import PluginName, area_of, changes_ci, is_plugin_folder_name
 
 V = "vision/brainscore_vision"
 
@@ -16,11 +19,12 @@ V = "vision/brainscore_vision"
         (f"{V}/models/x$(touch pwned)/__init__.py", "refused"),
         (f"{V}/models/.hidden/__init__.py", "refused"),
         (f"{V}/models/-rf/__init__.py", "refused"),
+        (f"{V}/models/_shared/__init__.py", "refused"),
         (f"{V}/models/line\nbreak/__init__.py", "refused"),
         (f"{V}/models/ä/__init__.py", "refused"),
         (f"{V}/models/__init__.py", "library"),
         (f"{V}/model_helpers/activations/core.py", "library"),
-        (f"{V}/models/__pycache__/x.pyc", "documentation"),
+        (f"{V}/models/__pycache__/x.pyc", "refused"),
         ("scripts/brainscore_ci/planning/plan.py", "tooling"),
         ("scripts/tests/planning/test_plan.py", "library tests"),
         ("core/pyproject.toml", "tooling"),
@@ -39,6 +43,8 @@ V = "vision/brainscore_vision"
         (".github/workflows/plugins.yml", "tooling"),
         (".github/dependabot.yml", "tooling"),
         (".github/ISSUE_TEMPLATE/bug.yml", "documentation"),
+        (".github/workflows/ISSUE_TEMPLATE.yml", "tooling"),
+        (".github/workflows/ISSUE_TEMPLATE/x.yml", "tooling"),
         (".github/PULL_REQUEST_TEMPLATE.md", "documentation"),
         ("perf/metrics.py", "measurements"),
         ("somewhere/else.py", "unknown"),
@@ -55,27 +61,6 @@ def test_plugin_and_path_inside():
     assert area.within == "deep/file.py"
 
 
-@pytest.mark.parametrize(
-    ("within", "changes"),
-    [
-        ("__init__.py", True),
-        ("model.py", True),
-        ("weights.json", True),
-        ("requirements.txt", True),
-        ("nested/test.py", True),
-        ("test.py", False),
-        ("test_more.py", False),
-        ("tests/test_it.py", False),
-        ("README.md", False),
-        ("citation.bib", False),
-        ("metadata.yml", False),
-        ("data_packaging/packaging.py", False),
-    ],
-)
-def test_which_files_of_a_plugin_change_scores(within, changes):
-    assert area_of(f"{V}/models/alexnet/{within}", [V]).changes_scores is changes
-
-
 def test_name_round_trip():
     assert str(PluginName.parse("data/a-b.c_1")) == "data/a-b.c_1"
 
@@ -89,3 +74,38 @@ def test_what_is_no_name(text):
 @pytest.mark.parametrize(("name", "allowed"), [("a", True), ("_a", True), ("3d", True), ("a\n", False), ("", False)])
 def test_folder_names(name, allowed):
     assert is_plugin_folder_name(name) is allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "changes"),
+    [
+        (f"{V}/models/alexnet/model.py", False),
+        (f"{V}/model_helpers/x.py", False),
+        (f"{V}/testing/contract.py", True),
+        ("core/brainscore_core/testing/pytest_plugin.py", True),
+        ("core/brainscore_core/untrusted.py", True),
+        ("core/brainscore_core/metrics/_score.py", False),
+        (".github/workflows/ISSUE_TEMPLATE.yml", True),
+        (".github/ISSUE_TEMPLATE/bug.yml", False),
+        ("docs/index.md", False),
+        ("docs/conf.py", True),  # runs where the documentation is built
+        ("pip/__main__.py", True),
+        ("sitecustomize.py", True),
+        (f"{V}/models/x y/a.py", True),
+        ("LICENSE", False),
+        ("perf/metrics.py", False),
+    ],
+)
+def test_what_may_change_what_checks(path, changes):
+    assert changes_ci(path, [V]) is changes
+
+
+def test_whatever_of_the_core_checks_plans_and_reports_counts():
+    modules = "planning.planner, checks.runner, jobs.collect, jobs.run_tests, jobs.score_shard, submission.publish"
+    code = f"import sys; import brainscore_ci.{modules.replace(', ', ', brainscore_ci.')}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    used = [name for name in run.stdout.split() if name.startswith(("brainscore_core.", "brainscore_ci."))]
+    assert len(used) > 40
+    files = [name.replace(".", "/") + ".py" for name in used]
+    paths = [f"{'core' if name.startswith('brainscore_core') else 'scripts'}/{name}" for name in files]
+    assert [path for path in paths if not changes_ci(path, [V])] == []

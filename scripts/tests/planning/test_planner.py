@@ -223,7 +223,7 @@ class TestScript:
             (["--base", "nowhere"], "'nowhere' is no commit or branch"),
             (["--event", "puhs"], "Did you mean 'push'?"),
             (["--labels", "["], "no labels"),
-            (["--unknown"], "unrecognized arguments"),
+            (["--unknown"], "No such option: --unknown"),
         ],
     )
     def test_wrong_usage(self, repository, arguments, message):

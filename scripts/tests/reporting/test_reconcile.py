@@ -25,7 +25,7 @@ from brainscore_ci.reporting.reconcile.bundle import read_bundle
 from brainscore_ci.reporting.reconcile.comments import OWN_LABELS, View, sticky
 from brainscore_ci.reporting.reconcile.decide import Queue, ReconcilePolicy, decide_scoring, describe
 from brainscore_ci.reporting.reconcile.reconciler import reconcile
-from brainscore_ci.reporting.results import PluginResult, Results
+from brainscore_ci.reporting.results import CheckResult, PluginResult, Results
 from brainscore_core.errors import CorruptFileError, DownloadError
 from brainscore_core.untrusted import MOST_BYTES
 
@@ -40,8 +40,8 @@ PLAN = Plan(
     changed=(FILE,),
     tests=(TestTask(plugin=MODEL, reasons=("changed",), minutes=1, memory_gb=1),),
 )
-GOOD = Results((PluginResult(plugin=MODEL, status="passed", n_passed=2),))
-BAD = Results((PluginResult(plugin=MODEL, status="failed", n_failed=1),))
+GOOD = Results((PluginResult(plugin=MODEL, status="passed", n_passed=2),), check=CheckResult())
+BAD = Results((PluginResult(plugin=MODEL, status="failed", n_failed=1),), check=CheckResult())
 
 
 def sha(number):
@@ -368,7 +368,10 @@ def test_labels_cannot_be_had_before_there_are_results(github):
     [
         ([FILE], "plugin-only"), ([FILE, ".github/workflows/a.yml"], "changes-ci"), (["noxfile.py"], "changes-ci"),
         (["scripts/brainscore_ci/reporting/verdict.py"], "changes-ci"), ([FILE, "README.md"], None), ([], None),
-        (["vision/brainscore_vision/models/x y/a.py"], None), ([FILE] * 3000, None),
+        (["vision/brainscore_vision/models/x y/a.py"], "changes-ci"), ([FILE] * 3000, "changes-ci"),
+        ([FILE, ".github/workflows/ISSUE_TEMPLATE.yml"], "changes-ci"), ([FILE, "pip/__main__.py"], "changes-ci"),
+        ([FILE, "core/brainscore_core/testing/pytest_plugin.py"], "changes-ci"),
+        (["core/brainscore_core/metrics/_score.py"], None),
     ],
 )  # fmt: skip
 def test_labels_about_paths_come_from_github(github, paths, label):

@@ -16,7 +16,16 @@ from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Pair, Plan, Refusal, Skip, TestTask
 from brainscore_ci.reporting.annotations import annotate, annotation, for_log
 from brainscore_ci.reporting.report import COMMENT_BYTES, render
-from brainscore_ci.reporting.results import Failure, PairResult, PluginResult, Results, SkippedTest
+from brainscore_ci.reporting.results import (
+    CheckResult,
+    Failure,
+    FoundProblem,
+    NewPlugin,
+    PairResult,
+    PluginResult,
+    Results,
+    SkippedTest,
+)
 from brainscore_ci.reporting.verdict import Verdict, judge
 from brainscore_ci.reporting.wording import cost
 
@@ -134,10 +143,11 @@ def test_cost_of_merging():
         "Merging starts scoring: re-scores 2 models x 3 benchmarks, about 6 min, 1 private.",
         "nox -s test_plugin -- network",
         "- 2 private tests of data/x: private data are not available before a merge",
-        "- `models/network`, `test_p`: private, private\\_access",
+        "- `models/network`, `test_p`, `test_q`: private: private\\_access",
         "- compared with the merge base",
         "- `benchmarks/experiment` ← uses data/recordings: load\\_dataset in benchmark.py:\u20603 ← changed: x",
-        "- `pixels` on `R` ← because",
+        "- `network`, `pixels` on `Q`, `R` ← because",
+        "- `network` on `Gone`, `Odd`, `Public` ← because",
     ],
 )
 def test_the_report_says(line):
@@ -161,6 +171,62 @@ def test_a_good_report_is_short():
     assert "Merging starts no scoring." in report
 
 
+CHECK = CheckResult(
+    n_errors=1,
+    n_hints=1,
+    findings=(
+        FoundProblem(
+            path="models/network/__init__.py", line=4, rule="imports", message="timm is imported", fix="add it"
+        ),
+        FoundProblem(path="models/network/x.py", line=1, rule="citation", message="none", is_error=False),
+    ),
+    new=(NewPlugin(plugin=MODEL, access="public", licence="", citation="A. Author (2024). Vision."),),
+)
+
+
+def test_what_the_static_checks_found_is_in_the_report_and_fails_it():
+    results = replace(GOOD, check=CHECK)
+    verdict = judge(PLAN, results)
+    assert verdict.problems == ("static checks: 1 error",)
+    lines = render(PLAN, results, verdict).splitlines()
+    assert lines[0] == "## Checks failed"
+    assert "### Static checks: 1 error, 1 hint" in lines
+    assert "- `models/network/__init__.py:4`: imports: timm is imported<br>Fix: add it" in lines
+    assert "- `models/network/x.py:1`: hint, citation: none" in lines
+    assert Results.from_json(results.to_json()).check == CHECK
+
+
+def test_licence_access_and_citation_of_what_is_new_are_shown():
+    lines = render(PLAN, replace(GOOD, check=CHECK), Verdict()).splitlines()
+    assert lines[lines.index("### New") + 2] == "| plugin | access | licence | citation |"
+    assert "| `models/network` | public | **not stated** | A. Author \\(2024\\). Vision. |" in lines
+
+
+def test_all_of_a_run_has_static_checks():
+    assert judge(PLAN, GOOD, whole=True).problems == ("static checks: no result",)
+    assert judge(PLAN, replace(GOOD, check=CheckResult()), whole=True).passed
+    assert Results.merge([GOOD, Results(check=CHECK)]).check == CHECK
+
+
+def test_simulated_measurements_are_marked():
+    simulated = PairResult(model="network", benchmark="Public", status="scored", score=0.4, simulated=True)
+    report = render(PLAN, Results(pairs=(simulated,)), Verdict())
+    assert "| `network` | `Public` (simulated) |" in report
+    assert "Simulated measurements show that everything works" in report
+    assert "imulated" not in REPORT
+
+
+def test_a_kind_is_said_once_and_like_reasons_are_grouped():
+    tests = [SkippedTest(test=f"t{i}", reason="network: x.nc is not here", kind="network") for i in range(6)]
+    result = PluginResult(plugin=MODEL, status="passed", n_passed=1, n_skipped=6, skipped=tuple(tests))
+    lines = render(PLAN, Results((result,)), Verdict()).splitlines()
+    assert "- `models/network`, `t0`, `t1`, `t2` and 3 more tests: network: x.nc is not here" in lines
+    assert not [line for line in lines if line.count("network:") > 1]
+    many = tuple(task(PluginName("models", f"m{i}"), "uses metrics/rdm", "changed: x") for i in range(82))
+    lines = render(replace(PLAN, tests=many, pairs=(), previews=()), Results(), Verdict()).splitlines()
+    assert "- `models/m0`, `models/m1`, `models/m2` and 79 more plugins ← uses metrics/rdm ← changed: x" in lines
+
+
 def test_nothing_to_do():
     plan = Plan(base="b", head="h", event="pull_request", changed=("README.md",))
     assert judge(plan, Results()).passed
@@ -177,8 +243,8 @@ def test_refused_paths_are_shown_whole():
 
 HUGE = replace(
     PLAN,
-    tests=tuple(task(PluginName("models", f"model{i}"), *["reason " * 20] * 5) for i in range(1300)),
-    pairs=tuple(pair(f"m{i}", f"b{j}", reasons=("reason " * 20,) * 5) for i in range(200) for j in range(100)),
+    tests=tuple(task(PluginName("models", f"model{i}"), *[f"reason {i} " * 14] * 5) for i in range(1300)),
+    pairs=tuple(pair(f"m{i}", f"b{j}", reasons=(f"reason {i} {j} " * 11,) * 5) for i in range(200) for j in range(100)),
     skipped=tuple(Skip(f"test {i}", "private " * 30) for i in range(3000)),
 )
 
@@ -194,7 +260,7 @@ def test_reports_stay_within_the_limits_and_say_what_was_cut(most):
     assert "Merging starts scoring: re-scores 200 models x 100 benchmarks" in report
     cut = report.splitlines()[-1]
     assert cut.startswith("Left out to keep this short: ")
-    assert re.search(r"[\d,]+ of 21,303 reasons", cut)
+    assert re.search(r"[\d,]+ of 21,301 reasons", cut)
     for title in ("### What is wrong", "### Failures", "### Plugins", "### Scores", "Skipped (3,000 entries)"):
         assert title in report or most == 4096
     assert report.count("```") % 2 == 0
@@ -202,10 +268,10 @@ def test_reports_stay_within_the_limits_and_say_what_was_cut(most):
 
 
 def test_the_least_important_is_cut_first():
-    plan = replace(PLAN, pairs=tuple(pair("m", f"b{i}", reasons=("reason " * 30,)) for i in range(100)))
+    plan = replace(PLAN, pairs=tuple(pair("m", f"b{i}", reasons=(f"reason {i} " * 23,)) for i in range(100)))
     report = render(plan, RESULTS, judge(plan, RESULTS), most_bytes=8_000)
     (cut,) = re.findall(r"Left out .*", report)
-    assert re.fullmatch(r"Left out to keep this short: \d+ of 105 reasons\.", cut)
+    assert re.fullmatch(r"Left out to keep this short: \d+ of 103 reasons\.", cut)
     assert "### Failures" in report
 
 
@@ -239,7 +305,11 @@ def test_hostile_text_stays_text_everywhere(text):
         PairResult(model=text, benchmark=text, status="failed:E", message=text),
         PairResult(model=text, benchmark="other", status="skipped:" + text),
     )
-    report = render(plan, Results((result,), scores), Verdict((text,)))
+    found = (FoundProblem(path=text, line=1, rule=text, message=text, fix=text),)
+    check = CheckResult(
+        n_errors=1, findings=found, new=(NewPlugin(plugin=MODEL, access=text, licence=text, citation=text),)
+    )
+    report = render(plan, Results((result,), scores, check), Verdict((text,)))
     report.encode()
     tokens = markdown_it.MarkdownIt("commonmark").enable("table").parse(report)
     children = [child for token in tokens for child in token.children or ()]
@@ -252,7 +322,7 @@ def test_hostile_text_stays_text_everywhere(text):
     assert tags <= {"<details>", "</details>", "<summary>", "</summary>", "<code>", "</code>"}
     prose = " ".join(child.content for child in children if child.type == "text")
     assert not re.search(r"@\w|#\w|\bGH-\d|://|[0-9a-f]{7}", prose)
-    assert sum(token.type == "tr_open" for token in tokens) == 7  # three tables: no row was split or added
+    assert sum(token.type == "tr_open" for token in tokens) == 9  # four tables: no row was split or added
     for_log(report).encode()
     assert not re.search(r"^\s*::|##\[", for_log(report), re.MULTILINE)
 
@@ -264,6 +334,17 @@ def test_annotation():
     assert annotation("error", "wrong") == "::error::wrong"
     line = annotation("warning", "100 %\r\nnext: a,b", file="a,b:c%.py", line=3, title="x")
     assert line == "::warning file=a%2Cb%3Ac%25.py,line=3,title=x::100 %25%0D%0Anext: a,b"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("command", ["::error::x", "  ::stop-commands::x", "##[error]x"])
+def test_no_line_of_a_log_is_a_command_wherever_it_ends(end, command):
+    shown = for_log(f"fine{end}{command}{end}")
+    assert "fine" in shown
+    assert "error" in shown or "stop" in shown
+    for line in re.split(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", shown):
+        assert not line.lstrip().startswith("::")
+        assert "##[" not in line
 
 
 @given(hostile, hostile, hostile)
@@ -324,6 +405,18 @@ def test_report_script(tmp_path):
     assert "::error file=models/network/test.py,line=12," in done.stdout
     assert (tmp_path / "bundle/plan.json").read_text() == PLAN.to_json()
     assert Results.from_json((tmp_path / "bundle/results.json").read_text()) == Results.merge([RESULTS])
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_static_checks_are_missed_where_they_belong_to_the_run(tmp_path, only):
+    fine = tuple(PluginResult(plugin=task.plugin, status="passed", n_passed=1) for task in PLAN.tests)
+    (tmp_path / "plan.json").write_text(replace(PLAN, previews=()).to_json())
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/a.json").write_text(Results(fine).to_json())
+    arguments = ["--plan", tmp_path / "plan.json", "--results", tmp_path / "results", *["--tests-only"] * only]
+    told = script("report.py", *arguments).stdout
+    assert told.startswith("## Checks passed" if only else "## Checks failed")
+    assert ("static checks: no result" in told) != only
 
 
 def test_report_script_without_a_plan(tmp_path):

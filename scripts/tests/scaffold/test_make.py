@@ -1,6 +1,8 @@
 """What is scaffolded passes every static check and its own tests, in a library of its own."""
 
+import itertools
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +13,9 @@ import brainscore_core
 from brainscore_ci.__main__ import main
 from brainscore_ci.checks.runner import check_named, workplace
 from brainscore_ci.scaffold.make import PluginRequest, new_plugin
-from brainscore_core.errors import ConfigurationError, StimulusError, UnknownIdentifierError
+from brainscore_ci.scaffold.templates import read_defaults
+from brainscore_core.errors import BrainScoreError, ConfigurationError, StimulusError, UnknownIdentifierError
+from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio.packaging import (
     package_data_assembly_locally,
     package_stimulus_set_locally,
@@ -45,23 +49,36 @@ def run_tests(library, *plugins):
     """Run the tests of plugins in a process whose library is the copy; return (passed, output)."""
     files = [str(library / plugin / "test.py") for plugin in plugins]
     options = ["-c", os.devnull, "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:xdist", "-q"]
+    done = run_python(library, "-m", "pytest", *options, *files)
+    return done.returncode == 0, done.stdout + done.stderr
+
+
+def run_python(library, *arguments):
+    """Run Python in a process whose library is the copy."""
     path = os.pathsep.join([str(library.parent), str(Path(brainscore_core.__file__).parents[1])])
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *files],
+    return subprocess.run(
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
         check=False,
         env=environment,
         cwd=library.parents[1],
     )
-    return done.returncode == 0, done.stdout + done.stderr
+
+
+def only_placeholders(checked):
+    """Tell whether all that the checks find is what nobody can infer; of each plugin they find some."""
+    others = [str(one) for one in checked.findings if one.rule != "placeholder"]
+    assert others == []
+    found = {"/".join(one.path.split("/")[2:4]) for one in checked.findings}
+    return found == set(checked.plugins)
 
 
 def assert_sound(library, name, *plugins):
     checked = check_named(workplace(library), [name])
     assert checked.plugins == tuple(sorted(plugins))
-    assert [str(one) for one in checked.findings] == []
+    assert only_placeholders(checked)
     passed, output = run_tests(library, *plugins)
     assert passed, output
     return output
@@ -74,7 +91,7 @@ def assert_sound(library, name, *plugins):
             ["data", "metric", "benchmark", "model", "MyExperiment2024", "--region", "V4"],
             [f"{folder}/myexperiment2024" for folder in FOLDERS],
         ),
-        (["benchmark", "other2024"], ["benchmarks/other2024"]),
+        (["benchmark", "Other2024"], ["benchmarks/other2024"]),
     ],
     ids=["every kind", "benchmark on simulated data"],
 )
@@ -92,13 +109,159 @@ def test_passes_checks_and_its_own_tests(library, capsys, words, plugins):
     assert "skipped" not in output
 
 
+def test_an_untouched_scaffold_cannot_be_merged(library):
+    new_plugin(PluginRequest(kinds=("data", "metric", "benchmark", "model"), name="Mine2024"), library)
+    for folder in FOLDERS:
+        checked = check_named(workplace(library), [f"{folder}/mine2024"])
+        assert checked.has_errors
+        texts = {"Title of the publication": "On mice", "Author, First": "Doe, Jane", "Name of the journal": "Journal"}
+        for file in (library / folder / "mine2024").iterdir():
+            content = file.read_text()
+            for placeholder, text in {**texts, "name@example.org": "jane@example.com"}.items():
+                content = content.replace(placeholder, text)
+            file.write_text(content)
+        assert [str(one) for one in check_named(workplace(library), [f"{folder}/mine2024"]).findings] == []
+
+
 @pytest.mark.parametrize("kind", ["data", "metric", "benchmark", "model"])
 def test_each_kind_alone_passes_the_checks(library, kind):
-    made = new_plugin(PluginRequest(kinds=(kind,), name="alone2024"), library)
+    made = new_plugin(PluginRequest(kinds=(kind,), name="Alone2024"), library)
     assert all(str(file).startswith("vision/brainscore_vision/") for file in made.files)
     checked = check_named(workplace(library), ["alone2024"])
     assert len(checked.plugins) == 1
-    assert [str(one) for one in checked.findings] == []
+    assert only_placeholders(checked)
+
+
+# -- every metric ------------------------------------------------------------------------------------------------------
+
+DEFAULTS = read_defaults(ROOT / "vision/brainscore_vision")
+DATA = {  # design -> how the data of its benchmarks are started
+    "repetitions": {},
+    "given_split": {},
+    "over_time": {"metric": "spantime_pls"},
+    "label": {"task": "label"},
+    "accuracy": {"task": "label"},
+    "probabilities": {"task": "probabilities"},
+    "odd_one_out": {"task": "odd_one_out"},
+}
+
+
+def test_every_registered_metric_has_a_design_or_a_reason_why_not():
+    metrics = workplace(ROOT).index.identifiers(KINDS["metric"])
+    assert set(DEFAULTS.designs).isdisjoint(DEFAULTS.no_design)
+    assert {*DEFAULTS.designs, *DEFAULTS.no_design} == set(metrics)
+    assert {*DEFAULTS.designs.values(), "odd_one_out"} == set(DATA)
+
+
+def test_every_metric_gives_a_benchmark_whose_tests_pass(library):
+    made = []
+    for design, request in DATA.items():
+        name = f"{design.title().replace('_', '')}2024"
+        new_plugin(PluginRequest(kinds=("data",), name=name, **request), library)
+        made.append(f"data/{name.lower()}")
+        metrics = [metric for metric, its in DEFAULTS.designs.items() if its == design] or [None]
+        for number, metric in enumerate(metrics):
+            given = {"metric": metric, "task": None if metric else design, "data": name}
+            new_plugin(PluginRequest(kinds=("benchmark",), name=f"{name}_{number}", **given), library)
+            made.append(f"benchmarks/{name.lower()}_{number}")
+    for name, metric in (("Choices2024", "i2n"), ("Time2024", "spantime_ridge")):  # on simulated data
+        new_plugin(PluginRequest(kinds=("benchmark",), name=name, metric=metric), library)
+        made.append(f"benchmarks/{name.lower()}")
+    passed, output = run_tests(library, *made)
+    assert passed, output
+    assert "skipped" not in output
+
+
+@pytest.mark.parametrize("metric", DEFAULTS.no_design)
+def test_metrics_without_a_design_are_refused_with_the_reason(library, metric):
+    with pytest.raises(ConfigurationError, match=re.escape(DEFAULTS.no_design[metric])):
+        new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", metric=metric), library)
+    assert not (library / "benchmarks/a2024").exists()
+
+
+@pytest.mark.parametrize(
+    ("quantity", "ceiling"),
+    [("correlation", "internal_consistency"), ("dissimilarity_correlation", "geometry_ceiling"), ("accuracy", None)],
+)
+def test_a_metric_of_ones_own_gets_the_ceiling_of_its_quantity(library, quantity, ceiling):
+    new_plugin(PluginRequest(kinds=("metric",), name="mine"), library)
+    file = library / "metrics/mine/metric.py"
+    file.write_text(file.read_text().replace('"dissimilarity_correlation"', repr(quantity)))
+    request = PluginRequest(kinds=("data", "benchmark"), name="A2024", metric="mine")
+    if ceiling is None:
+        with pytest.raises(ConfigurationError, match="is not known: its class says the quantity 'accuracy'"):
+            new_plugin(request, library)
+        return
+    new_plugin(request, library)
+    code = "from brainscore_vision import load_benchmark; c = load_benchmark('A2024.IT-mine').ceiling; print(c.attrs)"
+    done = run_python(library, "-c", code)
+    assert ("'reliability': <Score" in done.stdout) == (ceiling == "geometry_ceiling"), done.stdout + done.stderr
+
+
+# -- facts of the data -------------------------------------------------------------------------------------------------
+
+
+def test_regions_that_nothing_is_recorded_from_are_refused(library):
+    with pytest.raises(ConfigurationError, match=r"'PFC'\. The data 'SimulatedCortex2026' are from V1 and IT"):
+        new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", region="PFC"), library)
+    with pytest.raises(ConfigurationError, match=r"'PFC'\. Models can be recorded from V1 and V2 and V4 and IT"):
+        new_plugin(PluginRequest(kinds=("data", "benchmark"), name="A2024", region="PFC"), library)
+    new_plugin(PluginRequest(kinds=("data",), name="A2024", region="V4"), library)
+    with pytest.raises(ConfigurationError, match=r"'V2'\. The data 'A2024' are from V4"):
+        new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", region="V2"), library)
+    assert new_plugin(PluginRequest(kinds=("benchmark",), name="A2024"), library).identifiers == ("A2024.V4-pls",)
+
+
+def test_trials_are_those_of_the_data(library):
+    new_plugin(PluginRequest(kinds=("data",), name="Three2024"), library)
+    dataset = library / "data/three2024/dataset.py"
+    dataset.write_text(dataset.read_text().replace("N_REPETITIONS = 6", "N_REPETITIONS = 3"))
+    new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", data="Three2024"), library)
+    assert "NUMBER_OF_TRIALS = 3 " in (library / "benchmarks/a2024/benchmark.py").read_text()
+    with pytest.raises(ConfigurationError, match="is not known without loading them: say --trials"):
+        new_plugin(PluginRequest(kinds=("benchmark",), name="B2024", data="Rajalingham2020"), library)
+    given = {"data": "Rajalingham2020", "trials": 50, "visual_degrees": 8.5}
+    made = new_plugin(PluginRequest(kinds=("benchmark",), name="B2024", **given), library)
+    code = (library / "benchmarks/b2024/benchmark.py").read_text()
+    assert "NUMBER_OF_TRIALS = 50 " in code
+    assert "VISUAL_DEGREES = 8.5 " in code
+    assert not any("VISUAL_DEGREES" in remark for remark in made.remarks)
+
+
+def test_one_of_two_regions_is_not_chosen_silently(library, packages):
+    assembly = make_neuroid_assembly(60, 30, n_repetitions=4, regions=["V4", "IT"], noise=0.5)
+    assembly.attrs.update(identifier="Packed2024.V2", units="Hz")
+    package_data_assembly_locally(assembly, "Packed2024.V2", "Packed2024.images", downloads_path=packages)
+    kinds = ("data", "benchmark")
+    with pytest.raises(ConfigurationError, match="are from IT and V4; a benchmark is about one region"):
+        new_plugin(PluginRequest(kinds=kinds, name="Packed2024", package=packages), library)
+    made = new_plugin(PluginRequest(kinds=kinds, name="Packed2024", package=packages, region="V4"), library)
+    assert made.identifiers[-1] == "Packed2024.V4-pls"
+    assert any("VISUAL_DEGREES = 8 in benchmark.py is a guess" in remark for remark in made.remarks)
+
+
+def test_names_are_registered_as_they_are_typed(library):
+    made = new_plugin(PluginRequest(kinds=("data", "benchmark"), name="myexperiment2024"), library)
+    assert made.identifiers == ("myexperiment2024", "myexperiment2024.IT-pls")
+    assert any("such as MyExperiment2024" in remark for remark in made.remarks)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"task": "lable"}, "no task 'lable'; known: label, probabilities, odd_one_out. Did you mean 'label'"),
+        ({"task": "label"}, "needs choices of people: name them with --data, or start data too: .* --task label"),
+        ({"task": "label", "metric": "pls"}, "'pls' is not for the task 'label'; expected .*error_consistency"),
+        ({"task": "odd_one_out", "metric": "rdm"}, "expected none: leave --metric out"),
+        (
+            {"task": "probabilities", "data": "Rajalingham2018.private"},
+            "register one as 'Rajalingham2018.private.fitting'",
+        ),
+    ],
+)
+def test_tasks_that_do_not_fit(library, given, message):
+    with pytest.raises(BrainScoreError, match=message):
+        new_plugin(PluginRequest(kinds=("benchmark",), name="A2024", **given), library)
 
 
 def test_tests_of_a_scaffold_can_fail(library):
@@ -206,10 +369,42 @@ def test_templates_follow_the_style_of_the_library(library):
     ruff = Path(sys.executable).with_name("ruff")
     if not ruff.exists():
         pytest.skip("ruff is not installed here")
-    new_plugin(PluginRequest(kinds=("data", "metric", "benchmark", "model"), name="Mine2024"), library)
-    folders = [str(library / folder / "mine2024") for folder in FOLDERS]
+    new_plugin(PluginRequest(kinds=("metric", "model"), name="Mine2024"), library)
+    for design, request in DATA.items():
+        metric = next((metric for metric, its in DEFAULTS.designs.items() if its == design), None)
+        given = {"kinds": ("data", "benchmark"), "name": f"Mine2024{design[:2]}", **request, "metric": metric}
+        new_plugin(PluginRequest(**given), library)
+    folders = [str(folder) for folder in library.glob("*/mine2024*")]
     for command in (["check"], ["format", "--check"]):
         done = subprocess.run(
             [ruff, *command, "--config", str(ROOT / "pyproject.toml"), *folders], capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout
+
+
+def test_the_tutorial_on_a_first_plugin_can_be_followed(library):
+    page = (ROOT / "docs/tutorials/first_plugin.md").read_text()
+    commands = re.findall(r"^nox -s new_plugin -- (.+)$", page, re.MULTILINE)
+    assert [main(["new_plugin", *words.split()]) for words in commands] == [0]
+    passed, output = run_tests(library, "models/mymodel")
+    assert passed, output
+    files = re.findall(r"^```\w+\n# vision/brainscore_vision/(\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert [path for path, _ in files] == [f"models/mymodel/{name}.py" for name in ("model", "__init__", "test")]
+    for path, text in files:
+        (library / path).write_text(text)
+    passed, output = run_tests(library, "models/mymodel")
+    assert passed, output
+    assert "1 passed" in output
+
+
+def test_the_tutorial_on_a_first_data_set_can_be_followed(library):
+    page = (ROOT / "docs/tutorials/first_data_set.md").read_text()
+    snippets = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names = {"__name__": "tutorial"}
+    for snippet in itertools.takewhile(lambda text: "registry" not in text, snippets):
+        exec(snippet, names)  # noqa: S102 - our own documents
+    [words] = re.findall(r"^nox -s new_plugin -- (.+) FOLDER$", page, re.MULTILINE)
+    assert main(["new_plugin", *words.split(), str(names["folder"] / "packages")]) == 0
+    assert compile(names["code"], "__init__.py", "exec")
+    passed, output = run_tests(library, "data/myexperiment2024", "benchmarks/myexperiment2024")
+    assert passed, output

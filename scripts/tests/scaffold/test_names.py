@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import is_plugin_folder_name
-from brainscore_ci.scaffold.names import camel_case, folder_name, free_name, identifier_of, kind_names
+from brainscore_ci.scaffold.names import camel_case, folder_name, free_name, kind_names
 from brainscore_core.errors import ConfigurationError
 
 
@@ -66,12 +66,6 @@ def test_a_folder_is_a_name_in_python(name):
     assert folder == folder.lower()
     assert is_plugin_folder_name(folder)
     assert not keyword.iskeyword(folder)
-
-
-def test_identifiers():
-    assert identifier_of("benchmark", "myexperiment2024") == "Myexperiment2024"
-    assert identifier_of("data", "MyExperiment2024") == "MyExperiment2024"
-    assert identifier_of("model", "resnet") == "resnet"
 
 
 def test_classes():

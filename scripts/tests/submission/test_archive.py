@@ -146,6 +146,14 @@ def test_refuses_hidden_files(pack, plugin_files, name):
     assert "is hidden" in text_of(inspect_archive(pack(with_plugin([(f"{HERE}/{name}", "x")], plugin_files))))
 
 
+@pytest.mark.parametrize(
+    "name", ["fast.pyc", "fast.PYO", "fast.pyd", "libfast.so.1", "x.egg-link", "__PYCACHE__/x.txt"]
+)
+def test_refuses_code_that_nobody_can_read(pack, plugin_files, name):
+    text = text_of(inspect_archive(pack(with_plugin([(f"{HERE}/{name}", "x")], plugin_files))))
+    assert "is a program or a compiled file" in text
+
+
 def test_refuses_a_name_with_nul(pack, plugin_files):
     content = pack(with_plugin([(f"{HERE}/aXb.py", "x")], plugin_files)).replace(b"aXb.py", b"a\0b.py")
     assert "two different names" in text_of(inspect_archive(content))

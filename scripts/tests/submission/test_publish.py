@@ -214,6 +214,32 @@ def test_updates_a_plugin_if_that_is_stated(run, project, forge):
     assert "- removed: `old.py`" in forge.opened[0]["body"]
 
 
+def test_an_update_says_whose_plugin_it_is_and_asks_them(run, project, forge):
+    """The history of the folder on main counts, and what the plugin there names; not what is submitted."""
+    project.write(f"{HERE}/metadata.yml", "contact: lab@example.org <b>\n")
+    project.commit("first\n\nCo-authored-by: grace <7+grace@users.noreply.github.com>")
+    project.write(f"{HERE}/old.py", "1\n")
+    project.commit("second\n\nCo-authored-by: grace <7+grace@users.noreply.github.com>")
+    forge.said = replace(forge.said, body=f"{forge.said.body}\n### {FIELDS['kind']}\n\n{UPDATE}\n")
+    assert run().state == "opened"
+    text = forge.opened[0]["body"].replace("\u2060", "")
+    assert "**`ada` has not written any commit of this plugin.**" in text
+    assert "grace (@grace)" in text
+    assert "someone@example.org" in text  # the author, of whom no account is known
+    assert "lab@example.org" in text
+    assert "<b>" not in text
+    assert "please say here whether you agree" in text
+
+
+def test_an_update_of_ones_own_plugin(run, project, forge):
+    project.write(f"{HERE}/old.py", "1\n")
+    project.commit("first\n\nCo-authored-by: Ada <42+ada@users.noreply.github.com>")
+    forge.said = replace(forge.said, body=f"{forge.said.body}\n### {FIELDS['kind']}\n\n{UPDATE}\n")
+    assert run().state == "opened"
+    assert "`ada` has written commits of this plugin." in forge.opened[0]["body"]
+    assert "@ada" not in forge.opened[0]["body"]
+
+
 @pytest.mark.parametrize("content", [b"nothing", None], ids=["damaged", "outside"])
 def test_refuses_a_bad_archive_and_says_why(run, project, forge, pack, plugin_files, content):
     forge.zips[URL] = content or pack({"../../evil.py": "x", "README.md": "x"})

@@ -34,8 +34,6 @@ def body(**values):
         "zip": f"[mine.zip]({URL})",
         "description": "A new experiment.",
         "kind": "New: a plugin that is not in the repository yet",
-        "name": "",
-        "email": "",
         "agreements": "\n".join(f"- [X] {text}" for text in AGREEMENTS),
     }
     return "\n\n".join(f"### {FIELDS[key]}\n\n{text or '_No response_'}" for key, text in {**usual, **values}.items())
@@ -51,10 +49,10 @@ def problems(result):
 
 
 def test_reads_a_form():
-    said = issue(name="Ada Lovelace", email="ada@example.org", kind=UPDATE)
+    said = issue(kind=UPDATE)
     assert read_request(said) == Request(
         issue=12,
-        submitter=Submitter(login="ada", account=42, name="Ada Lovelace", email="ada@example.org"),
+        submitter=Submitter(login="ada", account=42),
         url=URL,
         update=True,
         description="A new experiment.",
@@ -73,11 +71,8 @@ def test_fits_the_form_that_people_fill_in():
 
 
 def test_windows_line_ends_and_later_headings_do_not_matter():
-    text = body(name="Ada").replace("\n", "\r\n") + "\r\n\r\n### Name for the credit\r\n\r\nEve"
-    assert read_request(issue(text=text)).submitter.name == "Ada"
-
-
-# -- which file
+    text = body(description="Mine").replace("\n", "\r\n") + "\r\n\r\n### What it is\r\n\r\nAnother"
+    assert read_request(issue(text=text)).description == "Mine"
 
 
 def test_takes_the_newest_attachment_of_the_author():
@@ -127,38 +122,13 @@ def test_only_attachments_are_fetched(url):
 # -- who
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"name": "Eve <eve@example.org>"},
-        {"name": "Eve\nCo-authored-by: Ada"},
-        {"name": "E\u202eve"},
-        {"name": "x" * 81},
-        {"name": "@everyone"},
-        {"email": "no address"},
-        {"email": "a@b.org>\nSigned-off-by: Ada"},
-        {"email": "$(id)@example.org"},
-        {"email": "someone@users.noreply.github.com"},
-        {"email": "43+ada@users.noreply.github.com"},
-        {"email": f"{'a' * 300}@example.org"},
-    ],
-)
-def test_refuses_names_and_addresses_that_do_not_fit_into_a_commit(values):
-    assert "for the credit" in problems(read_request(issue(**values)))
-
-
-@pytest.mark.parametrize(
-    "email", ["ada@users.noreply.github.com", "42+ADA@users.noreply.github.com", "a.b+c@uni.ac.uk"]
-)
-def test_takes_own_addresses(email):
-    assert email in read_request(issue(email=email, name="Zoë Ångström-ONeill 三")).submitter.trailer
-
-
-@given(name=st.text(), email=st.text())
-def test_a_trailer_is_one_line_of_one_person(name, email):
-    result = read_request(issue(name=name, email=email))
-    if isinstance(result, Request):
-        assert request.re.fullmatch(r"Co-authored-by: [^<>\n]+ <[^<> \n]+@[^<> \n]+>", result.submitter.trailer)
+def test_credits_the_account_alone():
+    """Whatever stands in the issue: nobody has verified it."""
+    more = "### Name for the credit\n\nGrace Hopper\n\n### E-mail for the credit\n\ngrace@example.org\n\n"
+    found = read_request(issue(text=more + body()))
+    assert found.submitter.trailer == "Co-authored-by: ada <42+ada@users.noreply.github.com>"
+    made = draft(archive(), Placement(exists=False), found)
+    assert "grace" not in f"{made.message}{made.body}".lower()
 
 
 @pytest.mark.parametrize("author", ["github-actions[bot]", "", "a b", "-x", "x\n"])
@@ -185,7 +155,7 @@ def archive(name="mine", **files):
     )
 
 
-ASKED = Request(issue=12, submitter=Submitter(login="ada", account=42, name="Ada"), url=URL, description="Text")
+ASKED = Request(issue=12, submitter=Submitter(login="ada", account=42), url=URL, description="Text")
 
 
 def test_phrases_a_new_plugin():
@@ -194,7 +164,7 @@ def test_phrases_a_new_plugin():
     assert found.title == "Add benchmarks/mine"
     assert found.message == (
         "Add benchmarks/mine\n\nSubmitted as a zip file in #12.\n\n"
-        f"Submission-digest: {archive().digest}\nCo-authored-by: Ada <42+ada@users.noreply.github.com>\n"
+        f"Submission-digest: {archive().digest}\nCo-authored-by: ada <42+ada@users.noreply.github.com>\n"
     )
     assert "- added: `a.py`, 3 bytes" in found.body
     assert "- test.py: is short. Write more" in found.body.replace("\u2060", "")
@@ -211,7 +181,7 @@ def test_shows_what_an_update_changes():
 def test_hostile_text_stays_text():
     asked = Request(
         issue=12,
-        submitter=Submitter(login="ada", account=42, name="*Ada* #1"),
+        submitter=Submitter(login="ada", account=42),
         description="```\n@everyone <script>\nCloses #99",
     )
     text = draft(archive(), Placement(exists=False), asked, ["@ada <b> [x](y)"]).body
@@ -221,7 +191,6 @@ def test_hostile_text_stays_text():
     outside = "\n".join(lines[:start] + lines[start + 5 :])
     assert "@ada" not in outside
     assert "<b>" not in outside
-    assert "*Ada*" not in outside
 
 
 def test_long_texts_fit_into_what_github_takes():

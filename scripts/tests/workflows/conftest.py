@@ -66,7 +66,8 @@ ACTIONS = {
     """,
     "actions/download-artifact": """
         wanted = given["name"] or given["pattern"] or "*"
-        found = sorted(each for each in store.iterdir() if fnmatch.fnmatchcase(each.name, wanted))
+        patterns = wanted.strip("{}").split(",")
+        found = sorted(each for each in store.iterdir() if any(fnmatch.fnmatchcase(each.name, p) for p in patterns))
         if given["name"] and not found:
             sys.exit(f"::error::no artifact {given['name']}")
         for each in found:
@@ -75,8 +76,13 @@ ACTIONS = {
             shutil.copytree(each, target, dirs_exist_ok=True)
     """,
     "aws-actions/configure-aws-credentials": """
-        with open(os.environ["GITHUB_ENV"], "a") as stream:
-            stream.write(f"AWS_ROLE_ARN={given['role-to-assume']}\\n")
+        if given["output-env-credentials"] != "false":
+            with open(os.environ["GITHUB_ENV"], "a") as stream:
+                stream.write("AWS_ACCESS_KEY_ID=key-of-the-role\\n")
+        if given["output-credentials"] == "true":
+            with open(os.environ["GITHUB_OUTPUT"], "a") as stream:
+                for name in ("access-key-id", "secret-access-key", "session-token"):
+                    stream.write(f"aws-{name}=key-of-the-role\\n")
     """,
 }
 _ACTION = """
@@ -108,7 +114,10 @@ _INPUTS = {
     "actions/setup-python": "python-version",
     "actions/upload-artifact": "name path if-no-files-found overwrite",
     "actions/download-artifact": "name pattern path merge-multiple",
-    "aws-actions/configure-aws-credentials": "role-to-assume aws-region",
+    "aws-actions/configure-aws-credentials": "role-to-assume aws-region output-credentials output-env-credentials",
+}
+_OUTPUTS = {
+    "aws-actions/configure-aws-credentials": "aws-access-key-id aws-secret-access-key aws-session-token",
 }
 
 
@@ -231,7 +240,7 @@ def write_project(path):
 
         @pytest.mark.private_access
         def test_private():
-            print("private tests run:", os.environ.get("AWS_ROLE_ARN"))
+            assert os.environ["BRAINIO_HOME"]
         """,
     )
     project.plugin(
@@ -410,7 +419,7 @@ def write_programs(folder, light, stand_in_nox=False):
     everything = 'export PYTHONPATH="$GITHUB_WORKSPACE/core:$GITHUB_WORKSPACE/vision:$GITHUB_WORKSPACE/scripts"'
     has_nox = 'grep -qs "install nox" "$GITHUB_WORKSPACE/.git/installed"'
     shim = f"""#!/bin/bash
-        case "$1 $2 $3" in "-m pip install") echo "$2 ${{@:3}}" >> "$GITHUB_WORKSPACE/.git/installed"; exit 0;; esac
+        case "$*" in *"-m pip install "*) echo "${{*#*-m }}" >> "$GITHUB_WORKSPACE/.git/installed"; exit 0;; esac
         if {has_nox}; then
             {everything}
         else
@@ -443,11 +452,16 @@ def write_action(folder, name):
     content = {
         "name": name,
         "description": "stands in",
+        "outputs": {
+            key: {"description": key, "value": f"${{{{ steps.main.outputs.{key} }}}}"}
+            for key in _OUTPUTS.get(name, "").split()
+        },
         "inputs": {key: {"description": key, "required": False} for key in known.split()},
         "runs": {
             "using": "composite",
             "steps": [
                 {
+                    "id": "main",
                     "shell": "bash",
                     "env": {"GIVEN": "${{ toJSON(inputs) }}", "KNOWN": known, "HERE": "${{ github.action_path }}"},
                     "run": f'{shlex.quote(sys.executable)} -I "$HERE/action.py"',
@@ -510,8 +524,10 @@ class GitHub:
         payload = {"ref": "refs/heads/main", "inputs": inputs or {}}
         return self.run(workflow, "workflow_dispatch", payload, head, **options)
 
-    def run(self, workflow, event, payload, commit, *, secrets=None, variables=None, stand_in_nox=False):
-        """Run a workflow file as it is at a commit."""
+    def run(
+        self, workflow, event, payload, commit, *, secrets=None, variables=None, environment=None, stand_in_nox=False
+    ):
+        """Run a workflow file as it is at a commit; `environment` is what each of its steps is given beside."""
         self.runs += 1
         folder = self.folder / f"run{self.runs}"
         work, artifacts, bin_folder = folder / "work", folder / "artifacts", folder / "bin"
@@ -548,9 +564,11 @@ class GitHub:
         (folder / "secrets").write_text("".join(f"{key}={value}\n" for key, value in (secrets or {}).items()))
         command += ["-e", str(folder / "event.json"), "--secret-file", str(folder / "secrets")]
         command += ["--env", f"GITHUB_REPOSITORY={REPOSITORY}", "--env", f"GITHUB_SHA={commit}"]
+        for key, value in (environment or {}).items():
+            command += ["--env", f"{key}={value}"]
         for key, value in (variables or {}).items():
             command += ["--var", f"{key}={value}"]
-        environment = {
+        surroundings = {
             "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(folder / "home"),
             "TMPDIR": str(folder),
@@ -565,7 +583,7 @@ class GitHub:
             process = subprocess.Popen(
                 command,
                 cwd=folder / "cwd",
-                env=environment,
+                env=surroundings,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,

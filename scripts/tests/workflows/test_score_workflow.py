@@ -106,3 +106,83 @@ def test_nightly_tests_all_plugins(project, github):
     assert kept == {"results-newest", "results-oldest"}
     assert len(run.jobs["report"]) == 2
     assert all("## Checks passed" in row.summary for row in run.jobs["report"])
+
+
+# What a step of a job with `id-token: write` is given by GitHub, and what the stand-in of the action hands out.
+OF_THE_JOB = {"ACTIONS_ID_TOKEN_REQUEST_TOKEN": "token-of-the-job", "GITHUB_TOKEN": "token-of-the-job"}
+LOOKS_AROUND = """
+import glob, os
+
+
+def found():
+    texts = list(os.environ.values())
+    for path in glob.glob("/proc/[0-9]*/environ"):
+        try:
+            with open(path) as stream:
+                texts.append(stream.read())
+        except OSError:
+            pass
+    wanted = ("key-" + "of-the-role", "token-" + "of-the-job")
+    files = [os.environ[name] for name in ("GITHUB_ENV", "GITHUB_PATH") if name in os.environ]
+    return [word for word in wanted if any(word in text for text in texts)] + files
+"""
+
+
+def test_no_test_with_private_data_finds_a_credential(project, github):
+    """A merged test looks for credentials where it runs, and its outcome says what it found; it also says a value."""
+    before = project.commit("before")
+    project.write(f"{LIBRARY}/data/recordings/around.py", LOOKS_AROUND)
+    project.write(
+        f"{LIBRARY}/data/recordings/test.py",
+        """
+        import pytest
+
+        from .around import found
+
+
+        @pytest.mark.private_access
+        def test_finds_nothing():
+            print("said-by-a-test")
+            assert found() == []
+
+
+        @pytest.mark.private_access
+        @pytest.mark.parametrize("value", ["said-by-a-test"])
+        def test_says_a_value(value):
+            raise ValueError(value)
+        """,
+    )
+    run = github.push(before, project.commit("after"), variables=OPTED_IN, environment=OF_THE_JOB)
+    assert run.results["test"] == "failure", run.story  # one test does fail
+    (result,) = [each for each in read_folder(run.artifacts)[0].plugins if str(each.plugin) == "data/recordings"]
+    assert (result.n_passed, result.n_failed) == (1, 1), run.story
+    assert [(each.test, each.message.partition(";")[0]) for each in result.failures] == [
+        ("test_says_a_value", "ValueError")
+    ]
+    published = run.log("test") + "".join(
+        file.read_text() for file in run.artifacts.rglob("*") if file.is_file() and file.name != "plan.json"
+    )
+    assert "said-by-a-test" not in published
+
+
+def test_no_model_finds_a_credential_where_private_data_are(project, github):
+    """A merged model looks for credentials where it runs, and cannot be loaded if it finds one."""
+    before = project.commit("before")
+    model = (project.library / "models/network/model.py").read_text(encoding="utf-8")
+    hostile = """
+if found():
+    raise RuntimeError("found")
+print("said-by-a-model")
+"""
+    project.write(f"{LIBRARY}/models/network/model.py", LOOKS_AROUND + hostile + model)
+    project.edit(
+        f"{LIBRARY}/benchmarks/experiment/benchmark.py",
+        "score = Score(0.5)",
+        "score = Score(0.5 + 0 * candidate.visual_degrees())",
+    )
+    run = github.push(before, project.commit("after"), variables=OPTED_IN, environment=OF_THE_JOB)
+    assert run.results == {**PRIVATE, "score": "success"}, run.story
+    published = records(run)["network", "Experiment"]
+    assert (published["status"], published["score"], published["layers"]) == ("scored", 0.5, {})
+    text = "".join(file.read_text(errors="replace") for file in run.artifacts.rglob("*") if file.is_file())
+    assert "said-by-a-model" not in run.log("score-private") + text

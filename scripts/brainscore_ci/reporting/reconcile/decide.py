@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from brainscore_ci.planning.areas import area_of
+from brainscore_ci.planning.areas import area_of, changes_ci
 from brainscore_ci.reporting.markdown import escape
 from brainscore_ci.reporting.reconcile.bundle import read_bundle
 from brainscore_ci.reporting.reconcile.comments import (
@@ -241,17 +241,15 @@ def _report(facts: Facts, run: Run) -> tuple[bool, str]:
         why = facts.problem or str(error)
         problems = [f"- {escape(problem, 600)}" for problem in (*concluded, why)]
         return False, "\n".join(["## Checks failed" if concluded else "## No report", "", *problems])
-    verdict = Verdict((*concluded, *judge(plan, results).problems))
+    verdict = Verdict((*concluded, *judge(plan, results, whole=True).problems))
     return verdict.passed, render(plan, results, verdict, most_bytes=COMMENT_BYTES - _OUR_WORDS)
 
 
 def _labels_of_paths(paths: Sequence[str] | None, policy: ReconcilePolicy) -> set[str]:
-    if not paths:
-        return set()
-    kinds = {area_of(path, policy.libraries).kind for path in paths}
-    if kinds == {"plugin"}:
-        return {PLUGIN_ONLY}
-    return {CHANGES_CI} if "tooling" in kinds else set()
+    """Return what a change touches; of more files than GitHub lists, those that are not seen may be any."""
+    if paths is None or any(changes_ci(path, policy.libraries) for path in paths):
+        return {CHANGES_CI}
+    return {PLUGIN_ONLY} if {area_of(path, policy.libraries).kind for path in paths} == {"plugin"} else set()
 
 
 def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:

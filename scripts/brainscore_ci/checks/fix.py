@@ -1,0 +1,169 @@
+"""Mend what is mechanical: names of predecessors in the code, keys that ``metadata.yml`` lacks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import yaml
+
+from brainscore_ci.checks.metadata import CITED, OTHER_SPELLINGS, PUBLISHED, REQUIRED
+from brainscore_ci.checks.outdated import NAMES, current_name
+from brainscore_core.caching import atomic_path
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.git import run_git
+from brainscore_core.plugin_management.source import dotted, parse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brainscore_ci.checks.plugin import CheckedPlugin
+
+__all__ = ["contact_of", "fix_plugin", "fixed_metadata", "fixed_source"]
+
+_CONTACT = re.compile(r"[\w.+-]+@[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,}", re.ASCII)
+_CITATION = "Author, First (2024). Title of the publication. Name of the journal."
+_Edit = tuple[int, int, int, str]  # line, counted from 0, first byte, byte behind the last, text instead
+
+
+def fix_plugin(source: CheckedPlugin, contact: str) -> list[str]:
+    """Mend the files of a plugin on the disk.
+
+    Parameters
+    ----------
+    contact : str
+        Who answers questions, where nobody is named.
+
+    Returns
+    -------
+    list of str
+        Paths of the files that were changed, as people see them.
+    """
+    library = source.plugin.root.package.partition(".")[0]
+    changed: dict[str, bytes] = {}
+    for path, file in source.files.items():
+        if file.tree is not None and file.content is not None:
+            mended = fixed_source(file.content, library)
+            if mended != file.content:
+                changed[path] = mended
+    if "metadata.yaml" not in source.files:
+        given = source.files.get("metadata.yml")
+        is_private = any(b"private_access" in (file.content or b"") for file in source.files.values())
+        before = "" if given is None else given.text
+        text = fixed_metadata(before, contact, access="private" if is_private else "public")
+        if text != before and (given is None or given.content is not None):
+            changed["metadata.yml"] = text.encode()
+    for path, content in changed.items():
+        with atomic_path(source.plugin.directory / path) as temporary:
+            temporary.write_bytes(content)
+    return [source.where(path) for path in changed]
+
+
+def contact_of(repository: Path | None) -> str:
+    """Return the e-mail address that git knows, or one to be replaced."""
+    try:
+        address = run_git(repository, "config", "user.email").stdout.decode("utf-8", "replace").strip()
+    except ConfigurationError:
+        return "name@example.org"
+    return address if _CONTACT.fullmatch(address) else "name@example.org"
+
+
+# -- code --------------------------------------------------------------------------------------------------------------
+
+
+def fixed_source(content: bytes, library: str) -> bytes:
+    """Return Python code with current names, see `current_name`; what cannot be renamed safely stays as it is.
+
+    Parameters
+    ----------
+    library : str
+        Package that the code is for.
+    """
+    tree = parse(content)
+    lines = content.splitlines(keepends=True)
+    for line, start, end, text in sorted(set(_edits(tree, lines, library)), reverse=True):
+        lines[line] = lines[line][:start] + text.encode() + lines[line][end:]
+    mended = b"".join(lines)
+    try:
+        parse(mended)
+    except SyntaxError:
+        return content
+    return mended
+
+
+def _edits(tree: ast.Module, lines: list[bytes], library: str) -> Iterator[_Edit]:
+    plain = {alias.name.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import)
+             for alias in node.names if alias.asname is None}  # fmt: skip
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    renamed = {
+        alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name in NAMES and alias.asname is None
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield from _edits_of_import(node, lines, library)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                new = current_name(alias.name, library)
+                if new is not None:
+                    at = alias.col_offset
+                    yield alias.lineno - 1, at, at + len(alias.name), new
+        elif isinstance(node, ast.Attribute) and id(node) not in inner and node.lineno == node.end_lineno:
+            name = dotted(node, {})
+            new = current_name(name, library) if name.partition(".")[0] in plain else None
+            if new is not None:
+                yield node.lineno - 1, node.col_offset, node.end_col_offset or 0, new
+        elif isinstance(node, ast.Name) and node.id in renamed:
+            yield node.lineno - 1, node.col_offset, node.end_col_offset or 0, NAMES[node.id]
+
+
+def _edits_of_import(node: ast.ImportFrom, lines: list[bytes], library: str) -> Iterator[_Edit]:
+    module = str(node.module)
+    new = current_name(module, library)
+    found = re.compile(rb"from\s+" + re.escape(module.encode())).match(lines[node.lineno - 1], node.col_offset)
+    if new is not None and found is not None:
+        yield node.lineno - 1, found.end() - len(module.encode()), found.end(), new
+    for alias in node.names:
+        whole = current_name(f"{module}.{alias.name}", library) or ""
+        last = whole.rpartition(".")[2]
+        if whole and last != alias.name:
+            keeps = alias.asname is not None or alias.name in NAMES
+            text = last if keeps else f"{last} as {alias.name}"
+            yield alias.lineno - 1, alias.col_offset, alias.col_offset + len(alias.name.encode()), text
+
+
+# -- metadata ----------------------------------------------------------------------------------------------------------
+
+
+def fixed_metadata(text: str, contact: str, *, access: str) -> str:
+    """Return the text of a ``metadata.yml`` with usual spellings of its keys and those that were missing.
+
+    Values that nobody can infer are placeholders, which the checks find.
+    """
+    for spelled, key in OTHER_SPELLINGS.items():
+        if not re.search(rf"^{key}:", text, re.MULTILINE):
+            text = re.sub(rf"^{spelled}:", f"{key}:", text, flags=re.MULTILINE)
+    try:
+        values = yaml.safe_load(text) if text.strip() else {}
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return text
+    if values is None:
+        values = {}
+    if not isinstance(values, dict) or any(isinstance(values.get(key), dict) for key in PUBLISHED):
+        return text  # of the published system, or something else
+    added = {
+        "access": access,
+        "licence": "LicenseRef-not-stated  # under which it may be used, as an SPDX expression such as MIT",
+        "contact": f'"{contact}"',
+    }
+    lines = [f"{key}: {added[key]}" for key in REQUIRED if key not in values]
+    if not set(CITED) & values.keys():
+        lines.append(f'citation: "{_CITATION}"')
+    if not lines:
+        return text
+    return "\n".join([*([text.rstrip("\n")] if text.strip() else []), *lines]) + "\n"

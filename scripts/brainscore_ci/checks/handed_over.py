@@ -1,0 +1,55 @@
+"""Hand what the static checks found to the report: problems, and what new plugins say about themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.metadata import read_values
+from brainscore_ci.reporting.results import MOST_FINDINGS, CheckResult, FoundProblem, NewPlugin, Results
+from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE, MOST_NAME, MOST_PATH
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
+    from brainscore_ci.checks.plugin import CheckedPlugin
+
+__all__ = ["as_results", "describe_new"]
+
+
+def as_results(findings: Sequence[Finding], new: Sequence[NewPlugin] = ()) -> Results:
+    """Return what was found as results of a run; all is counted, the first 500 are kept, errors before hints."""
+    n_errors = sum(found.is_error for found in findings)
+    first = sorted(findings, key=lambda found: not found.is_error)[:MOST_FINDINGS]
+    problems = [
+        FoundProblem(
+            path=found.path[:MOST_PATH],
+            line=found.line,
+            rule=found.rule[:MOST_NAME],
+            message=found.message[:MOST_MESSAGE],
+            fix=found.fix[:MOST_MESSAGE],
+            is_error=found.is_error,
+        )
+        for found in first
+    ]
+    check = CheckResult(n_errors=n_errors, n_hints=len(findings) - n_errors, findings=tuple(problems), new=tuple(new))
+    return Results(check=check)
+
+
+def describe_new(source: CheckedPlugin) -> NewPlugin | None:
+    """Return what a plugin that was not there before says about access, licence and citation; None if it was there."""
+    if source.earlier != {}:
+        return None
+    files = (source.files.get(name) for name in ("metadata.yml", "metadata.yaml"))
+    values = next((read_values(file.content) for file in files if file and file.content), {})
+    doi = f"doi.org/{values['doi']}" if values.get("doi") else ""
+    return NewPlugin(
+        plugin=PluginName(source.folder, source.plugin.name),
+        access=_text(values.get("access")),
+        licence=_text(values.get("licence")),
+        citation=_text(", ".join(str(part) for part in (values.get("citation"), doi) if part)),
+    )
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)[:MOST_LINE]

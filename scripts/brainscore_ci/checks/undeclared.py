@@ -1,0 +1,107 @@
+"""Check that everything a plugin imports is there: of Python, of the library, or named in its requirements."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from packaging.utils import canonicalize_name
+
+from brainscore_ci.checks.outdated import current_name
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.requirements import (
+    expanded_requirements,
+    is_module_of_python,
+    is_own_distribution,
+)
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.findings import Finding
+    from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
+
+__all__ = ["RULES"]
+
+# Module -> distributions that provide it, where the names differ.
+_PROVIDERS: Mapping[str, tuple[str, ...]] = {
+    "PIL": ("pillow",),
+    "bs4": ("beautifulsoup4",),
+    "cv2": ("opencv-python", "opencv-python-headless", "opencv-contrib-python"),
+    "dateutil": ("python-dateutil",),
+    "mpl_toolkits": ("matplotlib",),
+    "open_clip": ("open-clip-torch",),
+    "pkg_resources": ("setuptools",),
+    "skimage": ("scikit-image",),
+    "sklearn": ("scikit-learn",),
+    "yaml": ("pyyaml",),
+}
+_WITH_TESTS = frozenset({"pytest"})
+
+
+def check_undeclared(source: CheckedPlugin, surroundings: Surroundings) -> Iterator[Finding]:
+    """Require that distributions are named; what another requirement may bring along is a hint."""
+    if not surroundings.dependencies:
+        return  # nothing is known about the library
+    try:
+        lines = expanded_requirements(source.plugin.directory, within=True)
+    except (RequirementsError, RecursionError):
+        return  # the rule about requirements says why
+    if any(line.requirement is None and not line.text.startswith("-") for line in lines):
+        return  # something without a name may provide anything
+    named = {canonicalize_name(line.requirement.name) for line in lines if line.requirement is not None}
+    library = source.plugin.root.package.partition(".")[0]
+    told = set[str]()
+    for path, file in source.python.items():
+        for node in _imports(file.tree.body if file.tree else []):
+            for module in _modules(node):
+                providers = [canonicalize_name(name) for name in _PROVIDERS.get(module, (module,))]
+                is_here = (
+                    module in (library, *told, *_WITH_TESTS)
+                    or module in sys.stdlib_module_names
+                    or is_module_of_python(module)
+                    or is_own_distribution(module)
+                    or current_name(module, library) is not None
+                    or f"{module}.py" in source.files
+                    or f"{module}/__init__.py" in source.files
+                )
+                if is_here or any(name in named or name in surroundings.dependencies for name in providers):
+                    continue
+                told.add(module)
+                message = f"imports {module}, which neither the library nor requirements.txt provides"
+                fix = f"add a line to requirements.txt, such as {providers[0]}"
+                yield source.finding("undeclared-import", message, fix, path, node.lineno, hint=bool(named))
+
+
+def _imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield imports, but for those that may fail and those for type checkers."""
+    for statement in body:
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            yield statement
+        elif isinstance(statement, ast.Try):
+            if not any(_catches_imports(handler) for handler in statement.handlers):
+                yield from _imports(statement.body)
+            for handler in statement.handlers:
+                yield from _imports(handler.body)
+            yield from _imports([*statement.orelse, *statement.finalbody])
+        elif isinstance(statement, ast.If) and "TYPE_CHECKING" in ast.dump(statement.test):
+            yield from _imports(statement.orelse)
+        else:
+            for _, value in ast.iter_fields(statement):
+                if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                    yield from _imports(value)
+
+
+def _catches_imports(handler: ast.ExceptHandler) -> bool:
+    caught = "" if handler.type is None else ast.unparse(handler.type)
+    return handler.type is None or any(name in caught for name in ("ImportError", "ModuleNotFoundError", "Exception"))
+
+
+def _modules(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif node.level == 0 and node.module:
+        yield node.module.partition(".")[0]
+
+
+RULES = (check_undeclared,)

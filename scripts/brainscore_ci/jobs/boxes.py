@@ -1,0 +1,48 @@
+"""Decide what a runner of GitHub lacks to put programs into boxes (`brainscore_core.scoring.isolation`)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+__all__ = ["PROFILE", "profile_needed", "steps_to_boxes"]
+
+PROFILE = """abi <abi/4.0>,
+include <tunables/global>
+profile bwrap /usr/bin/bwrap flags=(unconfined) {
+  userns,
+  include if exists <local/bwrap>
+}
+"""
+"""What AppArmor has to know of bubblewrap, as Ubuntu 25.04 ships it."""
+
+_RESTRICTION = "proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+_PROFILES = "etc/apparmor.d"
+
+
+def profile_needed(root: Path) -> bool:
+    """Tell whether the system below `root` restricts namespaces and has no profile that lets bubblewrap make them."""
+    restriction = root / _RESTRICTION
+    if not restriction.is_file() or restriction.read_text("ascii").strip() != "1":
+        return False
+    return not any((root / _PROFILES).glob("bwrap*"))
+
+
+def steps_to_boxes(*, profile_needed: bool, has_bubblewrap: bool | None = None) -> list[tuple[list[str], str]]:
+    """Return the commands that make boxes possible, with what each reads; none where nothing is missing.
+
+    Parameters
+    ----------
+    profile_needed : bool
+        See `profile_needed`.
+    has_bubblewrap : bool, optional
+        None: it is looked for.
+    """
+    if has_bubblewrap is None:
+        has_bubblewrap = shutil.which("bwrap") is not None
+    install = ["sudo", "apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
+    steps = [] if has_bubblewrap else [(["sudo", "apt-get", "update"], ""), (install, "")]
+    if profile_needed:
+        file = f"/{_PROFILES}/bwrap"
+        steps += [(["sudo", "tee", file], PROFILE), (["sudo", "apparmor_parser", "--replace", file], "")]
+    return steps

@@ -1,0 +1,62 @@
+"""Plan what a change has to be tested and scored on; write what was asked for, print the plan."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from brainscore_ci.planning import planner
+from brainscore_ci.planning.checkout import read_own_checkout
+from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
+from brainscore_ci.reporting.listing import format_plan
+from brainscore_core.caching import atomic_path
+
+__all__ = ["run"]
+
+
+def run(
+    *,
+    base: str = "",
+    head: str | None = None,
+    event: str = "",
+    labels: str = "",
+    as_json: bool = False,
+    output: Path | None = None,
+    missing: Path | None = None,
+) -> int:
+    """Plan and print; exit code 1 if something in the change is refused.
+
+    Where GITHUB_OUTPUT is set, the outputs of the step are written too. PRIVATE_DATA=true says that private data are at
+    hand.
+
+    Parameters
+    ----------
+    base : str
+        Branch or commit to compare with; empty: origin/main or main.
+    head : str, optional
+        Commit that is checked out; None: the files as they are.
+    event, labels : str
+        What to plan for, and the labels of the pull request.
+    as_json : bool
+        Whether JSON is printed.
+    output : Path, optional
+        Where to write the plan as JSON.
+    missing : Path, optional
+        Where to write the pairs without a record, and nothing else.
+    """
+    checkout = read_own_checkout(Path.cwd())
+    if missing is not None:
+        return planner.write_missing(checkout, missing)
+    with_private = os.environ.get("PRIVATE_DATA") == "true"
+    of_event, of_labels = planner.read_event(event or "local"), planner.read_labels(labels)
+    if head is None:
+        plan = planner.plan_work_tree(checkout, base, event=of_event, labels=of_labels)
+    else:
+        plan = planner.plan_change(checkout, base, head, event=of_event, labels=of_labels, with_private=with_private)
+    if output is not None:
+        with atomic_path(output) as temporary:
+            temporary.write_text(plan.to_json(), encoding="utf-8")
+    if file := os.environ.get("GITHUB_OUTPUT"):
+        write_outputs(outputs_of(plan, checkout.policy, with_private=with_private), Path(file))
+    print(plan.to_json() if as_json else format_plan(plan), end="")
+    return 1 if plan.refused else 0

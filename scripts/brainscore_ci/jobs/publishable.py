@@ -1,0 +1,138 @@
+"""Say of jobs with private data only what everybody may read: nothing that a plugin wrote.
+
+The logs and artifacts of a public repository are public. Looking for secrets in what a plugin says does not help, since
+it can say them in any encoding; so it is not heard at all: what remains is the status, counts, the class of the error
+if the library or Python defines it, names that stand in the sources, and scores.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
+from brainscore_core import errors
+from brainscore_core.scoring.records import ScoreRecord
+
+__all__ = ["OTHER_ERROR", "known_error", "public_record", "public_result", "written_tests"]
+
+OTHER_ERROR = "OtherError"
+"""Stands for classes that neither Python nor the library defines: a plugin could make their names of what it read."""
+
+_NAMED = frozenset(
+    {
+        *(name for name in vars(builtins) if isinstance(vars(builtins)[name], type(Exception))),
+        *errors.__all__,
+        # What ends a process from outside, and what is said where there is no record.
+        *("Timeout", "MemoryLimit", "NoRecord", "NotStarted", "CandidateDied", "CandidateTimeout", "InvalidAnswer"),
+    }
+)
+_ENDED = re.compile(r"SIG[A-Z]{2,8}|Signal\d{1,2}|Exit\d{1,3}", re.ASCII)
+_ROUNDED_S = 10.0
+_ROUNDED_BYTES = 100_000_000
+# What a record of a private pair keeps: numbers, and what is known without the model. The names of its layers and the
+# digest of its weights are its own words; reasons and messages may be anybody's.
+_KEPT = frozenset(
+    {
+        *("model", "benchmark", "benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df"),
+        *("raw_error", "raw_interval", "raw_error_df", "raw_influence", "normalization", "chance", "seeds"),
+        *("stimulus_error", "split_error", "error_over", "influence", "stimulus_set", "assembly", "simulated", "seed"),
+        *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "created", "versions", "machine", "source_revision"),
+        *("model_revision", "benchmark_revision", "version_class", "data", "plugins", "library", "environment"),
+        "schema_version",
+    }
+)
+
+
+def known_error(name: str) -> str:
+    """Return the class of an error if it tells nothing but what happened, else `OTHER_ERROR`.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``'ValueError'``, ``'Timeout'`` or ``'SIGSEGV'``, or as a plugin has chosen it.
+    """
+    return name if name in _NAMED or _ENDED.fullmatch(name) else OTHER_ERROR
+
+
+def public_record(record: ScoreRecord) -> ScoreRecord:
+    """Return a record of a private pair without what the model could have written into it.
+
+    Messages, the names of layers and values of single neuroids are left out; what it took is rounded to tens of seconds
+    and to 100 MB.
+    """
+    kind, colon, name = record.status.partition(":")
+    status = f"failed:{known_error(name)}" if kind == "failed" and colon else record.status
+    bare = ScoreRecord.without_score(
+        status, model=record.model, benchmark=record.benchmark, duration_s=_rounded(record.duration_s)
+    )
+    memory = record.peak_memory_bytes
+    rounded = None if memory is None else _ROUNDED_BYTES * round(memory / _ROUNDED_BYTES)
+    return dataclasses.replace(bare, peak_memory_bytes=rounded, **{name: getattr(record, name) for name in _KEPT})
+
+
+def public_result(result: PluginResult, tests: Mapping[str, tuple[str, int]]) -> PluginResult:
+    """Return what tests with private data gave, without what they wrote.
+
+    Parameters
+    ----------
+    tests : mapping of str to (str, int)
+        Names that stand in the sources, see `written_tests`; of others it is only said that they failed.
+    """
+    return dataclasses.replace(
+        result,
+        duration_s=_rounded(result.duration_s) or 0.0,
+        failures=tuple(_public_failure(failure, tests) for failure in result.failures),
+        skipped=tuple(
+            SkippedTest(test=_written(skip.test, tests), reason=skip.kind, kind=skip.kind) for skip in result.skipped
+        ),
+    )
+
+
+def written_tests(files: Iterable[Path], repository: Path) -> dict[str, tuple[str, int]]:
+    """Return name -> file and line of all tests that stand in sources, such as ``'TestCeiling::test_value'``.
+
+    Parameters
+    ----------
+    files : iterable of Path
+        They are parsed, not run; what cannot be parsed has none.
+    repository : Path
+        What files are shown relative to.
+    """
+    found: dict[str, tuple[str, int]] = {}
+    for file in files:
+        try:
+            tree = ast.parse(file.read_bytes())
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            continue
+        shown = file.relative_to(repository).as_posix() if file.is_relative_to(repository) else file.name
+        for node in tree.body:
+            inner = node.body if isinstance(node, ast.ClassDef) else [node]
+            prefix = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
+            for each in inner:
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+                    found.setdefault(f"{prefix}{each.name}", (shown, each.lineno))
+    return found
+
+
+def _public_failure(failure: Failure, tests: Mapping[str, tuple[str, int]]) -> Failure:
+    name = _written(failure.test, tests)
+    file, line = tests.get(name, (None, None))
+    said = re.match(r"(?:[\w.]*\.)?(\w+)", failure.message, re.ASCII)
+    error = "AssertionError" if failure.message.startswith("assert ") else known_error(said[1] if said else "")
+    message = f"{error}; what it said stays private: run the command below where the data are"
+    return Failure(test=name, message=message, file=file, line=line)
+
+
+def _written(test: str, tests: Mapping[str, tuple[str, int]]) -> str:
+    """Return the name of a test as it stands in the sources, without its parameters."""
+    name = test.partition("[")[0]
+    return name if name in tests else "a test"
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else _ROUNDED_S * round(seconds / _ROUNDED_S)

@@ -1,0 +1,134 @@
+"""Find what git must not hold at all: code that nobody can read, links, and names that some systems take for one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from brainscore_core.git import ask_git
+
+__all__ = ["TrackedFile", "Unwanted", "find_unwanted", "is_byte_code", "tracked_files"]
+
+_SYMLINK, _SUBMODULE = "120000", "160000"
+# What Python runs, and no reviewer can read: it needs no source beside it, or does not look whether that is the same.
+_BYTE_CODE = re.compile(r"\.(pyc|pyo|pyd|so|dll|dylib|pth|egg|egg-link)(\.[0-9]+)*$", re.IGNORECASE)
+_CACHE = "__pycache__"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrackedFile:
+    """One entry of git.
+
+    Attributes
+    ----------
+    path : str
+        Relative to the repository, with ``/``. Bytes that are not UTF-8 are surrogates.
+    mode : str
+        Six digits, such as ``'100644'``; empty if git does not know the file yet.
+    """
+
+    path: str
+    mode: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unwanted:
+    """A file that git must not hold, and why.
+
+    Attributes
+    ----------
+    rule : {'binary-file', 'symlink', 'file-name'}
+        As the static checks call it.
+    """
+
+    path: str
+    rule: str
+    reason: str
+    fix: str
+
+
+def tracked_files(repository: Path, commit: str | None = None) -> list[TrackedFile]:
+    """Return what git holds.
+
+    Parameters
+    ----------
+    commit : str, optional
+        None: what it would hold if everything in the working tree were committed that git does not ignore.
+
+    Raises
+    ------
+    ConfigurationError
+        If git is missing, or this is no repository.
+    """
+    if commit is not None:
+        listed = _entries(ask_git(repository, "ls-tree", "-r", "-z", "--full-tree", commit, "--"))
+        return [
+            TrackedFile(path=path, mode=head.split(" ")[0]) for head, _, path in (one.partition("\t") for one in listed)
+        ]
+    top = Path(ask_git(repository, "rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape").rstrip("\n"))
+    staged = _entries(ask_git(top, "ls-files", "--stage", "-z"))
+    known = {path: head.split(" ")[0] for head, _, path in (one.partition("\t") for one in staged)}
+    unknown = _entries(ask_git(top, "ls-files", "--others", "--exclude-standard", "-z"))
+    now = {
+        path: _SYMLINK if (top / path).is_symlink() else mode
+        for path, mode in {**known, **dict.fromkeys(unknown, "")}.items()
+    }
+    gone = set(_entries(ask_git(top, "ls-files", "--deleted", "-z")))
+    return [TrackedFile(path=path, mode=now[path]) for path in sorted(now.keys() - gone)]
+
+
+def _entries(output: bytes) -> list[str]:
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def is_byte_code(path: str) -> bool:
+    """Tell whether Python may run a file as it is, or take it for the byte code of a source."""
+    pure = PurePosixPath(path)
+    return _CACHE in (part.casefold() for part in pure.parts) or _BYTE_CODE.search(pure.name) is not None
+
+
+def find_unwanted(files: Iterable[TrackedFile]) -> list[Unwanted]:
+    """Return what must not be there: byte code and shared objects, links, submodules, and names that differ by case.
+
+    Returns
+    -------
+    list of Unwanted
+        Each path once, in the order of the files.
+    """
+    found: list[Unwanted] = []
+    first: dict[str, str] = {}
+    for file in files:
+        twin = _twin(file.path, first)
+        if is_byte_code(file.path):
+            reason = "holds code that nobody can read, and Python may run it in place of the source"
+            found.append(
+                Unwanted(path=file.path, rule="binary-file", reason=reason, fix="remove it from git: git rm --cached")
+            )
+        elif file.mode == _SYMLINK:
+            fix = "replace it by what it points to"
+            found.append(
+                Unwanted(path=file.path, rule="symlink", reason="is a symbolic link, which may lead anywhere", fix=fix)
+            )
+        elif file.mode == _SUBMODULE:
+            reason = "is a submodule, whose content is elsewhere"
+            found.append(Unwanted(path=file.path, rule="symlink", reason=reason, fix="put the files themselves there"))
+        elif twin:
+            reason = (
+                f"differs from {twin!r} only in case or in how its letters are encoded: some systems take them for one"
+            )
+            found.append(Unwanted(path=file.path, rule="file-name", reason=reason, fix="rename one of them"))
+    return found
+
+
+def _twin(path: str, first: dict[str, str]) -> str | None:
+    """Return the file or folder that a path, or a folder it lies in, is mistaken for; notes what it has seen."""
+    parts = path.split("/")
+    for end in range(1, len(parts) + 1):
+        name = "/".join(parts[:end])
+        known = first.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
+        if known != name:
+            return known
+    return None

@@ -1,0 +1,146 @@
+"""Choose how a new benchmark compares: the design that is lawful for its metric, and facts about the data it is for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from brainscore_core.errors import ConfigurationError, did_you_mean
+from brainscore_core.plugin_management.source import read_files
+
+if TYPE_CHECKING:
+    from brainscore_ci.scaffold.templates import Defaults, Recordings
+    from brainscore_core.plugin_management.index import Plugin
+
+__all__ = ["FOR_TASK", "chosen_region", "constants_of", "design_of", "regions_of", "trials_of"]
+
+FOR_TASK: Mapping[str, str] = {
+    "accuracy": "label",
+    "label": "label",
+    "probabilities": "probabilities",
+    "odd_one_out": "odd_one_out",
+}
+"""Design of a behavioural benchmark -> task that its data are of."""
+
+
+def design_of(metric: str, task: str | None, defaults: Defaults, plugin: Plugin | None) -> str:
+    """Return the design of benchmarks that is lawful for a metric.
+
+    Parameters
+    ----------
+    metric : str
+        Identifier; empty for a task whose answers are counted.
+    task : str or None
+        What was asked for; None: what the metric is for.
+    plugin : Plugin or None
+        That registers the metric; None: it is started with the benchmark, from the templates.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no such task, the metric has no design, or another than the task needs.
+    """
+    if task is not None and task not in defaults.tasks:
+        known = list(defaults.tasks)
+        raise ConfigurationError(f"There is no task {task!r}; known: {', '.join(known)}.{did_you_mean(task, known)}")
+    if not metric:
+        return str(task)
+    if metric in defaults.no_design:
+        why = defaults.no_design[metric]
+        raise ConfigurationError(f"There is no scaffold of a benchmark with the metric {metric!r}: {why}.")
+    design = defaults.designs.get(metric)
+    if design is None:
+        quantity = "dissimilarity_correlation" if plugin is None else declared_quantity(plugin)
+        design = defaults.quantities.get(quantity or "")
+    if design is None:
+        raise ConfigurationError(
+            f"Which ceiling fits the metric {metric!r} is not known: its class says the quantity {quantity!r}. Write "
+            f"quantity: ClassVar = ... into the class ({', '.join(defaults.quantities)}), or start from a benchmark "
+            "that is like yours."
+        )
+    if task is not None and FOR_TASK.get(design) != task:
+        fitting = [name for name, its in defaults.designs.items() if FOR_TASK.get(its) == task]
+        raise ConfigurationError(
+            f"The metric {metric!r} is not for the task {task!r}; expected "
+            f"{' or '.join(fitting) if fitting else 'none: leave --metric out'}."
+        )
+    return design
+
+
+def declared_quantity(plugin: Plugin) -> str | None:
+    """Return what the classes of a metric plugin say as ``quantity = "..."``, if all say the same."""
+    found = set()
+    for file in read_files(plugin.directory).values():
+        for node in ast.walk(file.tree) if file.tree else ():
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for statement in node.body:
+                targets: list[ast.expr] = statement.targets if isinstance(statement, ast.Assign) else []
+                targets = [statement.target] if isinstance(statement, ast.AnnAssign) else targets
+                value = getattr(statement, "value", None)
+                names = {target.id for target in targets if isinstance(target, ast.Name)}
+                if "quantity" in names and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    found.add(value.value)
+    return found.pop() if len(found) == 1 else None
+
+
+def constants_of(plugin: Plugin) -> Mapping[str, Any]:
+    """Return the constants in ``dataset.py`` of synthetic data, as this command makes them; empty: other data."""
+    file = read_files(plugin.directory).get("dataset.py")
+    if file is None or b"brainscore_core.testing.synthetic" not in (file.content or b""):
+        return {}
+    return file.constants
+
+
+def regions_of(plugin: Plugin) -> tuple[str, ...]:
+    """Return the regions that data are from, as their source or their ``metadata.yml`` says; empty: not known."""
+    region: Any = constants_of(plugin).get("REGION")
+    if region is None:
+        try:
+            content = yaml.safe_load((plugin.directory / "metadata.yml").read_text(encoding="utf-8"))
+        except (OSError, ValueError, yaml.YAMLError):
+            return ()
+        region = content.get("region") if isinstance(content, dict) else None
+    listed = region if isinstance(region, list) else [region] if region else []
+    return tuple(str(each) for each in listed)
+
+
+def trials_of(plugin: Plugin) -> int | None:
+    """Return how often each stimulus was shown in synthetic data; None: not known."""
+    repetitions = constants_of(plugin).get("N_REPETITIONS")
+    return repetitions if isinstance(repetitions, int) else None
+
+
+def chosen_region(asked: str | None, recordings: Recordings, defaults: Defaults, *, is_named: bool) -> str:
+    """Return where a benchmark records.
+
+    Parameters
+    ----------
+    asked : str or None
+        What a person typed.
+    is_named : bool
+        Whether the person named the data, whose regions then have to be told apart.
+
+    Raises
+    ------
+    ConfigurationError
+        If the data have no such region, or several and none was asked for.
+    """
+    known = recordings.regions
+    if asked is not None:
+        expected = known or defaults.regions
+        if asked not in expected:
+            whose = f"The data {recordings.identifier!r} are from" if known else "Models can be recorded from"
+            raise ConfigurationError(
+                f"--region is {asked!r}. {whose} {' and '.join(expected)}.{did_you_mean(asked, expected)}"
+            )
+        return asked
+    if is_named and len(known) > 1:
+        raise ConfigurationError(
+            f"The data {recordings.identifier!r} are from {' and '.join(known)}; a benchmark is about one region. Say "
+            f"which: --region {known[0]}"
+        )
+    return defaults.region if not known or defaults.region in known else known[0]

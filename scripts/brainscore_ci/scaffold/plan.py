@@ -1,0 +1,358 @@
+"""Infer everything about a new plugin from what a person asked for and what is in the library."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brainscore_ci.checks.fix import contact_of
+from brainscore_ci.checks.registrations import CATEGORIES
+from brainscore_ci.scaffold.designs import FOR_TASK, chosen_region, constants_of, design_of, regions_of, trials_of
+from brainscore_ci.scaffold.names import camel_case, free_name
+from brainscore_ci.scaffold.packages import Package, registrations
+from brainscore_ci.scaffold.templates import Recordings, fill, read_defaults
+from brainscore_core.errors import ConfigurationError, UnknownIdentifierError
+from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
+
+if TYPE_CHECKING:
+    from brainscore_ci.checks.runner import Workplace
+    from brainscore_core.plugin_management.index import PluginRoot
+
+__all__ = ["Plan", "PluginRequest"]
+
+_IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
+_OVER_TIME = "over_time"
+_USUAL_DEGREES = 8
+_LICENCES = {"data": "CC-BY-4.0"}
+_BIBTEX = """@article{{{key},
+  title={{Title of the publication}},
+  author={{Author, First and Author, Second}},
+  journal={{Name of the journal}},
+  year={{{year}}}
+}}"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginRequest:
+    """What somebody asks for; None is inferred.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        'data', 'metric', 'benchmark', 'model'.
+    name : str
+        As in a paper, ``'MyExperiment2024'``, or as a folder, ``'myexperiment2024'``.
+    identifier : str or None
+        What it is registered as; of a benchmark without region and metric.
+    package : Path or None
+        Folder of packaged files that data are registered from.
+    region, metric, data : str or None
+        Of a benchmark: where it records, its metric and its recordings.
+    task : str or None
+        Of a behavioural benchmark or of its data: ``'label'``, ``'probabilities'``, ``'odd_one_out'``.
+    trials : int or None
+        How often each stimulus was shown in the experiment.
+    visual_degrees : float or None
+        Width of the stimuli in the experiment.
+    """
+
+    kinds: tuple[str, ...]
+    name: str
+    identifier: str | None = None
+    package: Path | None = None
+    region: str | None = None
+    metric: str | None = None
+    data: str | None = None
+    task: str | None = None
+    trials: int | None = None
+    visual_degrees: float | None = None
+
+
+@dataclass
+class Plan:
+    """Everything that is inferred from a request and a library."""
+
+    request: PluginRequest
+    place: Workplace
+    kinds: tuple[str, ...]
+    name: str
+    package: Package | None
+    library: str
+
+    def __post_init__(self) -> None:
+        self._home = self._root(self.kinds[0]).path.parent
+        self.defaults = read_defaults(self._home)
+
+    def folder(self, kind: str) -> Path:
+        """Return where the plugin goes."""
+        return self._root(kind).path / self.name
+
+    def _root(self, kind: str) -> PluginRoot:
+        roots = [root for root in self.place.index.roots if root.folder == KINDS[kind].folder]
+        meant = [root for root in roots if root.package.partition(".")[0] == self.library]
+        if not meant:
+            known = ", ".join(dict.fromkeys(root.package.partition(".")[0] for root in roots))
+            raise ConfigurationError(f"There is no library {self.library!r} here; known: {known}.")
+        return meant[0]
+
+    def refuse_taken(self, kind: str) -> None:
+        """Raise if the folder or the identifiers of a kind exist."""
+        folder = self.folder(kind)
+        if folder.exists():
+            taken = {path.name for path in folder.parent.iterdir()}
+            raise ConfigurationError(
+                f"{folder} exists already. Change what is there, or choose another name: "
+                f"{free_name(self.name, taken)!r} is free."
+            )
+        for registered_as in ("data", "stimulus_set") if kind == "data" else (kind,):
+            known = self.place.index.identifiers(KINDS[registered_as])
+            for identifier in self._identifiers(kind):
+                if identifier in known:
+                    raise ConfigurationError(
+                        f"A {KINDS[registered_as].label} {identifier!r} is registered already. Choose another name, or "
+                        f"another --identifier: {free_name(identifier, known)!r} is free."
+                    )
+
+    def stem(self, kind: str) -> str:
+        """Return the identifier, without region and metric of benchmarks."""
+        if self.request.identifier is not None:
+            return _plain(self.request.identifier, "--identifier")
+        if kind == "benchmark" and self.request.name == self.name:
+            # Data of this name know how it is written.
+            for plugin in self.place.index.plugins("data"):
+                for identifier in plugin.identifiers(KINDS["data"]) if plugin.name == self.name else ():
+                    if identifier.lower() == self.name:
+                        return identifier
+        return self.request.name
+
+    def _identifiers(self, kind: str) -> tuple[str, ...]:
+        if kind == "data" and self.package is not None:
+            names = [one.identifier for one in self.package.stimuli]
+            names += [one.identifier for one in self.package.assemblies]
+            return tuple(dict.fromkeys(_plain(name, "The identifier of a packaged file") for name in names))
+        if kind == "benchmark":
+            region = "" if self.is_behavioral else f".{self.region}"
+            return (f"{self.stem(kind)}{region}-{self.metric or self.design}",)
+        return (self.stem(kind),)
+
+    def identifiers(self) -> tuple[str, ...]:
+        """Return all that is registered."""
+        return tuple(dict.fromkeys(identifier for kind in self.kinds for identifier in self._identifiers(kind)))
+
+    @cached_property
+    def region(self) -> str:
+        """Where a benchmark records, and what synthetic recordings are said to be from."""
+        if "benchmark" not in self.kinds:
+            nowhere = Recordings(identifier=self.name)
+            return chosen_region(self.request.region, nowhere, self.defaults, is_named=False)
+        is_named = self.request.data is not None or self.package is not None
+        region = chosen_region(self.request.region, self.recordings, self.defaults, is_named=is_named)
+        return _plain(region, "The region of the data")
+
+    @cached_property
+    def metric(self) -> str:
+        """What a benchmark compares with; empty: it counts answers."""
+        usual = self.defaults.tasks.get(self.request.task or "", self.defaults.metric)
+        asked = self.request.metric or usual
+        return _plain(self._known("metric", asked), "--metric") if asked else ""
+
+    @cached_property
+    def design(self) -> str:
+        """How a benchmark compares, and what data are for it; see `design_of`."""
+        if "benchmark" not in self.kinds and self.request.metric is None:
+            return design_of("", self.request.task, self.defaults, None) if self.request.task else ""
+        found = [plugin for plugin, _ in self.place.index.find(KINDS["metric"], self.metric)]
+        return design_of(self.metric, self.request.task, self.defaults, found[0] if found else None)
+
+    @property
+    def is_behavioral(self) -> bool:
+        """Whether it is about choices of people."""
+        return self.design in FOR_TASK
+
+    def _known(self, kind: str, identifier: str) -> str:
+        known = self.place.index.identifiers(KINDS[kind])
+        if identifier in known or (kind in self.kinds and identifier in self._identifiers(kind)):
+            return identifier
+        raise unknown_identifier(KINDS[kind], identifier, library=self.library, known=known)
+
+    @cached_property
+    def recordings(self) -> Recordings:
+        """What a benchmark is written for: the data asked for, those of its name, or simulated ones."""
+        asked = self.request.data
+        packaged = {one.identifier: one for one in self.package.assemblies} if self.package is not None else {}
+        if asked is None and packaged:
+            asked = next(iter(packaged))
+        if asked is not None and asked in packaged:
+            one = packaged[asked]
+            trials = self.request.trials or max(one.repetitions, 1)
+            return Recordings(identifier=one.identifier, regions=one.regions, trials=trials, is_here=False)
+        if "data" in self.kinds and asked in (None, self.stem("data")):
+            stem = self.stem("data")
+            return Recordings(identifier=stem, trials=self.defaults.trials, fitting=f"{stem}.fitting")
+        known = self.place.index.identifiers(KINDS["data"])
+        if asked is None and self.stem("benchmark") in known:
+            asked = self.stem("benchmark")
+        simulated = self.defaults.simulated.get(self.design)
+        if simulated is None and not self.is_behavioral:
+            simulated = self.defaults.simulated[""]
+        if simulated is not None and asked in (None, simulated.identifier) and simulated.identifier in known:
+            return simulated
+        if asked is None:
+            what = "choices of people" if self.is_behavioral else "recordings"
+            raise UnknownIdentifierError(
+                f"A benchmark needs {what}: name them with --data, or start data too: nox -s new_plugin -- data "
+                f"benchmark {self.request.name}{f' --task {FOR_TASK[self.design]}' if self.is_behavioral else ''}."
+            )
+        return self._registered(_plain(self._known("data", asked), "--data"))
+
+    def _registered(self, data: str) -> Recordings:
+        """Return what is known about data that are registered already."""
+        plugins = [plugin for plugin, _ in self.place.index.find(KINDS["data"], data)]
+        trials = self.request.trials or next(filter(None, map(trials_of, plugins)), None)
+        if trials is None and not self.is_behavioral:
+            raise ConfigurationError(
+                f"How often each stimulus was shown in the data {data!r} is not known without loading them: say "
+                "--trials."
+            )
+        return Recordings(
+            identifier=data,
+            regions=tuple(region for plugin in plugins for region in regions_of(plugin)),
+            trials=trials,
+            is_here=any(constants_of(plugin) for plugin in plugins),
+            fitting=f"{data}.fitting",
+        )
+
+    def content(self, kind: str) -> Mapping[str, str]:
+        """Return the files of a kind: name -> text."""
+        folders = [kind]
+        if kind == "data" and self.package is not None:
+            folders = ["packaged_data"]
+        elif kind == "data" and self.is_behavioral:
+            folders = [f"data_{FOR_TASK[self.design]}"]
+        elif kind == "benchmark":
+            # Over time it is the same: the metric and the ceiling have a value for each bin.
+            design = "repetitions" if self.design == _OVER_TIME else self.design
+            folders = [f"benchmark_{design}", "benchmark_common"]
+        return fill(self._home, [*folders, "common"], self._values(kind))
+
+    def _values(self, kind: str) -> dict[str, str]:
+        year = re.search(r"\d{4}", self.name)
+        values = {
+            "library": self.library,
+            "name": self.name,
+            "identifier": self._identifiers(kind)[0],
+            "bibtex": _BIBTEX.format(key=self.name, year=year[0] if year else "2024"),
+            "licence": _LICENCES.get(kind, "MIT"),
+            "contact": contact_of(self.place.repository),
+        }
+        if kind == "metric":
+            values["class_name"] = camel_case(self.name)
+        if kind == "data" and self.package is None and not self.is_behavioral:
+            bins = self.defaults.time_bins if self.design == _OVER_TIME else None
+            values |= {
+                "region": self.region,
+                "time_bins": repr(list(bins)) if bins else "None",
+                "sizes": f', "time_bin": {len(bins)}' if bins else "",
+            }
+        if kind == "data" and self.package is not None:
+            values |= _registration_values(self.package, self.library)
+        if kind == "benchmark":
+            values |= self._of_benchmark()
+        return values
+
+    def _of_benchmark(self) -> dict[str, str]:
+        recordings = self.recordings
+        region = "" if self.is_behavioral else self.region
+        names = (self.stem("benchmark"), region, self.metric or self.design)
+        parent = region if region in CATEGORIES else self.defaults.parent
+        if self.design == "probabilities":
+            self._require_fitting(recordings.fitting)
+        return {
+            "data": recordings.identifier,
+            "fitting": recordings.fitting,
+            "region": region,
+            "metric": self.metric,
+            "trials": str(recordings.trials),
+            "visual_degrees": f"{self.request.visual_degrees or _USUAL_DEGREES:g}",
+            "parent": self.defaults.parent_of_behavior if self.is_behavioral else parent,
+            "factory": "".join(map(camel_case, names)),
+            "mark": "" if recordings.is_here else "@pytest.mark.network\n",
+        }
+
+    def _require_fitting(self, identifier: str) -> None:
+        known = self.place.index.identifiers(KINDS["stimulus_set"])
+        packaged = [one.identifier for one in self.package.stimuli] if self.package is not None else []
+        is_started = "data" in self.kinds and self.package is None
+        if not is_started and identifier not in known and identifier not in packaged:
+            raise ConfigurationError(
+                "Models learn objects from a stimulus set with the column image_label: register one as "
+                f"{identifier!r}, of other images than those that are tested, or start synthetic data too."
+            )
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what a person should know beside the files."""
+        remarks = []
+        if "benchmark" in self.kinds and self.recordings in self.defaults.simulated.values():
+            name = self.recordings.identifier
+            remarks.append(f"The benchmark compares with {name}, simulated recordings, until you name your own.")
+        elif "benchmark" in self.kinds and self.request.visual_degrees is None and not self.recordings.is_here:
+            remarks.append(
+                f"VISUAL_DEGREES = {_USUAL_DEGREES} in benchmark.py is a guess: write how wide the stimuli were in the "
+                "experiment."
+            )
+        if "data" in self.kinds and self.package is None:
+            remarks.append("The data are synthetic, until yours are packaged; dataset.py says how.")
+        if self.package is not None:
+            remarks.append(
+                'Upload the packaged files and replace bucket="..." in __init__.py; copies for tests on this machine '
+                "are in the data home."
+            )
+        if {"data", "benchmark"} & set(self.kinds) and self.stem(self.kinds[-1])[0].islower():
+            remarks.append(
+                "Identifiers of data and benchmarks are written as in a paper, such as MyExperiment2024; to have it "
+                "so, start with that spelling: the folder is in lower case anyway."
+            )
+        remarks.append("Placeholders, such as the citation, are what nox -s check still finds.")
+        return tuple(remarks)
+
+
+def _plain(text: str, what: str) -> str:
+    """Return a text that goes into code as it is.
+
+    Raises
+    ------
+    ConfigurationError
+        If it could mean something else there.
+    """
+    if not _IDENTIFIER.fullmatch(text):
+        raise ConfigurationError(
+            f"{what} is {text!r}; expected letters, digits and _ . + -, a letter or digit first, at most 100."
+        )
+    return text
+
+
+def _registration_values(package: Package, library: str) -> dict[str, str]:
+    imports, _, code = registrations(package, library).partition("\n\n")
+    stimuli = {one.identifier: one.count for one in package.stimuli}
+    assemblies = {one.identifier: dict(one.sizes) for one in package.assemblies}
+    return {
+        "imports": imports,
+        "registrations": code.strip("\n"),
+        "stimuli": _literal(stimuli),
+        "assemblies": _literal(assemblies),
+    }
+
+
+def _literal(values: Mapping[str, object]) -> str:
+    """Return a dictionary as code, one entry a line."""
+    lines = [f"    {_quoted(key)}: {_quoted(value)}," for key, value in values.items()]
+    return "\n".join(["{", *lines, "}"]) if lines else "{}"
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value)

@@ -1,0 +1,75 @@
+"""A pair is scored where its requirements are, and no other pair sees them."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from brainscore_ci.jobs import score_shard
+from brainscore_ci.jobs.score_shard import python_of
+from brainscore_ci.planning.checkout import read_own_checkout
+from brainscore_ci.planning.plan import Pair
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.environment import python_for
+
+
+@pytest.fixture
+def scored(tree, tmp_path, monkeypatch):
+    """Return a function that gives the interpreter that judges a model on a benchmark."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    for version in ("1", "2"):
+        info = f"bs_example-{version}.dist-info"
+        with zipfile.ZipFile(wheels / f"bs_example-{version}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("bs_example.py", f"VERSION = {version}\n")
+            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: bs_example\nVersion: {version}\n")
+            wheel.writestr(
+                f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            )
+            wheel.writestr(f"{info}/RECORD", "")
+    for name, value in {"BS_INSTALL_DEPENDENCIES": "yes", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", os.defpath)  # no uv
+    monkeypatch.setattr(score_shard, "boxed_python_for", python_for)  # the wheels are in no box
+
+    def score(model, benchmark="Unrelated"):
+        return str(python_of(read_own_checkout(tree.path), Pair(model, benchmark, (), 1.0, 1.0)))
+
+    return score
+
+
+def version(python):
+    command = [python, "-c", "import bs_example; print(bs_example.VERSION)"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.slow  # makes environments
+def test_each_set_of_requirements_has_an_environment_of_its_own(tree, scored, monkeypatch):
+    for number in ("1", "2"):
+        requirements = {"requirements__txt": f"bs_example=={number}\n"}
+        tree.plugin(f"models/needs{number}", registers=[("model", f"needs{number}")], **requirements)
+        tree.plugin(f"benchmarks/needs{number}", registers=[("benchmark", f"Needs{number}")], **requirements)
+    tree.write("vision/brainscore_vision/metrics/similarity/requirements.txt", "bs_example==2\n")
+    one, two = scored("pixels", "Needs1"), scored("pixels", "Needs2")
+    assert (version(one), version(two)) == ("1", "2")
+    # A metric that the benchmark uses counts too; and what needs nothing finds nothing new.
+    assert scored("pixels", "Experiment-similarity") == two
+    assert scored("pixels") == sys.executable
+    assert importlib.util.find_spec("bs_example") is None
+    # A model in a box has an environment of its own; beside the benchmark it needs to get along with it.
+    assert scored("needs1", "Needs2") == two
+    monkeypatch.setattr(score_shard, "why_no_box", lambda: "No bubblewrap.")
+    assert version(scored("needs1")) == "1"
+    with pytest.raises(RequirementsError, match="bs_example==1"):
+        scored("needs1", "Experiment-similarity")
+
+
+def test_where_nothing_is_installed_pairs_are_scored_here(tree, scored, monkeypatch):
+    tree.plugin("models/needs", registers=[("model", "needs")], requirements__txt="bs_example\n")
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "no")
+    assert scored("needs") == sys.executable
+    assert Path(sys.executable).is_file()

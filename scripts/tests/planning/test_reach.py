@@ -1,0 +1,204 @@
+"""Test which files of a plugin count: whatever a score can pass through, whatever it is called."""
+
+import subprocess
+
+import pytest
+
+from brainscore_ci.planning import planner
+from brainscore_ci.planning.areas import PluginName
+from brainscore_ci.planning.checkout import read_own_checkout
+from brainscore_ci.planning.reach import Reach
+from brainscore_core.plugin_management.source import read_files
+
+V = "vision/brainscore_vision"
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True, text=True)
+
+
+def reach(folder, **files):
+    for name, text in files.items():
+        file = folder / name.replace("__", ".").replace("--", "/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return Reach(read_files(folder))
+
+
+@pytest.mark.parametrize(
+    ("within", "changes"),
+    [
+        ("__init__.py", True),
+        ("model.py", True),
+        (".hidden.py", True),
+        ("weights.json", True),
+        ("resources/table.csv", True),
+        ("requirements.txt", True),
+        ("nested/test.py", True),
+        ("test.py", False),
+        ("test_more.py", False),
+        ("conftest.py", False),
+        ("tests/test_it.py", False),
+        ("tests/table.csv", False),
+        ("README.md", False),
+        ("citation.bib", False),
+        ("metadata.yml", False),
+        ("data_packaging/packaging.py", False),
+    ],
+)
+def test_where_nothing_names_it(tmp_path, within, changes):
+    files = {"model__py": "x = 1  # a test\nwords = ('train', 'test')\n", "test__py": "import conftest, test_more\n"}
+    assert reach(tmp_path, **files).changes_scores(within) is changes
+
+
+@pytest.mark.parametrize(
+    ("source", "within"),
+    [
+        ("from .testing_utils import GAIN", "testing_utils.py"),
+        ("from . import test_layers", "test_layers.py"),
+        ("from . import test_layers as layers", "test_layers.py"),
+        ("import brainscore_vision.models.mine.test_layers", "test_layers.py"),
+        ("from ..mine.test import GAIN", "test.py"),
+        ("from .tests.helper import GAIN", "tests/helper.py"),
+        ("from .tests import *", "tests/helper.py"),
+        ("from .data_packaging.layout import ORDER", "data_packaging/layout.py"),
+        ("table = read('tests/table.csv')", "tests/table.csv"),
+        ("table = read(HERE / 'tests' / name)", "tests/table.csv"),
+        ("table = read(HERE / 'test_resources', name)", "test_resources/deep/table.csv"),
+        ("path = Path(__file__).with_name('test_gain.py')", "test_gain.py"),
+        ("path = Path(__file__).parent / 'README.md'", "README.md"),
+        ("gain = read_yaml('metadata.yml')", "metadata.yml"),
+    ],
+)
+def test_what_something_names(tmp_path, source, within):
+    made = reach(tmp_path, model__py=f"{source}\n")
+    assert made.changes_scores(within)
+    assert not made.changes_scores("test_other.py")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from importlib import import_module",
+        "m = __import__(name)",
+        "x = Path(__file__).parent / name",
+        "x = Path(__file__).parent.glob('*')",
+        "x = Path(__file__).with_name('a').parent / name",
+        "x = Path(__file__).parent / 'a' / name",
+        "x = os.path.join(os.path.dirname(__file__), name)",
+        "x = Path(layers.__file__).read_text()",
+        "x = importlib.resources.files(__package__)",
+        "x = pkgutil.get_data(__name__, name)",
+        "exec(open(name).read())",
+        "x = eval(text)",
+        "x = sys.modules[__name__]",
+        "sys.path.append(name)",
+        "x = inspect.getsource(f)",
+        "x = sorted(os.listdir(folder))",
+        "x = open('../mine/' + name)",
+        "x = globals()[name]",
+        "x = __path__[0]",
+    ],
+)
+def test_other_ways_to_files_count_all(tmp_path, source):
+    assert reach(tmp_path, model__py=f"{source}\n").changes_scores("test.py")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "model.eval()\nx = re.compile('a')\ntorch.compile(model)",
+        "x = (Path(__file__).parent / 'table.csv').read_text()",
+        "x = Path(__file__).resolve().parent / 'a' / 'b.csv'",
+        "x = load(requirements=Path(__file__).with_name('requirements.txt'))",
+        "print('and so on...')",
+        "from sklearn.model_selection import train_test_split",
+    ],
+)
+def test_what_is_no_way_to_any_file(tmp_path, source):
+    assert not reach(tmp_path, model__py=f"{source}\n").changes_scores("test.py")
+
+
+def test_what_is_named_by_what_is_named(tmp_path):
+    files = {
+        "model__py": "from .test_a import b\n",
+        "test_a__py": "from .tests.b import c\n",
+        "tests--b__py": "read('tests/table.csv')\n",
+        "test__py": "from .tests.only import d\n",
+    }
+    made = reach(tmp_path, **files)
+    assert [made.changes_scores(name) for name in ("test_a.py", "tests/b.py", "test.py")] == [True, True, False]
+
+
+def test_a_file_that_cannot_be_read_may_be_anything(tmp_path):
+    assert reach(tmp_path, model__py="x = 1\n" * 200_000).changes_scores("test.py")
+    other = tmp_path / "other"
+    other.mkdir()
+    assert not reach(other, model__py="def broken(:\n").changes_scores("test.py")
+
+
+@pytest.fixture
+def repository(tree):
+    git(tree.path, "init", "-q", "-b", "main")
+    return tree
+
+
+def edited(tree, path, text="GAIN = 2\n"):
+    """Return the pairs that an edit of a file plans, and whether the revision of the plugin `pixels` changes."""
+    git(tree.path, "add", "-A")
+    git(tree.path, "commit", "-qm", "before")
+    before = read_own_checkout(tree.path).revision(PluginName("models", "pixels"))
+    tree.write(path, text)
+    checkout = read_own_checkout(tree.path)
+    plan = planner.plan_work_tree(checkout)
+    return {pair.model for pair in plan.pairs}, checkout.revision(PluginName("models", "pixels")) != before
+
+
+@pytest.mark.parametrize("name", ["testing_utils.py", "test_layers.py", "tests/helper.py"])
+def test_an_edit_scores_again(repository, name):
+    module = name.removesuffix(".py").replace("/", ".")
+    repository.plugin("models/pixels", registers=[("model", "pixels")], model__py=f"from .{module} import GAIN\n")
+    repository.write(f"{V}/models/pixels/{name}", "GAIN = 1\n")
+    assert edited(repository, f"{V}/models/pixels/{name}") == ({"pixels"}, True)
+
+
+def test_an_edit_of_a_hidden_file_scores_again(repository):
+    repository.plugin(
+        "models/pixels", registers=[("model", "pixels")], model__py="from importlib import import_module\n"
+    )
+    repository.write(f"{V}/models/pixels/.hidden.py", "GAIN = 1\n")
+    assert edited(repository, f"{V}/models/pixels/.hidden.py") == ({"pixels"}, True)
+
+
+def test_an_edit_of_tests_that_nothing_names_does_not(repository):
+    assert edited(repository, f"{V}/models/pixels/test.py") == (set(), False)
+    assert edited(repository, f"{V}/models/pixels/tests/test_more.py") == (set(), False)
+
+
+def test_an_edit_of_what_another_plugin_imports_scores_both_again(repository):
+    repository.write(f"{V}/models/pixels/test_gain.py", "GAIN = 1\n")
+    source = "from brainscore_vision.models.pixels.test_gain import GAIN\n"
+    repository.plugin("models/network", registers=[("model", "network")], model__py=source)
+    assert edited(repository, f"{V}/models/pixels/test_gain.py") == ({"network", "pixels"}, True)
+
+
+def test_what_a_file_called_like_a_test_loads_counts(repository):
+    """The model goes through it, so that a change of what it loads is a change of the model."""
+    repository.plugin(
+        "models/pixels",
+        registers=[("model", "pixels")],
+        model__py="from .testing_utils import weigh\n",
+        testing_utils__py="weigh = load_metric('similarity')\n",
+    )
+    edited(repository, f"{V}/metrics/similarity/metric.py")
+    pairs = planner.plan_work_tree(read_own_checkout(repository.path)).pairs
+    assert ("pixels", "Unrelated") in {(pair.model, pair.benchmark) for pair in pairs}
+
+
+def test_a_folder_that_is_no_plugin_is_refused(repository):
+    git(repository.path, "add", "-A")
+    git(repository.path, "commit", "-qm", "before")
+    repository.write(f"{V}/models/_shared/__init__.py", "GAIN = 1\n")
+    refused = planner.plan_work_tree(read_own_checkout(repository.path)).refused
+    assert [refusal.path for refusal in refused] == [f"{V}/models/_shared/__init__.py"]

@@ -1,0 +1,192 @@
+"""Test that byte code, links and names that differ by case are refused wherever they are, before anything runs."""
+
+import importlib._bootstrap_external as bootstrap
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from brainscore_ci.checks.runner import check_changed, check_named, workplace
+from brainscore_ci.planning import planner
+from brainscore_ci.planning.checkout import read_own_checkout
+from brainscore_ci.planning.tracked import TrackedFile, find_unwanted, is_byte_code, tracked_files
+
+ROOT = Path(__file__).parents[3]
+V = "vision/brainscore_vision"
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tree):
+    git(tree.path, "init", "-q", "-b", "main")
+    git(tree.path, "add", "-A")
+    git(tree.path, "commit", "-qm", "start")
+    return tree
+
+
+def put_byte_code(folder, module, source):
+    """Write byte code that Python believes without looking at the source: with an unchecked hash."""
+    file = folder / "__pycache__" / f"{module}.{sys.implementation.cache_tag}.pyc"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    code = compile(source, str(folder / f"{module}.py"), "exec")
+    file.write_bytes(bootstrap._code_to_hash_pyc(code, b"\0" * 8, checked=False))
+    return file.relative_to(folder).as_posix()
+
+
+def commit(tree, *paths):
+    git(tree.path, "add", "-A")
+    for path in paths:
+        git(tree.path, "add", "--force", "--", path)
+    git(tree.path, "commit", "-qm", "change")
+
+
+def refused(tree):
+    """Return what a plan refuses, of the commit and of the working tree."""
+    checkout = read_own_checkout(tree.path)
+    plans = (
+        planner.plan_change(checkout, "HEAD~1", "HEAD", event="pull_request"),
+        planner.plan_work_tree(checkout, "HEAD~1"),
+    )
+    first, second = ({refusal.path for refusal in plan.refused} for plan in plans)
+    assert first == second
+    return first
+
+
+def test_byte_code_of_a_plugin(repository):
+    name = put_byte_code(repository.library / "models/pixels", "__init__", "print('attack')")
+    path = f"{V}/models/pixels/{name}"
+    commit(repository, path)
+    ran = subprocess.run(
+        [sys.executable, "-c", "import pixels"],
+        cwd=repository.library / "models", capture_output=True, text=True, check=True,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONPYCACHEPREFIX"},
+    )  # fmt: skip
+    assert ran.stdout == "attack\n", "the attack itself has to work"
+    assert refused(repository) == {path}
+    place = workplace(repository.path)
+    for checked in (check_changed(place, "HEAD~1"), check_named(place, ["models/pixels"])):
+        assert path in {finding.path for finding in checked.findings if finding.is_error}
+    assert path not in {finding.path for finding in check_named(place, ["models/network"]).findings}
+
+
+def test_byte_code_that_nobody_commits_is_no_matter(repository):
+    repository.write(".gitignore", "__pycache__/\n")
+    commit(repository)
+    put_byte_code(repository.library / "models/pixels", "__init__", "x = 1")
+    assert refused(repository) == set()
+    assert not [
+        one for one in check_named(workplace(repository.path), ["pixels"]).findings if one.rule == "binary-file"
+    ]
+
+
+def test_byte_code_that_was_there_before(repository):
+    """A change of something else is refused too: what is there runs in every job."""
+    name = put_byte_code(repository.path / "core", "brainscore_core", "x = 1")
+    commit(repository, f"core/{name}")
+    repository.write(f"{V}/models/pixels/model.py", "x = 1\n")
+    commit(repository)
+    assert refused(repository) == {f"core/{name}"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{V}/models/pixels/fast.pyc", f"{V}/models/pixels/fast.PYO", f"{V}/models/pixels/fast.cpython-311-x86_64.so",
+        f"{V}/models/pixels/libfast.so.1", f"{V}/models/pixels/fast.pyd", "vision/hook.pth",
+        f"{V}/models/__pycache__/x.txt",
+        "scripts/brainscore_ci/__pycache__/x.cpython-311.pyc", "other/libx.dylib", "core/x.egg-link",
+    ],
+)  # fmt: skip
+def test_code_that_nobody_can_read(repository, path):
+    repository.write(path, "x")
+    commit(repository, path)
+    assert refused(repository) == {path}
+    assert path in {finding.path for finding in check_changed(workplace(repository.path), "HEAD~1").findings}
+
+
+@pytest.mark.parametrize("path", ["a/pathology.py", "so.py", "a.pyc/b.md", "docs/lib.so.md", "x.python", "pycache/x"])
+def test_what_is_no_byte_code(path):
+    assert not is_byte_code(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="making links needs a privilege there")
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        (f"{V}/models/alias", "pixels"),
+        (f"{V}/models/pixels/other.py", "../network/__init__.py"),
+        ("core/brainscore_core", "../vision"),
+        ("README.md", "/etc/passwd"),
+    ],
+)
+def test_links(repository, link, target):
+    file = repository.path / link
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.symlink_to(target)
+    commit(repository)
+    assert refused(repository) == {link}
+    assert link in {finding.path for finding in check_changed(workplace(repository.path), "HEAD~1").findings}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Model.py", "model.py"),
+        ("Deep/x.py", "deep/y.py"),
+        ("stra\N{LATIN SMALL LETTER SHARP S}e", "strasse"),
+        ("\xe9", "e\u0301"),
+    ],
+)
+def test_names_that_some_systems_take_for_one(one, other):
+    found = find_unwanted([TrackedFile(path=f"a/{name}", mode="100644") for name in (one, other)])
+    assert [(each.path, each.rule) for each in found] == [(f"a/{other}", "file-name")]
+
+
+def test_plugins_that_differ_by_case_alone(repository):
+    if (repository.library / "models/PIXELS").exists():
+        pytest.skip("this system takes the two for one")
+    repository.plugin("models/PIXELS", registers=[("model", "PIXELS")])
+    commit(repository)
+    assert refused(repository) == {f"{V}/models/pixels/__init__.py", f"{V}/models/pixels/test.py"}
+
+
+def test_submodules():
+    (found,) = find_unwanted([TrackedFile(path="a", mode="160000")])
+    assert found.rule == "symlink"
+
+
+def test_what_goes_away_is_not_refused(repository):
+    repository.write(f"{V}/models/pixels/fast.so", "x")
+    commit(repository)
+    (repository.path / V / "models/pixels/fast.so").unlink()
+    assert [file.path for file in tracked_files(repository.path) if is_byte_code(file.path)] == []
+    git(repository.path, "rm", "-q", f"{V}/models/pixels/fast.so")
+    commit(repository)
+    assert refused(repository) == set()
+
+
+def test_the_script_says_so_and_plans_nothing(repository, tmp_path):
+    name = put_byte_code(repository.library / "models/pixels", "__init__", "print('attack')")
+    commit(repository, f"{V}/models/pixels/{name}")
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/plan.py", "--base", "HEAD~1", "--head", "HEAD", "--json"],
+        cwd=repository.path, capture_output=True, text=True, check=False,
+        env={**os.environ, "GITHUB_OUTPUT": str(tmp_path / "outputs")},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "code that nobody can read" in json.loads(done.stdout)["refused"][0]["reason"]
+    assert "tests=0" in (tmp_path / "outputs").read_text().splitlines()
+
+
+def test_this_repository_holds_nothing_of_that_kind():
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout")
+    assert find_unwanted(tracked_files(ROOT)) == []
