@@ -1,7 +1,7 @@
 """Measure how often the interval of a perfect model holds 1, with seeds that had no part in the design.
 
-The generating population of SimulatedCortex2026 is scored on its own noisy spikes under each seed of
-wiring and noise.
+The generating population of SimulatedCortex2026 is scored on its own noisy spikes, what people believe on their
+choices, and other cells on the orientations that the recorded ones prefer, under each seed of wiring and noise.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 REGIONS = ("V1", "IT")
+OTHERS = ("i2n", "pref_or")
 
 
 def main() -> None:
@@ -25,7 +26,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         os.environ["BRAINSCORE_HOME"] = home
         rows = [row for seed in range(first, end) for row in scores(seed)]
-    held = {region: sum(row["held"] for row in rows if row["region"] == region) for region in REGIONS}
+    held = {name: sum(row["held"] for row in rows if row["region"] == name) for name in (*REGIONS, *OTHERS)}
     summary = {"n_seeds": end - first, "interval_held_1": held, "rows": rows}
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "simulated_truth.json").write_text(json.dumps(summary, indent=1) + "\n")
@@ -33,22 +34,38 @@ def main() -> None:
 
 
 def scores(seed: int) -> list[dict[str, object]]:
-    """Return the score of the generating population and its interval, for both regions under one seed."""
+    """Return the score of what generated the data and its interval, for each kind of data under one seed."""
+    import numpy as np
+
     from brainscore_vision import load_benchmark, load_dataset
     from brainscore_vision.benchmark_helpers import PrecomputedFeatures
-    from brainscore_vision.data.simulatedcortex2026 import dataset
+    from brainscore_vision.data.simulatedcortex2026 import cells, choices, dataset
 
     dataset.PARAMETERS = dataclasses.replace(dataset.PARAMETERS, seed=seed)
+    cells.SEED = choices.SEED = seed
     truth = load_dataset("SimulatedCortex2026.truth")
     rows = []
     for region in REGIONS:
         responses = truth.sel(neuroid=truth["region"] == region)
         score = load_benchmark(f"SimulatedCortex2026.{region}-pls")(PrecomputedFeatures(responses, visual_degrees=8))
-        low, high = (round(float(edge), 4) for edge in score.attrs["interval"])
-        row = {"seed": seed, "region": region, "score": round(float(score), 4), "low": low, "high": high}
-        rows.append({**row, "held": low <= 1 <= high})
-        print(rows[-1], flush=True)
+        rows.append(_row(seed, region, score, score.attrs["interval"]))
+    for name, identifier, known, scale in (
+        ("i2n", "SimulatedCortex2026-i2n", "choices", np.sqrt),  # a correlation is divided by the root of reliability
+        ("pref_or", "SimulatedCortex2026.V1-pref_or", "preferences", float),
+    ):
+        truth = load_dataset(f"SimulatedCortex2026.{known}.truth")
+        score = load_benchmark(identifier)(PrecomputedFeatures(truth, visual_degrees=8))
+        half = 1.96 * score.raw.attrs["error"] / scale(float(score.ceiling))
+        rows.append(_row(seed, name, score, (float(score) - half, float(score) + half)))
     return rows
+
+
+def _row(seed: int, region: str, score: float, interval: tuple[float, float]) -> dict[str, object]:
+    low, high = (round(float(edge), 4) for edge in interval)
+    row = {"seed": seed, "region": region, "score": round(float(score), 4), "low": low, "high": high}
+    row["held"] = low <= 1 <= high
+    print(row, flush=True)
+    return row
 
 
 if __name__ == "__main__":

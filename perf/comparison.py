@@ -1,0 +1,373 @@
+"""Measure how often comparisons of models are right on simulated data, and how long they take: `--help` says more.
+
+Every experiment has new stimuli and new subjects (or neuroids) and new noise, which all models meet; what the models
+are stays. Counted are intervals of 95 % that hold the true difference, families of tests in which no pair is called
+different that is not, intervals of ranks that hold the ranks, and intervals of the reliability that hold it.
+
+- Means of tables of stimuli by subjects, of five models of which three are equal: from the table itself, by the
+  bootstrap with its correction for two factors, by drawing both factors at once (which is not what the library does),
+  from sketches as records keep them, and for averages of two benchmarks on the same stimuli.
+- Scores by metrics, of four imperfect models of which two are equal: `ridge` and `rdm` of simulated neuroids,
+  `error_consistency` of simulated people.
+
+Results of single experiments are appended to a file as they come, so that an interrupted run goes on where it was.
+
+    python perf/comparison.py --sets 1000 --metric-sets 200 --processes 2 --speed --save
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import coverage
+import coverage_behaviour
+import numpy as np
+from simulations import Row, markdown, measure
+
+from brainscore_core.metrics.influence import Influence
+from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
+from brainscore_core.scoring.averages import Estimate, combined
+from brainscore_core.scoring.joint_errors import JointErrors
+from brainscore_core.scoring.statistics import Comparison
+from brainscore_vision import load_metric
+from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+
+TABLE = Path(__file__).parent / "results" / "comparison.json"
+FIRST_SEED = 1000
+
+
+@dataclass(frozen=True)
+class Design:
+    """An experiment whose score is the mean over stimuli and subjects."""
+
+    n_stimuli: int
+    n_subjects: int
+    shared: float = 1.0  # standard deviation of what all models have in common, of stimuli, of subjects and of cells
+    own: float = 0.3  # the same of each model for itself, of stimuli and of subjects
+    unequal: float = 1.0  # how many times noisier the last model is than the first
+    skewed: bool = False
+    part: float = 1.0  # of the stimuli that each subject judges
+
+
+DESIGNS = {
+    "100 x 20": Design(100, 20),
+    "few stimuli": Design(15, 20),
+    "few subjects": Design(100, 4),
+    "both few": Design(15, 5),
+    "shared noise": Design(100, 20, shared=3.0, own=0.1),
+    "unequal noise": Design(100, 20, unequal=5.0),
+    "skewed": Design(40, 10, skewed=True),
+    "a part judged": Design(100, 20, part=0.4),
+}
+TRUTH = np.array([0.0, 0.0, 0.0, 0.25, 0.5])
+N_DRAWS = 200
+
+METRIC_DESIGNS = {"ridge": ("A", "C"), "rdm": ("A",), "error_consistency": ("A", "B", "C")}
+EQUAL = ((0, 1),)  # models of these that are equal but for chance
+
+
+def tables(design: Design, rng: np.random.Generator, n_benchmarks: int = 1) -> list[np.ndarray]:
+    """Return the answers of all models on benchmarks with the same stimuli and other subjects, nan for none.
+
+    Each has shape (n_models, n_stimuli, n_subjects).
+    """
+    n, q, n_models = design.n_stimuli, design.n_subjects, len(TRUTH)
+
+    def draw(*shape: int) -> np.ndarray:
+        return rng.standard_exponential(shape) - 1 if design.skewed else rng.standard_normal(shape)
+
+    spread = np.geomspace(1, design.unequal, n_models)[:, None, None]
+    of_stimuli = design.shared * draw(n, 1) + design.own * spread * draw(n_models, n, 1)
+    found = []
+    for _ in range(n_benchmarks):
+        common = design.shared * (draw(1, q) + draw(n, q))
+        own = spread * (design.own * draw(n_models, 1, q) + draw(n_models, n, q))
+        table = TRUTH[:, None, None] + of_stimuli + common + own
+        table[:, rng.random((n, q)) >= design.part] = np.nan
+        found.append(table)
+    return found
+
+
+def of_means(table: np.ndarray) -> Comparison:
+    """Compare by the table itself."""
+    return Comparison(np.nanmean(table, axis=(1, 2)), JointErrors.of_tables(table))
+
+
+def by_bootstrap(table: np.ndarray, *, corrected: bool = True) -> Comparison:
+    """Compare by drawing stimuli, subjects and both, with the correction, or by drawing both at once."""
+
+    def means(stimuli: np.ndarray, subjects: np.ndarray) -> np.ndarray:
+        return np.nanmean(table[:, stimuli][:, :, subjects], axis=(1, 2))
+
+    n, q = table.shape[1:]
+    if corrected:
+        return Comparison(np.nanmean(table, axis=(1, 2)), JointErrors.of_bootstrap(means, n, q, n_draws=N_DRAWS))
+    rng = np.random.default_rng(0)
+    draws = [means(rng.integers(0, n, n), rng.integers(0, q, q)) for _ in range(N_DRAWS)]
+    moments = np.zeros((3, len(table), len(table)))
+    moments[0] = np.cov(draws, rowvar=False)
+    # Student's t with as many degrees of freedom as the fewer of both are worth, as is usual.
+    return Comparison(np.nanmean(table, axis=(1, 2)), JointErrors.of_moments(moments, (min(n, q) - 1.0, np.inf)))
+
+
+def estimates(table: np.ndarray, units: str) -> list[Estimate]:
+    """Return the scores of all models as their records keep them."""
+    n, q = table.shape[1:]
+    found = []
+    for of_model in table:
+        influence = Influence.of_mean(of_model, np.arange(n), np.arange(q), "subject")
+        sketch = InfluenceSketch.from_text(InfluenceSketch.of(influence, stimuli="", units=units).to_text())
+        found.append(
+            Estimate(
+                float(of_model.mean()),
+                influence.error,
+                df=influence.degrees_of_freedom,
+                influence=sketch * (influence.error / sketch.error),
+            )
+        )
+    return found
+
+
+def of_estimates(scores: Sequence[Estimate]) -> Comparison:
+    """Compare by what records keep."""
+    return Comparison(np.array([each.value for each in scores]), JointErrors.of_estimates(scores))
+
+
+def of_averages(first: np.ndarray, second: np.ndarray) -> Comparison:
+    """Compare averages of two benchmarks by what records keep."""
+    pairs = zip(estimates(first, "first"), estimates(second, "second"), strict=True)
+    weights = {"first": 0.5, "second": 0.5}
+    return of_estimates([combined(dict(zip(weights, pair, strict=True)), weights) for pair in pairs])
+
+
+ESTIMATORS = {
+    "means": lambda design, rng: of_means(tables(design, rng)[0]),
+    "bootstrap": lambda design, rng: by_bootstrap(tables(design, rng)[0]),
+    "both at once": lambda design, rng: by_bootstrap(tables(design, rng)[0], corrected=False),
+    "sketches": lambda design, rng: of_estimates(estimates(tables(design, rng)[0], "")),
+    "averages": lambda design, rng: of_averages(*tables(design, rng, 2)),
+}
+DRAWN = ("bootstrap", "both at once")
+COMPLETE_ONLY = ("bootstrap", "both at once", "sketches", "averages")  # nothing to draw where most cells are empty
+
+
+def of_neuroids(metric: str, design: str, seed: int) -> Comparison:
+    """Compare models with six, other six, all ten and three of the features that carry signal."""
+    data = coverage.simulate(coverage.DESIGNS[design], seed)
+    n_carrying, n_features = 10, data.model.sizes["neuroid"]
+    noise = list(range(n_carrying, n_features))
+    carrying = (range(6), range(4, 10), range(10), range(3))
+    scores = [load_metric(metric)(data.model[:, [*kept, *noise]], data.measured) for kept in carrying]
+    return of_influences(scores)
+
+
+def of_people(metric: str, design: str, seed: int) -> Comparison:
+    """Compare models whose errors have more or less to do with what people find hard."""
+    chosen, rng = coverage_behaviour.DESIGNS[design], generator(seed, "comparison", metric, design)
+    shape = chosen.n_subjects, chosen.n_stimuli
+    hard = 0.8 * rng.standard_normal(chosen.n_stimuli)
+    ability = chosen.level + 0.3 * rng.standard_normal((chosen.n_subjects, 1))
+    right = ability + hard + 0.8 * rng.standard_normal(shape) > 0
+    judged = rng.random(shape) < chosen.part
+    judged[0] |= ~judged.any(axis=0)  # so that each stimulus has an answer
+    people, scores = coverage_behaviour.answers(right, judged), []
+    for slope in (0.6, 0.6, 1.0, 0.2):
+        answers = slope * hard + np.sqrt(0.64 + 0.64 * (0.36 - slope**2)) * rng.standard_normal(len(hard))
+        source = coverage_behaviour.answers((answers + chosen.level > 0)[None], np.ones((1, len(hard)), dtype=bool))
+        scores.append(load_metric(metric)(type(people)(source.drop_vars(["subject"])), people))
+    return of_influences(scores)
+
+
+def of_influences(scores: Sequence[Any]) -> Comparison:
+    """Compare scores by their influences."""
+    return Comparison(
+        np.array([float(each) for each in scores]), JointErrors.of_estimates([*map(Estimate.of_score, scores)])
+    )
+
+
+def estimate(design: str, estimator: str, seed: int) -> Row:
+    """Compare the models in one experiment."""
+    if estimator in METRIC_DESIGNS:
+        compare = of_people if estimator == "error_consistency" else of_neuroids
+        found = compare(estimator, design, seed)
+    else:
+        found = ESTIMATORS[estimator](DESIGNS[design], generator(seed, "comparison", design))
+    reliability = found.reliability()
+    return {
+        "scores": found.scores.tolist(),
+        "margins": found.margins.tolist(),
+        "errors": found.joint.pair_errors.tolist(),
+        "differs": found.differs.tolist(),
+        "own": found.rank_intervals().tolist(),
+        "all": found.rank_intervals(all_at_once=True).tolist(),
+        "reliability": [reliability.low, reliability.high],
+    }
+
+
+def summary(rows: Sequence[Row], truth: np.ndarray | None) -> dict[str, float]:
+    """Count what holds. `truth` is the true scores; None: the mean over the experiments, equal for `EQUAL` models.
+
+    Returns
+    -------
+    dict of str to float
+        Shares of the experiments (of pairs or models, where there are several): ``interval``, ``tests``, ``own`` and
+        ``all`` ranks, ``reliability``; and ``error``, the root mean square of stated errors over the standard
+        deviation of differences.
+    """
+    stacked = {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0] if name not in _KEYS}
+    scores = stacked["scores"]
+    if truth is None:
+        truth = scores.mean(axis=0)
+        for first, second in EQUAL:
+            truth[[first, second]] = truth[[first, second]].mean()
+    upper = np.triu_indices(len(truth), 1)
+    gaps, true_gaps = scores[:, :, None] - scores[:, None], truth[:, None] - truth
+    held = np.abs(gaps - true_gaps) <= stacked["margins"]
+    wrong = (stacked["differs"] > 0) & ((true_gaps == 0) | (gaps * true_gaps < 0))
+    best, worst = 1 + (true_gaps < 0).sum(axis=1), (true_gaps <= 0).sum(axis=1)  # of equal models, in any order
+    ranks = {name: (stacked[name][..., 0] <= best) & (worst <= stacked[name][..., 1]) for name in ("own", "all")}
+    spread = gaps.std(axis=0, ddof=1)[upper]
+    noise, true = (spread**2).mean() / 2, (true_gaps[upper] ** 2).mean() / 2
+    low, high = stacked["reliability"].T
+    return {
+        "n": len(rows),
+        "interval": float(held[:, upper[0], upper[1]].mean()),
+        "tests": float(1 - wrong.any(axis=(1, 2)).mean()),
+        "own": float(ranks["own"].mean()),
+        "all": float(ranks["all"].all(axis=1).mean()),
+        "reliability": float(((low <= true / (true + noise)) & (true / (true + noise) <= high)).mean()),
+        "reliability_itself": float(true / (true + noise)),
+        "error": float((np.sqrt((stacked["errors"] ** 2).mean(axis=0)[upper]) / spread).mean()),
+    }
+
+
+_KEYS = ("design", "estimator", "seed")
+SHOWN = (
+    ("interval of a difference", "means", "interval"),
+    ("the same, by the corrected bootstrap", "bootstrap", "interval"),
+    ("the same, drawing both at once", "both at once", "interval"),
+    ("the same, from sketches", "sketches", "interval"),
+    ("the same, of averages of two benchmarks", "averages", "interval"),
+    ("no false difference of all pairs (Holm)", "means", "tests"),
+    ("interval of a model's own rank", "means", "own"),
+    ("intervals of all ranks at once", "means", "all"),
+    ("interval of the reliability", "means", "reliability"),
+)
+SHOWN_OF_METRICS = (
+    ("interval", "interval"), ("no false difference", "tests"), ("own rank", "own"), ("all ranks", "all"),
+    ("reliability", "reliability"),
+)  # fmt: skip
+
+
+def table(cells: dict[str, dict[str, float]]) -> str:
+    """Return the first table of the page: means of stimuli by subjects."""
+    rows = {name: [_entry(cells, design, estimator, key) for design in DESIGNS] for name, estimator, key in SHOWN}
+    return markdown(DESIGNS, rows)
+
+
+def table_of_metrics(cells: dict[str, dict[str, float]]) -> str:
+    """Return the second table of the page: scores by metrics."""
+    rows = {
+        f"{metric}, {design}": [_entry(cells, design, metric, key) for _, key in SHOWN_OF_METRICS]
+        for metric, designs in METRIC_DESIGNS.items()
+        for design in designs
+    }
+    return markdown([name for name, _ in SHOWN_OF_METRICS], rows)
+
+
+def _entry(cells: dict[str, dict[str, float]], design: str, estimator: str, key: str) -> str:
+    cell = cells.get(f"{design}: {estimator}")
+    if cell is None:
+        return "-"
+    ratio = f" ({cell['error']:.2f})" if key == "interval" else ""
+    return f"{cell[key]:.3f}{ratio}"
+
+
+def speed(n_models: int = 741, n_benchmarks: int = 289) -> dict[str, float]:
+    """Compare many models on many benchmarks, as a leaderboard does; return seconds of a processor and gigabytes."""
+    rng = np.random.default_rng(0)
+    families = rng.standard_normal((20, 3, WIDTH)) * np.array([1.0, 1.0, 0.3])[:, None]
+    seconds: dict[str, float] = dict.fromkeys(("differences", "ranks and groups", "reliability"), 0.0)
+    started = 0.0
+    for _ in range(n_benchmarks):
+        own = rng.standard_normal((n_models, 3, WIDTH)) * np.array([1.0, 1.0, 0.3])[:, None]
+        buckets = 0.01 / np.sqrt(WIDTH) * (families[0] + families[rng.integers(0, 20, n_models)] + 0.5 * own)
+        scores = rng.normal(0.4, 0.1, n_models)
+        known = [InfluenceSketch(each, (200.0, 60.0)) for each in buckets]
+        given = [Estimate(score, each.error, influence=each) for score, each in zip(scores, known, strict=True)]
+        started = time.process_time()
+        compared = Comparison(scores, JointErrors.of_estimates(given))
+        _ = compared.differs
+        seconds["differences"] += time.process_time() - started
+        started = time.process_time()
+        compared.rank_intervals()
+        compared.groups(exact=False)
+        seconds["ranks and groups"] += time.process_time() - started
+        started = time.process_time()
+        compared.reliability()
+        seconds["reliability"] += time.process_time() - started
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    parts = {name: round(each, 2) for name, each in seconds.items()}
+    return {
+        "models": n_models,
+        "benchmarks": n_benchmarks,
+        **parts,
+        "total": round(sum(seconds.values()), 1),
+        "peak_gb": round(memory, 2),
+    }
+
+
+def cells_of(sizes: dict[tuple[str, str], int], scratch: Path, processes: int) -> dict[str, dict[str, float]]:
+    """Measure the cells, each of a design and an estimator with its number of experiments."""
+    tasks = [(*cell, FIRST_SEED + number) for cell, n in sizes.items() for number in range(n)]
+    rows = measure(estimate, tasks, scratch, processes)
+    return {
+        f"{design}: {estimator}": summary(
+            [rows[design, estimator, FIRST_SEED + number] for number in range(n)],
+            None if estimator in METRIC_DESIGNS else TRUTH,
+        )
+        for (design, estimator), n in sizes.items()
+    }
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", type=int, default=100, help="experiments for means; a fifth for what is drawn")
+    parser.add_argument("--metric-sets", type=int, default=0, help="experiments for metrics")
+    parser.add_argument("--speed", action="store_true", help="also compare 741 models on 289 benchmarks")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--scratch", type=Path, default=Path("comparison.jsonl"), help="results of single experiments")
+    parser.add_argument("--save", action="store_true", help=f"write the summaries to {TABLE}, beside those it has")
+    given = parser.parse_args()
+    sizes = {
+        (design, name): max(2, given.sets // 5) if name in DRAWN else given.sets
+        for name in ESTIMATORS
+        for design in DESIGNS
+        if DESIGNS[design].part == 1 or name not in COMPLETE_ONLY
+    }
+    if given.metric_sets:
+        sizes |= {(design, name): given.metric_sets for name, designs in METRIC_DESIGNS.items() for design in designs}
+    before = json.loads(TABLE.read_text()) if TABLE.exists() else {"cells": {}}
+    cells = cells_of(sizes, given.scratch, given.processes)
+    print(table(cells), table_of_metrics(cells), sep="\n\n")
+    result = {**before, "cells": {**before["cells"], **cells}}
+    if given.speed:
+        result["speed"] = speed()
+        print(result["speed"])
+    if given.save:
+        TABLE.write_text(json.dumps(result, indent=1, sort_keys=True) + "\n")
+
+
+if __name__ == "__main__":
+    main()

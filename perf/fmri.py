@@ -1,0 +1,185 @@
+"""Measure the memory and the time of benchmarks on large sets of fMRI and EEG, on stand-ins of their size.
+
+    python perf/fmri.py --out perf/results/fmri.json
+    python perf/fmri.py --only gifford2022 --share 1
+
+Every case writes files of the published shape, with a planted signal, and scores a model of random features of that
+signal in a process of its own, through ``load_benchmark``. ``--share`` is the part of the stimuli of Gifford2022 that
+is made (all of them are 11 GB). Prints score, seconds and the peak of the memory that the process holds, beside the
+size of the files. Pages of files that are mapped are not counted: the system takes them back when it needs them.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+N_FEATURES, N_DIMENSIONS = 1000, 20
+CASES = {
+    # name: benchmark, data set, stimulus sets, {split: (stimuli, repetitions)}, neuroids of each subject, time bins
+    "hebart2023_fmri": ("Hebart2023_fmri.IT-ridgecv", {"train": (8640, 1), "test": (100, 12)}, [6131] * 3, None),
+    "allen2022_fmri_surface": (
+        "Allen2022_fmri_surface.IT-ridge",
+        {"train": (412, 1), "test": (103, 3)},
+        [27646] * 8,
+        None,
+    ),
+    "gifford2022": ("Gifford2022.IT-ridgecv", {"train": (16540, 4), "test": (200, 80)}, [17] * 10, 100),
+}
+STIMULI = {"Allen2022_fmri_surface": "Allen2022_fmri"}
+
+
+def write(folder, case, share):
+    """Write recordings and features of the model, block by block; returns the bytes of the recordings."""
+    import h5netcdf
+
+    _, splits, subjects, n_bins = CASES[case]
+    rng = np.random.default_rng(0)
+    n_neuroids, bins = sum(subjects), n_bins or 1
+    mixing = rng.normal(size=(N_DIMENSIONS, n_neuroids * bins)).astype(np.float32) / np.sqrt(N_DIMENSIONS)
+    readout = rng.normal(size=(N_DIMENSIONS, N_FEATURES)).astype(np.float32)
+    dtype = np.float32 if case.startswith("allen") else np.float64
+    for split, (n, repetitions) in splits.items():
+        n = max(50, int(n * share)) if case == "gifford2022" else n
+        signal = rng.normal(size=(n, N_DIMENSIONS)).astype(np.float32)
+        np.save(folder / f"{split}.npy", signal @ readout)
+        shown = np.repeat(np.arange(n), repetitions)
+        with h5netcdf.File(folder / f"{split}.nc", "w") as file:
+            file.dimensions = {"presentation": len(shown), "neuroid": n_neuroids, "time_bin": bins}
+            values = file.create_variable("data", ("presentation", "neuroid", "time_bin"), dtype)
+            for start in range(0, len(shown), 2000):
+                rows = shown[start : start + 2000]
+                block = signal[rows] @ mixing + rng.standard_normal((len(rows), mixing.shape[1]), dtype=np.float32)
+                values[start : start + len(rows)] = block.reshape(len(rows), n_neuroids, bins)
+            labels = coords(case, split, shown, repetitions, subjects)
+            values.attrs["coordinates"] = " ".join(labels)
+            for name, (dim, column) in labels.items():
+                kind = h5netcdf.core.h5py.string_dtype() if column.dtype.kind == "U" else column.dtype
+                file.create_variable(name, (dim,), kind)[:] = (
+                    column.astype(object) if column.dtype.kind == "U" else column
+                )
+    return sum((folder / f"{split}.nc").stat().st_size for split in splits)
+
+
+def coords(case, split, shown, repetitions, subjects):
+    """Return the coordinates of the published files that the benchmarks use."""
+    n = sum(subjects)
+    result = {
+        "stimulus_id": ("presentation", np.array([f"{split}{number:05d}" for number in shown])),
+        "neuroid_id": ("neuroid", np.concatenate([np.arange(size) for size in subjects])),
+        "subject": ("neuroid", np.repeat([f"{number:02d}" for number in range(len(subjects))], subjects)),
+    }
+    if repetitions > 1 or split == "test":
+        result["repetition"] = ("presentation", np.tile(np.arange(repetitions), len(shown) // repetitions))
+    if case == "gifford2022":
+        starts = np.arange(-20, 80) / 100
+        return result | {"time_bin_start": ("time_bin", starts), "time_bin_end": ("time_bin", starts + 0.01)}
+    # As many are of IT and reliable as in the published recordings, about.
+    regions = np.where(np.arange(n) % 3 < 2, "IT", "V1")
+    reliability = np.where(np.arange(n) % 10 < (1 if case == "hebart2023_fmri" else 5), 80.0, 10.0)
+    result |= {"region": ("neuroid", regions), "nc_testset": ("neuroid", reliability)}
+    return result | {"time_bin_start": ("time_bin", np.array([70])), "time_bin_end": ("time_bin", np.array([170]))}
+
+
+def score(folder, case):
+    """Score the model of features on the files in a folder; prints one line of JSON."""
+    from brainscore_core.supported_data_standards.brainio import s3
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision import load_benchmark, stimulus_set_registry
+    from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+
+    identifier, splits, _, _ = CASES[case]
+    dataset = identifier.partition(".")[0]
+    features = {}
+    for split in splits:
+        values = np.load(folder / f"{split}.npy")
+        ids = [f"{split}{number:05d}" for number in range(len(values))]
+        stimuli = StimulusSet({"stimulus_id": ids})
+        stimuli.identifier = name = f"{STIMULI.get(dataset, dataset)}_stim_{split}"
+        stimuli.stimulus_paths = dict.fromkeys(ids, folder / "picture.png")
+        load_once(name)
+        stimulus_set_registry[name] = lambda stimuli=stimuli: stimuli
+        features[name] = NeuroidAssembly(
+            values,
+            coords={"stimulus_id": ("presentation", ids), "neuroid_id": ("neuroid", np.arange(values.shape[1]))},
+            dims=["presentation", "neuroid"],
+        )
+    s3.get_path = lambda identifier, *_: folder / f"{'train' if 'train' in identifier else 'test'}.nc"
+    benchmark = load_benchmark(identifier)
+    peak = Peak()
+    peak.start()
+    started = time.perf_counter()
+    result = benchmark(PrecomputedFeatures(features, visual_degrees=benchmark._visual_degrees))  # noqa: SLF001 - its own size
+    print(
+        json.dumps(
+            {
+                "score": round(float(result), 4),
+                "ceiling": round(float(benchmark.ceiling), 4),
+                "n_neuroids": int(result.attrs["n_neuroids"]),
+                "seconds": round(time.perf_counter() - started, 1),
+                "peak_gb": round(peak.kib * 1024 / 1e9, 2),
+            }
+        )
+    )
+
+
+class Peak(threading.Thread):
+    """Look every 10 ms how much memory this process holds that is of no file; Linux only."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.kib = 0
+
+    def run(self):
+        """Look until the process ends."""
+        while True:
+            line = next(
+                each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("RssAnon")
+            )
+            self.kib = max(self.kib, int(line.split()[1]))
+            time.sleep(0.01)
+
+
+def load_once(name):
+    """Import the plugin that registers a stimulus set, so that it does not register after the stand-in."""
+    from brainscore_core.plugin_management.import_plugin import import_plugin
+
+    import_plugin("brainscore_vision", "stimulus_set", name)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", choices=CASES)
+    parser.add_argument("--share", type=float, default=0.25)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--score", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.score:
+        score(options.score, options.only)
+        return
+    results = {}
+    for case in [options.only] if options.only else CASES:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            size = write(folder, case, options.share)
+            command = [sys.executable, __file__, "--only", case, "--score", name]
+            environment = os.environ | {"BRAINSCORE_HOME": f"{name}/home"}
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, check=True)
+        results[case] = {"files_gb": round(size / 1e9, 2), **json.loads(done.stdout.splitlines()[-1])}
+        if case == "gifford2022":
+            results[case]["share"] = options.share
+        print(case, results[case], flush=True)
+    if options.out:
+        options.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""Measure what a box costs a program, and box and protocol together a pair, beside a plain child process.
+
+Each number is the median over repeats; the two kinds take turns, so that whatever else the machine does is in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import brainscore_vision
+from brainscore_core.processes import run_bounded
+from brainscore_core.scoring.isolation.box import Box, run_boxed, why_no_box
+from brainscore_core.scoring.isolation.interpreter import interpreter_paths
+
+RESULTS = Path(__file__).parent / "results"
+TARGET_S = 1.0  # what the box and the protocol may cost a pair, together
+
+PROGRAMS = {
+    "nothing": ["/usr/bin/env", "true"],
+    "python": [sys.executable, "-I", "-c", "pass"],
+    "numpy": [sys.executable, "-I", "-c", "import numpy"],
+}
+
+
+def seconds(command: list[str], environment: dict[str, str], *, boxed: bool) -> float:
+    """Return how long a program takes, from the call that starts it to the one that says how it ended."""
+    started = time.perf_counter()
+    if boxed:
+        ended = run_boxed(command, Box(readable=interpreter_paths(), environment=environment), memory_bytes=8e9)
+    else:
+        ended = run_bounded(command, environment=environment, memory_bytes=8e9)
+    if ended.problem:
+        raise SystemExit(f"{command} failed: {ended}")
+    return time.perf_counter() - started
+
+
+def start(repeats: int) -> dict[str, float]:
+    """Return the median seconds of each program, plain and in a box, and what the box adds."""
+    environment = {"OMP_NUM_THREADS": "1"}
+    result: dict[str, float] = {}
+    for name, command in PROGRAMS.items():
+        pairs = [
+            (seconds(command, environment, boxed=False), seconds(command, environment, boxed=True))
+            for _ in range(repeats)
+        ]
+        result[f"start_{name}_plain_s"] = round(statistics.median(plain for plain, _ in pairs), 4)
+        result[f"start_{name}_boxed_s"] = round(statistics.median(boxed for _, boxed in pairs), 4)
+        result[f"start_{name}_added_s"] = round(statistics.median(boxed - plain for plain, boxed in pairs), 4)
+    return result
+
+
+MODEL = """
+import time
+import numpy as np
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import model_registry
+from brainscore_vision.model_interface import BrainModel
+
+class Slow(BrainModel):
+    identifier = "slow"
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.values = np.random.default_rng(0).random((300, 5_000), dtype=np.float32)
+
+    def visual_degrees(self):
+        return 8
+
+    def start_recording(self, recording_target, time_bins):
+        pass
+
+    def look_at(self, stimuli, number_of_trials=1):
+        time.sleep(self.seconds)
+        coords = {name: ("presentation", stimuli[name].to_numpy()) for name in stimuli}
+        coords["neuroid_id"] = "neuroid", [f"slow.{unit}" for unit in range(5_000)]
+        return NeuroidAssembly(self.values, coords=coords, dims=["presentation", "neuroid"])
+
+model_registry["slow-0"] = lambda: Slow(0)
+model_registry["slow-60"] = lambda: Slow(60)
+"""
+BENCHMARK = '''
+from pathlib import Path
+import numpy as np
+from PIL import Image
+from brainscore_core.benchmarks import BenchmarkBase
+from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision import benchmark_registry
+
+class Mean(BenchmarkBase):
+    """The mean of the answers to 300 pictures."""
+
+    def __call__(self, candidate):
+        names = [f"p{number}" for number in range(300)]
+        stimuli = StimulusSet({"stimulus_id": names, "object_name": ["dog", "cat"] * 150})
+        folder = Path(__file__).parent
+        stimuli.stimulus_paths = {name: folder / f"{name}.png" for name in names}
+        for path in stimuli.stimulus_paths.values():
+            path.exists() or Image.new("RGB", (224, 224)).save(path)
+        candidate.start_recording("IT", [(70, 170)])
+        score = Score(float(np.mean(candidate.look_at(stimuli).values)))
+        score.attrs.update(raw=score.copy(), ceiling=self.ceiling)
+        return score
+
+benchmark_registry["mean-1"] = lambda: Mean("mean-1", ceiling=1.0, version=1)
+'''
+
+
+def make_library(folder: Path) -> Path:
+    """Make a library like this one whose only model and benchmark are those above; return what to import it from."""
+    package = folder / "brainscore_vision"
+    package.mkdir()
+    for each in Path(brainscore_vision.__file__).parent.iterdir():
+        if each.name not in ("models", "benchmarks", "__pycache__"):
+            (package / each.name).symlink_to(each)
+    for kind, source in (("models", MODEL), ("benchmarks", BENCHMARK)):
+        (package / kind / "made_up").mkdir(parents=True)
+        (package / kind / "made_up" / "__init__.py").write_text(source, encoding="utf-8")
+    return folder
+
+
+def score(library: Path, model: str, isolation: str) -> float:
+    """Return the seconds of a pair, from the start of the judge to its end."""
+    with tempfile.TemporaryDirectory() as name:
+        paths = [str(library), *(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each)]
+        environment = {"PYTHONPATH": os.pathsep.join(paths), "BRAINSCORE_OFFLINE": "1"}
+        environment["BRAINSCORE_HOME"] = f"{library}/home"
+        command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", model, "--benchmark", "mean-1"]
+        command += ["--records", name, "--events", f"{name}/events", "--isolation", isolation]
+        started = time.perf_counter()
+        ended = run_bounded(command, environment={**os.environ, **environment})
+        elapsed = time.perf_counter() - started
+        if ended.problem or '"scored"' not in Path(name, "events").read_text(encoding="utf-8"):
+            raise SystemExit(f"{command} failed: {ended}")
+    return elapsed
+
+
+def pairs(repeats: int) -> dict[str, float]:
+    """Return the seconds of a pair in one process and in two, one of them in a box, and what that adds."""
+    result: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="made-up-") as name:
+        library = make_library(Path(name))
+        for model, times in (("slow-0", repeats), ("slow-60", 1)):
+            if times > 1:
+                score(library, model, "box")  # after it, byte code and index are there
+            each = [(score(library, model, "none"), score(library, model, "box")) for _ in range(times)]
+            added = statistics.median(boxed - plain for plain, boxed in each)
+            plain = statistics.median(plain for plain, _ in each)
+            result[f"pair_{model}_plain_s"], result[f"pair_{model}_added_s"] = round(plain, 3), round(added, 3)
+            result[f"pair_{model}_added_percent"] = round(100 * added / plain, 2)
+    return result
+
+
+def main() -> None:
+    """Measure, print a table and write results/isolation.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=20)
+    options = parser.parse_args()
+    if why_no_box():
+        raise SystemExit(why_no_box())
+    result: dict[str, object] = {"processors": os.cpu_count(), "target_s": TARGET_S}
+    started = time.perf_counter()
+    why_no_box.cache_clear()
+    why_no_box()
+    result["probe_s"] = round(time.perf_counter() - started, 4)
+    result |= start(options.repeats)
+    result |= pairs(max(1, options.repeats // 4))
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "isolation.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    for case, value in result.items():
+        print(f"{case:24} {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,274 @@
+"""Put every regression and RDM kernel beside its floor: its matrix products at the speed of the BLAS.
+
+    python perf/limits.py                       # all, results/limits.json and a section of RESULTS.md
+    python perf/limits.py --case pls-wide       # some, printed only
+
+The floor counts the multiplications and additions of the matrix products and factorisations that the best way we know
+needs, in float64, each of them once: a product of (a, b) and (b, c) counts 2abc, a symmetric one abb, a Cholesky factor
+n^3 / 3, its inverse n^3 2 / 3, a symmetric eigendecomposition n^3 10 / 3 (4/3 for the tridiagonal form, 2 to turn its
+vectors back). It divides them by the speed of one large product, measured before every case in the same process. So it
+is a bound that nobody reaches: it knows no memory, no products with few rows, no sorting. Times are CPU time of one
+thread, best of ``--calls``.
+"""
+
+import argparse
+import cProfile
+import json
+import os
+import pstats
+import time
+from pathlib import Path
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"  # before NumPy is imported: the floor is that of one thread
+
+import numpy as np  # noqa: E402 - after the number of threads is set
+from data_standards import replace_section  # noqa: E402 - brings NumPy
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "limits.json"
+TABLE = HERE / "RESULTS.md"
+TITLE = "## Kernels and their floors"
+AIM = 1.5
+SIDE = 1536  # of the matrices whose product tells the speed
+SPLITS, COMPONENTS, EPOCHS, BATCH = 10, 25, 4, 50
+ALPHAS = np.logspace(-2, 6, 17)
+REMARKS = """\
+Above the aim, by what the profile of the same run says: PLS spends its time in products of a matrix and one vector (the
+power iterations, whose number the published stop rule fixes, and the deflation), which memory bounds and the floor does
+not count. `ridge_cv` waits for the eigendecomposition, half of which is of that kind, and for the residuals of all
+penalties, squared and summed one by one. `best_source` divides, compares and chooses for each pair and split; `mask`
+multiplies by channel weights and differentiates masks; `rdm` sorts half a million dissimilarities for their ranks;
+`crossnobis` centres and masks responses in several passes; ridge and least squares over features turn and copy the rows
+of each split.
+"""
+
+
+def data(n, p, q, seed=0):
+    """Make features and responses that depend on some of them."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, p))
+    return x, x[:, : min(p, 50)] @ rng.standard_normal((min(p, 50), q)) + rng.standard_normal((n, q))
+
+
+def ten_splits(n):
+    """Cut stimuli into ten parts; each is left out once."""
+    return [(np.delete(np.arange(n), part), part) for part in np.array_split(np.arange(n), SPLITS)]
+
+
+# Each case returns what to time and how many operations its products need.
+
+
+def pls(n, p, q):
+    """PLS of ten splits: cross-products once and less each test part; per component scores and loadings."""
+    from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
+
+    x, y = data(n, p, q)
+    width = min(n, p)  # features, or the factor of their Gram matrix
+    gram = n * n * p + n**3 / 3 if p > n else 0
+    products = 2 * 2 * n * width * q + SPLITS * COMPONENTS * 2 * 2 * n * width
+    return lambda: pls_predict_splits(x, y, ten_splits(n), COMPONENTS), gram + products
+
+
+def ridge(n, p, q):
+    """Ridge regression of ten splits, by deletion from one fit of all."""
+    from brainscore_vision.metric_helpers.arrays.regression.ridge import ridge_split_fits
+
+    x, y = data(n, p, q)
+    return lambda: ridge_split_fits(x, ten_splits(n), 10.0).predict(y), smoother(n, p, q)
+
+
+def least_squares(n, p, q):
+    """Ordinary least squares of ten splits, by deletion from one fit of all."""
+    from brainscore_vision.metric_helpers.arrays.regression.least_squares import least_squares_split_fits
+
+    x, y = data(n, p, q)
+    return lambda: least_squares_split_fits(x, ten_splits(n)).predict(y), smoother(n, p, q)
+
+
+def smoother(n, p, q):
+    """Count one fit of all stimuli, and what deletes a tenth of them ten times."""
+    m = n // SPLITS
+    deletion = SPLITS * (m**3 / 3 + 2 * m * m * q)
+    if p > n:
+        return n * n * p + n**3 + 2 * n * n * q + deletion
+    blocks = SPLITS * m * m * p  # of the hat matrix, symmetric
+    return n * p * p + p**3 / 3 + n * p * p + 4 * n * p * q + blocks + deletion
+
+
+def ridge_cv(n, p, q):
+    """Ridge regression with the penalty chosen inside each of ten splits."""
+    from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import ridge_cv_predict_splits
+
+    x, y = data(n, p, q)
+    t = n - n // SPLITS
+    side = min(t, p)
+    once = n * n * p if p > n else 0
+    # The leave-one-out residuals of all penalties are mixed from those of a few, as many as the rank of the shrinkage.
+    squares = np.linalg.svd(x - x.mean(axis=0), compute_uv=False) ** 2
+    rank = np.linalg.matrix_rank(ALPHAS / (squares[:, None] + ALPHAS), rtol=1e-13)
+    each = side**3 * 10 / 3 + 2 * t * side * q * (rank + 2) + (0 if p > n else t * p * p + 2 * t * p * side)
+    return lambda: ridge_cv_predict_splits(x, y, ten_splits(n), ALPHAS), once + SPLITS * each
+
+
+def best_source(n, p, q):
+    """Correlations of all pairs for ten splits: all stimuli once, and each test part once."""
+    from brainscore_vision.metric_helpers.arrays.regression.single import best_source_predict_splits
+
+    x, y = data(n, p, q)
+    return lambda: best_source_predict_splits(x, y, ten_splits(n)), 2 * 2 * n * p * q
+
+
+def mask(n, channels, side, q):
+    """Masks of ten splits: each step looks through the masks and turns back, products of stimuli x channels rows."""
+    from brainscore_vision.metric_helpers.arrays.regression.mask import MaskSettings, mask_predict_splits
+
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, channels, side, side))
+    y = rng.standard_normal((n, q))
+    settings = MaskSettings(n_epochs=EPOCHS, batch_size=BATCH)
+    rows = SPLITS * EPOCHS * (n - n // SPLITS) * channels
+    return lambda: mask_predict_splits(x, y, ten_splits(n), settings), 2 * 2 * rows * side**2 * q
+
+
+def gram(n, p):
+    """Inner products of stimuli."""
+    from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
+
+    x, _ = data(n, p, 1)
+    return lambda: centred_gram(x), n * n * p
+
+
+def correlation_rdm(n, p):
+    """Correlation distances."""
+    from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances
+
+    x, _ = data(n, p, 1)
+    return lambda: correlation_distances(x), n * n * p
+
+
+def squared_rdm(n, p):
+    """Squared distances."""
+    from brainscore_vision.metric_helpers.arrays.geometry.rdm import squared_distances
+
+    x, _ = data(n, p, 1)
+    return lambda: squared_distances(x), n * n * p
+
+
+def rdm(n, p, q):
+    """Two RDMs and the rank correlation of what lies above their diagonals."""
+    from brainscore_vision.metric_helpers.arrays.geometry.rdm import correlation_distances, rdm_similarity
+
+    x, y = data(n, p, q)
+    return lambda: rdm_similarity(correlation_distances(x), correlation_distances(y)), n * n * (p + q)
+
+
+def crossnobis(repetitions, n, p):
+    """Distances from products across repetitions: within each, and of the sum."""
+    from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
+
+    x = np.random.default_rng(0).standard_normal((repetitions, n, p))
+    return lambda: unbiased_distances(x), (repetitions + 1) * n * n * p
+
+
+def cka(n, p, q):
+    """Unbiased CKA over stimuli."""
+    from brainscore_vision.metric_helpers.arrays.geometry.cka import cka as kernel
+
+    x, y = data(n, p, q)
+    if n > max(p, q):  # over features: three cross-products
+        return lambda: kernel(x, y), n * p * p + n * q * q + 2 * n * p * q
+    return lambda: kernel(x, y), n * n * (p + q)
+
+
+CASES = {
+    "gram": (gram, (3200, 5000)),
+    "pls-tall": (pls, (3200, 1000, 168)),
+    "pls-wide": (pls, (1000, 5000, 150)),
+    "ridge-tall": (ridge, (3200, 1000, 168)),
+    "ridge-wide": (ridge, (1000, 5000, 150)),
+    "ridgecv-tall": (ridge_cv, (2000, 500, 168)),
+    "ridgecv-wide": (ridge_cv, (1000, 5000, 150)),
+    "least_squares-tall": (least_squares, (3200, 1000, 168)),
+    "least_squares-wide": (least_squares, (1000, 5000, 150)),
+    "best_source": (best_source, (1000, 5000, 150)),
+    "mask": (mask, (400, 32, 12, 100)),
+    "correlation_distances": (correlation_rdm, (3200, 1000)),
+    "squared_distances": (squared_rdm, (3200, 1000)),
+    "rdm": (rdm, (1000, 5000, 168)),
+    "crossnobis": (crossnobis, (10, 500, 1000)),
+    "cka-wide": (cka, (1000, 5000, 5000)),
+    "cka-tall": (cka, (3200, 1000, 168)),
+}
+
+
+def best_of(compute, calls):
+    """Return the least CPU time of some calls, after one that loads libraries."""
+    compute()
+    seconds = []
+    for _ in range(calls):
+        start = time.process_time()
+        compute()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def blas_speed(calls):
+    """Return the operations per second of one large product in float64."""
+    a, b = (np.random.default_rng(seed).standard_normal((SIDE, SIDE)) for seed in (0, 1))
+    return 2 * SIDE**3 / best_of(lambda: a @ b, calls)
+
+
+def own_times(compute, most=2):
+    """Return where most of the time of one call goes: functions of their own time, less that of what they call."""
+    profile = cProfile.Profile()
+    profile.runcall(compute)
+    functions = pstats.Stats(profile).stats
+    total = sum(function[2] for function in functions.values())
+    largest = sorted(functions.items(), key=lambda item: -item[1][2])[:most]
+    return [[name.strip("<>").split(" of ")[0], own[2] / total] for (_, _, name), own in largest]
+
+
+def measure(name, calls):
+    """Measure one case."""
+    maker, sizes = CASES[name]
+    compute, operations = maker(*sizes)
+    speed = blas_speed(calls)
+    seconds = best_of(compute, calls)
+    floor = operations / speed
+    measured = {"cpu_s": seconds, "floor_s": floor, "times": seconds / floor, "blas_gflops": speed / 1e9}
+    return {"sizes": sizes, **measured, "own_times": own_times(compute)}
+
+
+def line(name, result):
+    """Return a row of the table."""
+    sizes = " x ".join(map(str, result["sizes"]))
+    shares = ", ".join(f"{share:.0%} {function}" for function, share in result["own_times"])
+    return (
+        f"| {name} | {sizes} | {result['cpu_s']:.3f} | {result['floor_s']:.3f} | {result['times']:.2f} | "
+        f"{result['blas_gflops']:.0f} | {'yes' if result['times'] <= AIM else 'no'} | {shares} |"
+    )
+
+
+def main():
+    """Parse, measure, write the table."""
+    parser = argparse.ArgumentParser(description="Put kernels beside the floor of their matrix products.")
+    parser.add_argument("--case", action="append", choices=CASES, help="may be repeated; all without")
+    parser.add_argument("--calls", type=int, default=3, help="the best of so many counts")
+    options = parser.parse_args()
+    names = options.case or list(CASES)
+    results = {}
+    for name in names:
+        results[name] = measure(name, options.calls)
+        print(line(name, results[name]), flush=True)
+    if options.case:
+        return
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    head = f"| kernel | sizes | CPU s | floor, s | times the floor | BLAS, GFLOP/s | <= {AIM} | own time of functions |"
+    rows = [head, "|---" * 8 + "|", *(line(name, result) for name, result in results.items())]
+    how = f"`python perf/limits.py`, one thread, best of {options.calls}, float64."
+    TABLE.write_text(replace_section(TABLE.read_text(), TITLE, f"{how}\n\n{chr(10).join(rows)}\n\n{REMARKS}"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Measure how well and how cheaply a campaign of 741 models x 289 benchmarks (214,149 pairs) is shared among workers.
+
+Two measurements; what is simulated and what is real differs.
+
+**Simulated time, real decisions.** 200 workers of a simulation ask the real `Ledger`, which cuts batches into pieces,
+orders them, and decides what is done again. Made up are: how long a pair takes (the product of a cost of its model and
+of its benchmark, both log-normal, and of an error of the estimate, log-normal too, which the ledger does not know),
+that each piece first loads its model (1 minute), that 1 % of pairs lose their worker at a random moment, and that
+another one is there 2 minutes later. Not simulated are dask and the network. The ideal makespan is the true time of all
+pairs divided by the workers: without loading, without losses, without any pair being longer than another.
+
+**Real dask, made-up scores.** The scheduler is a process of its own, as ``dask scheduler`` starts it, with two workers
+of 100 threads each; `run_on_cluster` hands out pieces as for 200 workers, and what a worker does is to return records
+at once. Everything but the scoring is what a campaign does: tasks and records as JSON text, an event for each outcome,
+reading and counting them. Wall time per pair is what a pair costs on this machine with all of it on the same cores;
+memory is the peak of the scheduler. `--part` takes some of the models only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from brainscore_core.scoring.batches import Batch
+from brainscore_core.scoring.cluster import Ledger, run_on_cluster
+
+RESULTS = Path(__file__).parent / "results"
+MODELS, BENCHMARKS, WORKERS = 741, 289, 200
+LOSSES, RETURN_MINUTES, LOAD_MINUTES = 0.01, 2.0, 1.0
+MOST_EXCESS, MOST_GB, MOST_MS = 0.03, 2.0, 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A made-up pair; `true_minutes` is what it takes, `minutes` what was planned."""
+
+    model: str
+    benchmark: str
+    minutes: float
+    true_minutes: float
+    memory_gb: float = 1.0
+    private: bool = False
+
+
+def make(chance: random.Random, n_models: int = MODELS) -> list[Batch]:
+    """Make up what has to be scored, as `make_batches` gives it: one batch a model, what is short first."""
+    costs = [chance.lognormvariate(0.0, 0.8) for _ in range(BENCHMARKS)]
+    batches = []
+    for model in range(n_models):
+        size = chance.lognormvariate(0.5, 1.0)
+        pairs = []
+        for benchmark, cost in enumerate(costs):
+            minutes = size * cost
+            true = minutes * chance.lognormvariate(0.0, 0.3)
+            pairs.append(Pair(f"model{model}", f"benchmark{benchmark}", minutes, true))
+        batches.append(Batch(tuple(sorted(pairs, key=lambda pair: pair.minutes))))
+    return sorted(batches, key=lambda batch: -batch.minutes)
+
+
+def simulate(batches: list[Batch], chance: random.Random, losses: float = LOSSES) -> dict[str, float]:
+    """Play a campaign in virtual time with the decisions of the real ledger."""
+    ledger = Ledger(batches, WORKERS)
+    ends: list[tuple[float, int, str | None, bool]] = []  # when, which worker, of which piece, whether it is lost
+    free = [(0.0, worker) for worker in range(WORKERS)]
+    now, n_pieces, n_lost, n_given_up = 0.0, 0, 0, 0
+    while ledger.n_open:
+        while free and (piece := ledger.take()) is not None:
+            at, worker = free.pop()
+            at, lost, n_pieces = max(now, at) + LOAD_MINUTES, False, n_pieces + 1
+            for pair in piece.batch.pairs:
+                lost = chance.random() < losses
+                at += pair.true_minutes * (chance.random() if lost else 1.0)
+                if lost:
+                    break
+                ledger.done(pair.model, pair.benchmark)
+            heapq.heappush(ends, (at, worker, piece.key, lost))
+        now, worker, key, lost = heapq.heappop(ends)
+        if key is None:  # another worker in the place of one that was lost
+            free.append((now, worker))
+        elif lost:
+            n_lost += 1
+            n_given_up += ledger.lost(key, begun=True) is not None
+            heapq.heappush(ends, (now + RETURN_MINUTES, worker, None, False))
+        else:
+            ledger.ended(key)
+            free.append((now, worker))
+    makespan = max([now, *(at for at, _, key, lost in ends if key is not None and not lost)])
+    ideal = sum(pair.true_minutes for batch in batches for pair in batch.pairs) / WORKERS
+    return {
+        "pairs": sum(len(batch.pairs) for batch in batches),
+        "ideal_hours": ideal / 60,
+        "makespan_hours": makespan / 60,
+        "excess": makespan / ideal - 1,
+        "pieces": n_pieces,
+        "workers_lost": n_lost,
+        "pairs_given_up": n_given_up,
+        "longest_pair_hours": max(pair.true_minutes for batch in batches for pair in batch.pairs) / 60,
+    }
+
+
+# -- real dask ---------------------------------------------------------------------------------------------------------
+
+
+def return_at_once(data: str) -> list[str]:
+    """Do what `score_task` does, but for scoring: a record of each pair, told and returned."""
+    import dataclasses
+
+    from distributed import get_worker
+
+    from brainscore_core.scoring.cluster.work import Task, outcome_text
+    from brainscore_core.scoring.judging import failed
+    from brainscore_core.scoring.pairs import PairOutcome
+
+    task, worker = Task.from_json(data), get_worker()
+    worker.log_event(task.topic, {"piece": task.key, "begun": True})
+    record = failed(task.pairs[0], "Nothing", "x" * 500)  # once: it asks git for the revision of the library
+    texts = []
+    for pair in task.pairs:
+        made = dataclasses.replace(record, benchmark=pair.benchmark)
+        texts.append(outcome_text(PairOutcome(made, "output")))
+        worker.log_event(task.topic, {"piece": task.key, "outcome": texts[-1]})
+    return texts
+
+
+def peak_gb(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith("VmHWM"))
+
+
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure_dask(batches: list[Batch]) -> dict[str, float]:
+    """Run a campaign of pairs that take no time through a real scheduler."""
+    environment = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scheduler.json"
+        common = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
+        programs = [
+            subprocess.Popen(
+                [*common, "--scheduler-file", str(file), "--dashboard-address", "127.0.0.1:0"],
+                env=environment,
+                stderr=subprocess.DEVNULL,
+            )
+        ]
+        try:
+            while not file.exists():
+                time.sleep(0.1)
+            time.sleep(0.5)
+            address = json.loads(file.read_text())["address"]
+            worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", str(WORKERS // 2)]
+            options = ["--no-nanny", "--memory-limit", "0", "--no-dashboard", "--local-directory", folder]
+            programs += [
+                subprocess.Popen([*worker, *options], env=environment, stderr=subprocess.DEVNULL) for _ in range(2)
+            ]
+            time.sleep(10)  # until both are there
+            started, n = time.monotonic(), 0
+            for _ in run_on_cluster(batches, "none", cluster=address, score=return_at_once):
+                n += 1
+                if n == 1:
+                    started, cpu = time.monotonic(), cpu_s(programs[0].pid)
+            seconds = time.monotonic() - started
+            scheduler = programs[0].pid
+            return {
+                "dask_pairs": n,
+                "ms_a_pair": 1e3 * seconds / n,
+                "scheduler_ms_a_pair": 1e3 * (cpu_s(scheduler) - cpu) / n,
+                "scheduler_peak_gb": peak_gb(scheduler),
+            }
+        finally:
+            for program in programs:
+                program.kill()
+                program.wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--part", type=float, default=0.1, help="of the models, through the real scheduler (0 to 1)")
+    arguments = parser.parse_args()
+    chance = random.Random(0)  # noqa: S311 - of a simulation
+    batches = make(chance)
+    found: dict[str, object] = {"seed": 0, "workers": WORKERS, "losses": LOSSES}
+    found["simulated"] = simulated = simulate(batches, chance)
+    found["simulated_without_losses"] = simulate(batches, chance, losses=0.0)
+    for name, value in simulated.items():
+        print(f"simulated {name:24s} {value:12.4g}", flush=True)
+    print(f"excess over the ideal makespan at most {MOST_EXCESS:.0%}: {simulated['excess'] <= MOST_EXCESS}")
+    n_models = max(1, round(arguments.part * MODELS))
+    found["dask"] = dask = measure_dask(batches[:n_models])
+    for name, value in dask.items():
+        print(f"{name:34s} {value:12.4g}")
+    print(f"less than {MOST_MS:g} ms a pair: {dask['ms_a_pair'] < MOST_MS}")
+    print(f"less than {MOST_GB:g} GB in the scheduler: {dask['scheduler_peak_gb'] < MOST_GB}")
+    (RESULTS / "scheduling.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
