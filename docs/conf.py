@@ -1,15 +1,68 @@
 """Configure the documentation site."""
 
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE / "_ext")]
+
 project = "Brain-Score"
 author = "The Brain-Score contributors"
 copyright = "2026, The Brain-Score contributors"  # noqa: A001 - Sphinx wants this name
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build"]
-html_theme = "alabaster"
-html_theme_options = {"description": "How brain-like is a vision model?", "page_width": "1100px"}
-myst_enable_extensions = ["dollarmath"]
-numpydoc_show_class_members = False
+extensions = [
+    "drawn",
+    "formulas",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_build", "tests"]
+templates_path = ["_templates"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_ignore_module_all = (
+    False  # what a module documents is what its __all__ names
+)
+# Names of a module that another page describes.
+autosummary_context = {
+    "elsewhere": {
+        "brainscore_core.benchmarks": ["Score"],
+        "brainscore_core.supported_data_standards.brainio.assemblies": ["DataPoint"],
+        "brainscore_vision.model_helpers.brain_transformation": [
+            "ProbabilitiesMapping"
+        ],
+    }
+}
 autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False
+
+# Everything a page shows lies in the site: no address of another host in its head.
+html_math_renderer = "mathml"
+html_theme = "pydata_sphinx_theme"
+html_title = "Brain-Score"
+html_logo = "_static/mark.svg"
+html_favicon = "_static/mark.svg"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_sidebars = {"index": []}
+html_theme_options = {
+    "logo": {"text": "Brain-Score", "alt_text": "Brain-Score, front page"},
+    "navbar_align": "left",
+    "show_toc_level": 2,
+    "navigation_depth": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+}
+copybutton_exclude = ".linenos, .gp, .go"
 
 
 def setup(app):
@@ -21,5 +74,9 @@ def headings_of_modules(app, what, name, obj, options, lines):  # noqa: ARG001 -
     """Turn the headings in docstrings of modules into rubrics: several modules of one page have the same ones."""
     if what == "module":
         for index in range(len(lines) - 1, 0, -1):
-            if lines[index] and set(lines[index]) == {"-"} and len(lines[index]) == len(lines[index - 1]):
+            if (
+                lines[index]
+                and set(lines[index]) == {"-"}
+                and len(lines[index]) == len(lines[index - 1])
+            ):
                 lines[index - 1 : index + 1] = [f".. rubric:: {lines[index - 1]}", ""]

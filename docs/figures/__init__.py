@@ -1,0 +1,1 @@
+"""Figures of the site, each a module with `measure`, which computes what is shown, and `draw`."""

@@ -1,0 +1,211 @@
+"""Look at the built site, in docs/_build or $BRAINSCORE_SITE: what is on its pages, what a browser makes of them."""
+
+import os
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+DOCS = Path(__file__).parents[1]
+SITE = Path(os.environ.get("BRAINSCORE_SITE", DOCS / "_build"))
+sys.path[:0] = [str(DOCS), str(DOCS / "_ext"), str(DOCS / "tests")]
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "link": "href",
+    "source": "src",
+    "iframe": "src",
+}
+FIGURES = """() => [...document.querySelectorAll("figure.drawn")].map(figure => [
+  [...figure.querySelectorAll("img")].filter(image => image.offsetParent).length,
+  figure.querySelector("figcaption").offsetParent !== null,
+])"""
+LONG_LINES = """() => [...document.querySelectorAll("div[class*=highlight-] pre")]
+  .filter(block => block.scrollWidth > block.clientWidth + 1).map(block => block.textContent.slice(0, 80))"""
+
+pytestmark = pytest.mark.skipif(
+    not SITE.is_dir(), reason=f"build the site first: nox -s docs ({SITE} is not there)"
+)
+
+
+class Tags(HTMLParser):
+    """Collect all tags with their attributes."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def pages():
+    return sorted(SITE.rglob("*.html"))
+
+
+@pytest.fixture(scope="module")
+def tags():
+    return {
+        page.relative_to(SITE).as_posix(): Tags(page.read_text(encoding="utf-8")).found
+        for page in pages()
+    }
+
+
+def test_no_page_loads_anything_from_elsewhere(tags):
+    assert len(tags) > 80
+    loaded = {
+        (page, attrs.get(LOADS[tag]))
+        for page, found in tags.items()
+        for tag, attrs in found
+        if tag in LOADS
+    }
+    assert [
+        each for each in loaded if each[1] and re.match(r"(https?:)?//", each[1])
+    ] == []
+    styles = "".join(
+        file.read_text(encoding="utf-8") for file in (SITE / "_static").rglob("*.css")
+    )
+    assert re.findall(r"(?:@import\s|url\()[\"']?https?:[^)\"']*", styles) == []
+
+
+def test_every_picture_says_what_is_to_be_seen_and_every_figure_has_a_caption(tags):
+    drawn = [
+        attrs
+        for found in tags.values()
+        for tag, attrs in found
+        if tag == "img" and "_images" in attrs["src"]
+    ]
+    assert len({attrs["src"].rpartition("/")[2] for attrs in drawn}) == 2 * len(
+        list(DOCS.glob("figures/[a-z]*.py"))
+    )
+    assert [attrs["src"] for attrs in drawn if len(attrs.get("alt", "")) < 40] == []
+    for page in pages():
+        for figure in re.findall(
+            r"<figure.*?</figure>", page.read_text(encoding="utf-8"), re.DOTALL
+        ):
+            assert re.search(r'class="caption-text">.{20}', figure, re.DOTALL), page
+
+
+def test_formulas_are_written_as_mathml(tags):
+    assert sum(tag == "math" for tag, _ in tags["explanation/scores.html"]) >= 5
+    sources = [
+        attrs["src"] for found in tags.values() for _, attrs in found if "src" in attrs
+    ]
+    assert not any("mathjax" in source.lower() for source in sources)
+
+
+def test_navigation_is_by_kind_of_page(tags):
+    text = (SITE / "index.html").read_text(encoding="utf-8")
+    bar = text.partition("bd-navbar-elements")[2].partition("</ul>")[0]
+    kinds = ["tutorials", "how-to", "explanation", "reference"]
+    assert re.findall(r'href="([a-z-]+)/index\.html"', bar) == kinds
+
+
+def test_front_page_has_three_doors_and_a_score_with_its_interval(tags):
+    text = (SITE / "index.html").read_text(encoding="utf-8")
+    assert re.findall(r"sd-card-title[^>]*>\s*([^<]+?)\s*<", text) == [
+        "I have data",
+        "I have a model",
+        "I review",
+    ]
+    assert "0.02, from 0.00 to 0.04" in text
+
+
+def test_every_module_of_the_reference_has_a_table_of_what_is_in_it():
+    modules = [*(SITE / "reference/api").glob("*.html")]
+    assert len(modules) > 60
+    bare = [
+        page.stem
+        for page in modules
+        if 'class="autosummary' not in page.read_text(encoding="utf-8")
+    ]
+    # Packages whose names are those of their modules.
+    assert set(bare) <= {
+        "brainscore_core.supported_data_standards.brainio.conventions",
+        "brainscore_core.validation",
+        "brainscore_vision.benchmark_helpers",
+        "brainscore_vision.metric_helpers.arrays",
+        "brainscore_vision.model_helpers.brain_transformation.layer_atlas",
+    }
+
+
+def test_the_way_of_a_pull_request_is_drawn_from_the_workflows():
+    from figures import pull_request
+
+    jobs = pull_request.measure()
+    for workflow, needs in jobs.items():
+        assert set(needs) == set(
+            yaml.safe_load((pull_request.WORKFLOWS / f"{workflow}.yml").read_text())[
+                "jobs"
+            ]
+        )
+    assert set(pull_request.SAID) <= set(jobs["plugins"]) | set(jobs["score"])
+
+
+@pytest.mark.parametrize(
+    ("formula", "parts"),
+    [
+        (r"r^2 / \rho", ["<msup>", "&#x003C1;"]),
+        (r"\frac{\mathrm{Var(true)}}{\mathrm{Var(total)}}", ["<mfrac>"]),
+        (r"a &= b \\ c &= d", ["<mtable", "<mtr>"]),
+    ],
+)
+def test_mathml(formula, parts):
+    from formulas import mathml
+
+    assert all(part in mathml(formula, display=True) for part in parts)
+    assert 'display="inline"' in mathml(formula, display=False)
+
+
+def test_a_formula_that_cannot_be_read_is_named():
+    from formulas import mathml
+    from sphinx.errors import ExtensionError
+
+    with pytest.raises(ExtensionError, match=r"\\rhoo / 2"):
+        mathml(r"\rhoo / 2", display=True)
+
+
+@pytest.fixture(scope="module")
+def look():
+    look = pytest.importorskip("look")
+    if look.find_chromium() is None:
+        pytest.skip("needs Chromium: apt install chromium")
+    with look.browser(SITE) as (chromium, address):
+        yield lambda *page, **how: look.open_page(chromium, address, *page, **how)
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_cut_off_or_fetched_in_a_browser(look, width, theme):
+    import look as looking
+
+    wrong = {}
+    for page in looking.PAGES:
+        tab, elsewhere = look(page, width=width, theme=theme)
+        wrong[page] = tab.evaluate(looking.CUT_OFF) + elsewhere
+        shown = tab.evaluate(FIGURES)
+        assert shown == [[1, True]] * len(shown), (
+            "of each figure one picture, and the caption"
+        )
+        if width >= 820:
+            assert tab.evaluate(LONG_LINES) == [], page
+        tab.close()
+    assert {page: found for page, found in wrong.items() if found} == {}
+
+
+def test_front_page_fits_one_screen(look):
+    tab, _ = look("index", width=1440)
+    script = "() => [...document.querySelectorAll('.sd-card')].map(card => card.getBoundingClientRect().bottom)"
+    bottom = max(tab.evaluate(script))
+    assert bottom <= 900
+
+
+def test_search_finds_a_function(look):
+    tab, _ = look("search", width=1440)
+    tab.goto(tab.url + "?q=explained_variance")
+    tab.wait_for_selector("#search-results li", timeout=20_000)
+    assert "explained_variance" in tab.inner_text("#search-results")
