@@ -1,9 +1,19 @@
-"""Give every test its own empty homes, and those that ask a small library whose contract is that numbers are even."""
+"""Give every test its own empty homes, those that need data what the caller has of them, and some a small library."""
 
 import sys
 from textwrap import dedent
 
+import hypothesis
 import pytest
+
+from brainscore_core.config import settings
+from brainscore_core.testing.homes import lend_weights
+from brainscore_core.testing.markers import needs_data
+
+pytest.register_assert_rewrite("brainscore_vision.testing.proofs")  # so that they say which values differ
+# How long an example takes says how busy the machine is; speed is measured in `perf/`.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 LIBRARY = "tinylibrary"
 CONTRACTS = """
@@ -23,15 +33,30 @@ CONTRACTS = {"model": ModelContract}
 """
 
 
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_caller():
+    """Return what the caller has set, before any test points elsewhere."""
+    return settings()
+
+
 @pytest.fixture(autouse=True)
-def own_homes(tmp_path_factory, monkeypatch):
-    """Point every home at a fresh folder and let no plugin install anything."""
+def own_homes(request, settings_of_caller, tmp_path_factory, monkeypatch):
+    """Point every home at a fresh folder and let no plugin install anything.
+
+    Tests that need data (by their markers, or as contract of a plugin) read those that lie in the caller's homes, and
+    download to there.
+    """
     base = tmp_path_factory.mktemp("homes")
-    monkeypatch.setenv("BRAINSCORE_HOME", str(base / "brain-score"))
-    monkeypatch.setenv("BRAINIO_HOME", str(base / "brainio"))
+    home = base / "brain-score"
+    if needs_data(request.node):
+        lend_weights(settings_of_caller, home)
+    elif request.node.get_closest_marker("contract") is None:
+        monkeypatch.setenv("BRAINIO_HOME", str(base / "brainio"))
+        for name in ("BRAINSCORE_OFFLINE", "BRAINSCORE_MIRROR"):
+            monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("BRAINSCORE_HOME", str(home))
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "no")
-    monkeypatch.delenv("RESULTCACHING_DISABLE", raising=False)
-    for name in ("BRAINSCORE_OFFLINE", "BRAINSCORE_MIRROR", "BRAINSCORE_MEMORY_MAP"):
+    for name in ("RESULTCACHING_DISABLE", "BRAINSCORE_MEMORY_MAP", "BRAINSCORE_MEMORY_GB", "BRAINSCORE_CACHE_GB"):
         monkeypatch.delenv(name, raising=False)
     return base
 

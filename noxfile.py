@@ -25,8 +25,11 @@ CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from metric_cases.
 MEASUREMENTS = (
-    "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "data_standards", "metrics",
-    "memory_budget", "threads",
+    "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth", "data_standards",
+    "metrics", "mappings", "limits", "coverage", "coverage_behaviour", "bias", "error_cost", "activations",
+    "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
+    "shared_stimuli", "fmri", "geometry_cost", "isolation", "comparison", "scheduling",
+    "campaign",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).
@@ -39,6 +42,11 @@ SURROUNDINGS = {
     "OMP_NUM_THREADS": "1",  # for each of the two test processes: more would only compete for the cores
 }
 PUBLISHED_SCORES = "vision/tests/metric_helpers/fixtures/peer_cases.py"
+PUBLISHED_PROPERTIES = "vision/tests/benchmark_helpers/fixtures/peer_properties.py"
+PUBLISHED_ACTIVATIONS = (
+    "vision/tests/model_helpers/activations/fixtures/peer_trials.py",
+    "vision/tests/model_helpers/activations/temporal/fixtures/peer_video.py",
+)
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
 
 nox.needs_version = ">=2024.4.15"
@@ -75,7 +83,7 @@ def check(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def new_plugin(session: nox.Session) -> None:
-    """Start a plugin: `nox -s new_plugin -- benchmark myexperiment2024`."""
+    """Start a plugin: `nox -s new_plugin -- benchmark MyExperiment2024`."""
     session.run(workspace(session), "-m", "brainscore_ci", "new_plugin", *session.posargs, external=True)
 
 
@@ -91,7 +99,10 @@ def validate(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the tests of all packages and of the plugins: `nox -s tests [-- pytest arguments]`."""
     python = workspace(session, "test")
-    session.run(python, "-m", "pytest", *(session.posargs or ["-n", "auto"]), external=True, env=SURROUNDINGS)
+    # What needs data or more than an ordinary machine runs when it is named, wherever those are.
+    marked = "not (private_access or network or gpu or slow or memory_intense)"
+    arguments = session.posargs or ["-n", "auto", "-m", marked]
+    session.run(python, "-m", "pytest", *arguments, external=True, env=SURROUNDINGS)
 
 
 @nox.session(python=False)
@@ -99,13 +110,47 @@ def slow(session: nox.Session) -> None:
     """Run the slow proofs, such as a hundred processes killed at random moments."""
     python = workspace(session, "test")
     arguments = session.posargs or ["-n", "auto"]
+    # Not what needs more than time: published numbers, for instance, are of data that are not public.
+    marked = "slow and not (private_access or network or gpu)"
+    session.run(python, "-m", "pytest", "-m", marked, *arguments, external=True, env=SURROUNDINGS)
+
+
+@nox.session(python=False)
+def slurm(session: nox.Session) -> None:
+    """Score on a real Slurm of one node, whose jobs are cancelled, killed and cut off; needs root, slurm-wlm, munge."""
+    python = workspace(session, "test")
+    arguments = session.posargs or ["-rs", "core/tests/scoring/cluster/test_slurm.py"]
     session.run(python, "-m", "pytest", "-m", "slow", *arguments, external=True, env=SURROUNDINGS)
+
+
+@nox.session
+def frameworks(session: nox.Session) -> None:
+    """Test with torchvision, timm, transformers, open_clip and ONNX Runtime, in an environment of their own."""
+    install_torch(session, str(Path(session.bin) / "python"))
+    session.install("-c", "constraints.txt", "-e", ".[test]", *extra("frameworks"))
+    # Without their requirements, which ask for the build of torch that brings CUDA.
+    session.install("--no-deps", "torchvision==0.28.0", "timm==1.0.31", "open_clip_torch==3.3.0")
+    arguments = session.posargs or ["-n", "auto"]
+    session.run("python", "-m", "pytest", "vision/tests/frameworks", *arguments, env=SURROUNDINGS)
 
 
 @nox.session(python=False)
 def plan(session: nox.Session) -> None:
     """Show what a change has to be tested and scored on: `nox -s plan -- [--base main] [--json]`."""
-    session.run(workspace(session), "scripts/plan.py", *session.posargs, external=True)
+    session.run(workspace(session), "-m", "brainscore_ci", "plan", *session.posargs, external=True)
+
+
+@nox.session(python=False)
+def install(session: nox.Session) -> None:
+    """Prepare the environment that sessions share, so that those with credentials install nothing."""
+    workspace(session, "test")
+
+
+@nox.session(python=False)
+def fetch_shard(session: nox.Session) -> None:
+    """Fetch the data of one job of a plan: `nox -s fetch_shard -- --shard 0 --plan plan.json [--tests]`."""
+    python = workspace(session, "test")
+    session.run(python, "-m", "brainscore_ci", "fetch_data", *session.posargs, external=True)
 
 
 @nox.session(python=False)
@@ -143,9 +188,10 @@ def imports(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def docs(session: nox.Session) -> None:
-    """Build the documentation into docs/_build; a warning fails."""
-    python = workspace(session, "docs")
+    """Build the documentation into docs/_build and look at it; a warning fails, and so does what a browser cuts off."""
+    python = workspace(session, "docs", "test")
     session.run(python, "-m", "sphinx", "-W", "--keep-going", "-b", "html", "docs", "docs/_build", external=True)
+    session.run(python, "-m", "pytest", "docs/tests", *session.posargs, external=True)
 
 
 @nox.session
@@ -203,11 +249,13 @@ def peer(session: nox.Session) -> None:
     install_torch(session, published)
     session.install("brainscore-core==2.5.0", "brainscore-vision==2.4.2")
     # Without this the published system installs requirements of plugins wherever the first pip of the path points to.
-    environment = {"OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no"}
+    environment = {"OMP_NUM_THREADS": "1", "BS_INSTALL_DEPENDENCIES": "no", "RESULTCACHING_DISABLE": "1"}
     session.run(python, "perf/peer_fixtures.py", "--peer", published, "--check", external=True, env=environment)
     how = [] if "--write" in session.posargs else ["--check"]
-    session.run(published, "-W", "ignore", PUBLISHED_SCORES, *how, external=True, env=environment)
-    for name in ("data_standards", "metrics") if "--perf" in session.posargs else ():
+    for script in (PUBLISHED_SCORES, PUBLISHED_PROPERTIES, *PUBLISHED_ACTIVATIONS):
+        session.run(published, "-W", "ignore", script, *how, external=True, env=environment)
+    compared = ("data_standards", "metrics", "activations", "video", "layer_selection", "benchmarks", "screen")
+    for name in compared if "--perf" in session.posargs else ():
         session.run(python, f"perf/{name}.py", "--peer", published, external=True, env=environment)
 
 
@@ -225,7 +273,7 @@ def workspace(session: nox.Session, *extras: str) -> str:
     if not read_stamp("environment"):
         shutil.rmtree(WORKSPACE, ignore_errors=True)
         session.log("First run: making the shared environment .nox/workspace; later runs reuse it.")
-        session.run(sys.executable, "-m", "virtualenv", "--quiet", str(WORKSPACE), external=True)
+        session.run(sys.executable, "-I", "-m", "virtualenv", "--quiet", str(WORKSPACE), external=True)
         stamp("environment").write_text("made", encoding="utf-8")  # only now: an interrupted one is made anew
     wanted = {"torch": digest("constraints.txt", os.environ.get("BRAINSCORE_TORCH", "cpu"))}
     for name in ("base", *extras):
@@ -264,12 +312,12 @@ def install_torch(session: nox.Session, python: str) -> None:
 
 
 def installer(python: str) -> list[str]:
-    """Return the command that installs into an environment: uv where it is found, else pip."""
+    """Return the command that installs into an environment: uv where it is found, else pip, and none lying here."""
     uv = shutil.which("uv")
     if OLDEST and uv is None:
         sys.exit("BRAINSCORE_DEPENDENCIES=oldest needs uv, which can choose them: pip install uv.")
     oldest = ["--resolution", "lowest-direct"] if OLDEST else []
-    return [uv, "pip", "install", "--python", python, *oldest] if uv else [python, "-m", "pip", "install"]
+    return [uv, "pip", "install", "--python", python, *oldest] if uv else [python, "-I", "-m", "pip", "install"]
 
 
 def extra(name: str) -> list[str]:
