@@ -1,8 +1,10 @@
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import entry_points
 
 from brainscore_core.plugin_management.import_plugin import load_plugin
 from brainscore_core.plugin_management.named import plugin_at
-from brainscore_core.testing.pytest_plugin import MARKERS, contract_classes
+from brainscore_core.testing.pytest_plugin import MARKERS, PluginSession, contract_classes
 
 pytest_plugins = ["pytester"]
 
@@ -53,3 +55,19 @@ def test_a_library_without_contracts_has_none(tiny, tmp_path):
 def test_nothing_is_skipped_where_no_plugin_is_tested(pytester):
     pytester.makepyfile("import pytest\n@pytest.mark.slow\n@pytest.mark.gpu\ndef test_marked(): pass")
     pytester.runpytest().assert_outcomes(passed=1)
+
+
+def _first_of_each(folder, turn, mine, errors):
+    session = PluginSession(None, folder / "outcomes.jsonl")
+    turn.wait()
+    return [session._first(("ImportError", str(n), "here"), mine) for n in range(errors)]
+
+
+def test_workers_agree_which_test_met_an_error_first(tmp_path):
+    with multiprocessing.Manager() as manager, ProcessPoolExecutor(4) as pool:
+        turn = manager.Barrier(4)
+        answers = [pool.submit(_first_of_each, tmp_path, turn, f"test_of_{worker}", 300) for worker in range(4)]
+        first, *others = [answer.result() for answer in answers]
+    assert all(other == first for other in others)
+    assert set(first) <= {f"test_of_{worker}" for worker in range(4)}
+    assert len(list(tmp_path.iterdir())) == 300
