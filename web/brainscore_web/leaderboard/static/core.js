@@ -1,0 +1,236 @@
+/**
+ * What every page needs: data files, the state in the address, numbers as text, elements, and light or dark.
+ *
+ * Each script of the site adds to one global object, `BrainScore`: modules and `fetch` don't work from a file.
+ */
+"use strict";
+(() => {
+  const BrainScore = (globalThis.BrainScore ??= {});
+  const base = new URL(document.documentElement.dataset.root || "./", document.baseURI);
+
+  // -- data files: scripts that call `BrainScore.take` ----------------------------------------------------------------
+
+  const taken = new Map();
+  const waiting = new Map(); // name -> Promise
+  const NAME = /^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$/; // no dot in front: no `..`
+
+  /** Return the address of a data file of this site, and of nothing else. */
+  const addressOf = (name) => {
+    if (!NAME.test(name)) throw new TypeError(`No data file of this site is called ${JSON.stringify(name)}.`);
+    return new URL(`data/${name}.js`, base).href;
+  };
+  const policy = globalThis.trustedTypes?.createPolicy("brainscore", { createScriptURL: addressOf });
+
+  /** Called by data files: keep a value under its name. */
+  BrainScore.take = (name, value) => {
+    taken.set(name, value);
+  };
+
+  /** Return a value that has come already, or undefined. */
+  BrainScore.taken = (name) => taken.get(name);
+
+  /**
+   * Load `data/<name>.js` once.
+   * @param {string} name such as `columns/V1` or `board`
+   * @returns {Promise<object>} what the file holds; rejected with the reason where it can't be loaded
+   */
+  BrainScore.load = (name) => {
+    if (taken.has(name)) return Promise.resolve(taken.get(name));
+    if (!waiting.has(name)) {
+      waiting.set(
+        name,
+        new Promise((resolve, reject) => {
+          const script = document.createElement("script");
+          const failed = (why) => {
+            waiting.delete(name); // it may be there when it is asked for again
+            script.remove();
+            reject(new Error(`data/${name}.js ${why}`));
+          };
+          script.addEventListener("load", () => {
+            if (!taken.has(name)) return failed("holds something else than its name says.");
+            script.remove();
+            resolve(taken.get(name));
+          });
+          script.addEventListener("error", () => failed("could not be loaded: is the site complete?"));
+          script.src = policy ? policy.createScriptURL(name) : addressOf(name);
+          document.head.append(script);
+        }),
+      );
+    }
+    return waiting.get(name);
+  };
+
+  // -- the state of a page, all of it in the address ------------------------------------------------------------------
+
+  const encode = (text) => encodeURIComponent(text).replaceAll("%2C", ",").replaceAll("%2F", "/");
+  const decode = (text) => {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text; // a link that somebody cut off
+    }
+  };
+  const readHash = () => {
+    const pairs = location.hash.slice(1).split("&").filter(Boolean);
+    return new Map(pairs.map((pair) => [decode(pair.split("=", 1)[0]), decode(pair.slice(pair.indexOf("=") + 1))]));
+  };
+  const listeners = [];
+  let current = readHash();
+
+  BrainScore.state = {
+    /** Return what the address says of a name; null if nothing. */
+    get: (name) => current.get(name) ?? null,
+
+    /** Return the items of a list, such as of slugs. */
+    list: (name) => (current.get(name) ?? "").split(",").filter(Boolean),
+
+    /**
+     * Change the address, without loading anything.
+     * @param {Object<string, string|string[]|null>} changes null, "" and [] take a name away
+     * @param {{step?: boolean}} options whether the button "back" comes here again
+     */
+    set(changes, { step = false } = {}) {
+      for (const [name, value] of Object.entries(changes)) {
+        const text = Array.isArray(value) ? value.join(",") : value;
+        if (text === null || text === undefined || text === "") current.delete(name);
+        else current.set(name, String(text));
+      }
+      const hash = [...current].map(([name, text]) => `${encode(name)}=${encode(text)}`).join("&");
+      if (`#${hash}` !== (location.hash || "#")) {
+        history[step ? "pushState" : "replaceState"](null, "", hash ? `#${hash}` : location.pathname + location.search);
+      }
+    },
+
+    /** Call a function when somebody changes the address, or goes back. */
+    onChange: (listener) => listeners.push(listener),
+  };
+  addEventListener("popstate", () => {
+    current = readHash();
+    for (const listener of listeners) listener();
+  });
+
+  // -- numbers and dates as text --------------------------------------------------------------------------------------
+
+  const MINUS = "\u2212";
+  const fixed = (number, digits) => {
+    const text = Math.abs(number).toFixed(digits);
+    return number < 0 && Number(text) !== 0 ? MINUS + text : text;
+  };
+  const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+
+  BrainScore.format = {
+    /** 0.41234 -> "0.412"; nothing for what is no number. */
+    score: (value, digits = 3) => (isNumber(value) ? fixed(value, digits) : ""),
+    /** Both ends of an interval; nothing if one is missing. */
+    interval(low, high, digits = 3) {
+      if (!isNumber(low) || !isNumber(high)) return "";
+      return `${fixed(low, digits)}${low < 0 || high < 0 ? " to " : "\u2013"}${fixed(high, digits)}`;
+    },
+    /** 1234567 -> "1,234,567" */
+    count: (value) => (isNumber(value) ? value.toLocaleString("en-US") : ""),
+    /** 25557032 -> "25.6 M" */
+    millions(value) {
+      if (!isNumber(value)) return "";
+      if (value >= 1e9) return `${(value / 1e9).toFixed(1)} G`;
+      return value >= 1e6 ? `${(value / 1e6).toFixed(value >= 1e8 ? 0 : 1)} M` : `${Math.max(1, Math.round(value / 1e3))} k`;
+    },
+    /** 1536 -> "1.5 KiB" */
+    bytes(value) {
+      if (!isNumber(value)) return "";
+      const power = Math.min(Math.floor(Math.log2(Math.max(value, 1)) / 10), 4);
+      return `${power ? (value / 1024 ** power).toFixed(1) : value} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+    },
+    /** 3725 -> "1 h 2 min" */
+    duration(seconds) {
+      if (!isNumber(seconds)) return "";
+      if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+      const minutes = Math.round(seconds / 60);
+      return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+    },
+    /** "2026-10-03T08:15:00Z" -> "2026-10-03" */
+    date: (iso) => (typeof iso === "string" ? iso.slice(0, 10) : ""),
+  };
+
+  // -- elements -------------------------------------------------------------------------------------------------------
+
+  const SVG = "http://www.w3.org/2000/svg";
+  const ADDRESSES = new Set(["http:", "https:", "mailto:", "blob:", "file:"]);
+  const isAddress = (value) => {
+    try {
+      return ADDRESSES.has(new URL(value, document.baseURI).protocol);
+    } catch {
+      return false;
+    }
+  };
+
+  /**
+   * Make an element; text never becomes markup.
+   * @param {string} tag `svg:` in front for what is drawn, such as `svg:circle`
+   * @param {Object<string, *>} attributes null and false leave one out; functions listen, such as `onclick`. An address
+   *   that is none of a page (`javascript:`) is left out.
+   * @param {...(Node|string|number|null|Array)} children
+   */
+  BrainScore.element = (tag, attributes = {}, ...children) => {
+    const made = tag.startsWith("svg:") ? document.createElementNS(SVG, tag.slice(4)) : document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes ?? {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (typeof value === "function") made.addEventListener(name.replace(/^on/, ""), value);
+      else if ((name !== "href" && name !== "src") || isAddress(value)) made.setAttribute(name, value === true ? "" : value);
+    }
+    made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+    return made;
+  };
+
+  /** Return the address of a page of this site from the one that is open, such as `models/x.html`. */
+  BrainScore.address = (path) => (document.documentElement.dataset.root ?? "") + path;
+
+  /** Give a text to save. */
+  BrainScore.save = (name, text, type) => {
+    const address = URL.createObjectURL(new Blob([text], { type }));
+    const link = BrainScore.element("a", { href: address, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000); // the download may not have begun
+  };
+
+  // -- light and dark -------------------------------------------------------------------------------------------------
+
+  const KEY = "brainscore.theme";
+  const remembered = () => {
+    try {
+      return localStorage.getItem(KEY);
+    } catch {
+      return null; // storage may be forbidden
+    }
+  };
+  const show = (theme) => {
+    if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+  };
+  show(remembered()); // before anything is painted: this script is the only one that isn't deferred
+  document.documentElement.dataset.script = "";
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const button = document.getElementById("theme");
+    if (!button) return;
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+    const tell = () => button.setAttribute("aria-pressed", String(isDark()));
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const chosen = isDark() ? "light" : "dark";
+      const isOfSystem = (chosen === "dark") === dark.matches;
+      show(isOfSystem ? null : chosen);
+      try {
+        if (isOfSystem) localStorage.removeItem(KEY);
+        else localStorage.setItem(KEY, chosen);
+      } catch {
+        // then it holds for this page
+      }
+      tell();
+    });
+    dark.addEventListener("change", tell);
+    tell();
+  });
+})();
