@@ -24,10 +24,8 @@ from brainscore_core.scoring.records import ScoreRecord
 RESULTS = Path(__file__).parent / "results" / "campaign.json"
 LIBRARY = """
     import argparse, json, pathlib, time
-    from brainscore_core.processes import end_with_parent
     from brainscore_core.scoring.events import append_event
 
-    end_with_parent()
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["judge"])
     parser.add_argument("--benchmark", nargs="+", required=True)

@@ -11,9 +11,9 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
-__all__ = ["ProcessTree"]
+__all__ = ["ProcessTree", "end_when_closed"]
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _GONE_AFTER_S = 10.0
@@ -69,6 +69,25 @@ class ProcessTree:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
             time.sleep(_LOOK_AGAIN_S)
+
+
+def end_when_closed(stream: BinaryIO) -> None:
+    """Hear which programs have started (``+pid``) and ended (``-pid``), and end those that are left when nobody speaks.
+
+    It is what the guard of a process does, see `brainscore_core.process_guard`.
+    """
+    trees: dict[int, ProcessTree] = {}
+    for line in stream:
+        pid = int(line[1:])
+        if line.startswith(b"+"):
+            trees[pid] = ProcessTree(pid)
+        else:
+            trees.pop(pid, None)
+    for pid, tree in trees.items():
+        tree.look()  # who is whose parent is known only as long as the parents run
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # also where there is no /proc
+        tree.end()
 
 
 def _all_processes() -> Mapping[int, _Process]:

@@ -1,7 +1,8 @@
 """Run other programs: bounded in time, memory and output, and ended with everything that they started.
 
 A program gets no shell, no input and a session of its own, which ends with it: whoever is interrupted while waiting
-leaves nothing running either. What is not trusted runs in a box (`brainscore_core.scoring.isolation`), through here.
+leaves nothing running either, nor does whoever is killed (`brainscore_core.process_guard`). What is not trusted runs in
+a box (`brainscore_core.scoring.isolation`), through here.
 
 **Order of output.** Standard output and standard error go through one pipe. The lines of each are kept and passed on in
 the order in which the program wrote them. Between the two the order is the one in which they reached the pipe, which is
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from brainscore_core.process_guard import guard, release
 from brainscore_core.process_output import MOST_SHOWN_BYTES, Listener, scrub
 from brainscore_core.process_tree import ProcessTree
 
@@ -31,7 +33,6 @@ __all__ = [
     "Ended",
     "Program",
     "Stopped",
-    "end_with_parent",
     "run_attached",
     "run_bounded",
     "run_captured",
@@ -211,24 +212,6 @@ def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str
     """
     arguments = tuple(map(str, command))
     return Ended(command=arguments, status=subprocess.call(arguments, env=environment, cwd=folder))  # noqa: S603 - no shell
-
-
-def end_with_parent(*, look_every_s: float = 0.1) -> None:
-    """Let this process, and what is in its group, end as soon as the process that started it is gone.
-
-    A program that was started for somebody is so no longer there when that somebody was killed, and cannot do what
-    the next one does again.
-    """
-    parent, leads = os.getppid(), os.name != "nt" and os.getpgrp() == os.getpid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(look_every_s)
-        if leads:
-            os.killpg(os.getpid(), signal.SIGKILL)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="end with parent", daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -426,9 +409,11 @@ def _running(
     )
     tree = ProcessTree(process.pid)
     try:
+        guard(process.pid)
         yield process, tree
     finally:
         _end_all(process, tree)
+        release(process.pid)
 
 
 def _end_all(process: subprocess.Popen[bytes], tree: ProcessTree) -> None:

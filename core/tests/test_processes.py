@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -133,21 +134,53 @@ def test_a_program_that_cannot_be_started(tmp_path):
         run_bounded(["/no/such/program"], environment={}, folder=tmp_path, timeout_s=1, memory_bytes=1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups")
-def test_what_ends_with_its_parent_is_gone_when_that_was_killed(tmp_path):
-    child = (
-        "import pathlib, subprocess, sys, time; from brainscore_core.processes import end_with_parent; "
-        "end_with_parent(); subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(299)']); "
-        f"pathlib.Path({str(tmp_path / 'ready')!r}).touch(); time.sleep(299)"
-    )
-    parent = (
-        "from brainscore_core.processes import running; import sys, time\n"
-        f"with running([sys.executable, '-c', {child!r}]): time.sleep(299)"
-    )
-    with subprocess.Popen([sys.executable, "-c", parent]) as process:
-        wait_for((tmp_path / "ready").exists)
-        os.kill(process.pid, signal.SIGKILL)
-    wait_for(lambda: not alive("time.sleep(299)"))
+# The program has a child in a session of its own, which no signal to a group reaches.
+SLEEPER = """
+    import os, pathlib, subprocess, sys, time
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(299)"], start_new_session=True)
+    pathlib.Path(sys.argv[1]).write_text(f"{os.getpid()} {child.pid}")
+    time.sleep(299)
+"""
+PARENT = """
+    import os, signal, subprocess, sys, threading, time
+    from brainscore_core.processes import running
+    from brainscore_core.process_guard import _GUARD
+
+    def start():
+        stack.append(running([sys.executable, "-c", *sys.argv[1:3]]))
+        stack[0].__enter__()
+
+    stack = []
+    HOW
+    time.sleep(299)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
+@pytest.mark.parametrize(
+    "how",
+    [
+        "start()",
+        "thread = threading.Thread(target=start); thread.start(); thread.join()",  # it is gone before the process
+        "start(); _GUARD.process.kill(); _GUARD.process.wait(); running(['true']).__enter__()",
+        "running(['true']).__enter__(); os.fork() or start()",  # the child has a guard of its own
+    ],
+)
+def test_what_was_started_ends_when_who_started_it_is_killed(tmp_path, how):
+    ready = tmp_path / "ready"
+    sleeper, parent = (textwrap.dedent(program) for program in (SLEEPER, PARENT.replace("HOW", how)))
+    with subprocess.Popen([sys.executable, "-c", parent, sleeper, ready], start_new_session=True) as process:
+        wait_for(lambda: ready.exists() and len(ready.read_text().split()) == 2)
+        pids = [int(pid) for pid in ready.read_text().split()]
+        assert all(map(is_running, pids))
+        os.killpg(process.pid, signal.SIGKILL)
+    wait_for(lambda: not any(map(is_running, pids)))
+
+
+def is_running(pid):
+    """Tell whether a process is there and no zombie, which whoever adopts orphans may leave for a while."""
+    listed = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(listed.strip()) and not listed.startswith("Z")
 
 
 def wait_for(condition, seconds=20):
@@ -155,11 +188,6 @@ def wait_for(condition, seconds=20):
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def alive(text):
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if text in line]
 
 
 def test_a_program_is_watched_while_it_runs(tmp_path):

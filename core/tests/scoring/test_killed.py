@@ -25,10 +25,8 @@ N_KILLS = 20
 # What a pair does is to note in a log that it was begun, which nobody can undo, and to take a moment.
 LIBRARY = """
     import argparse, json, os, pathlib, time
-    from brainscore_core.processes import end_with_parent
     from brainscore_core.scoring.events import append_event
 
-    end_with_parent()
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["judge"])
     parser.add_argument("--benchmark", nargs="+", required=True)

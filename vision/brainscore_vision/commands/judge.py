@@ -20,11 +20,9 @@ def judge(
     answer: Annotated[float, typer.Option(metavar="SECONDS", help="within which a model has to answer")] = math.inf,
 ) -> int:
     """Score one model on benchmarks, one after the other, and write the record of each, also of failures."""
-    from brainscore_core.processes import end_with_parent
     from brainscore_vision.isolation.judge import is_isolated
     from brainscore_vision.isolation.judge import judge as score_all
 
-    end_with_parent()
     score_all(model, benchmark, records, events, isolated=is_isolated(isolation), answer_s=answer)
     return 0
 

@@ -46,6 +46,11 @@ LIBRARY = """
             (here / "go").touch()
             os.kill(worker(), signal.SIGKILL)
             time.sleep(60)
+        if options.model == "boxed" and not (here / "go").exists():
+            from brainscore_core.scoring.isolation.box import Box, start_boxed
+
+            with start_boxed(["/bin/sh", "-c", "sleep 600; true"], Box()):
+                time.sleep(600)
         if options.model == "waits" or options.model == f"waits for {benchmark}":
             for _ in range(600):
                 if not (here / "go").exists():
