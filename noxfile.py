@@ -182,7 +182,7 @@ def types(session: nox.Session) -> None:
 def imports(session: nox.Session) -> None:
     """Check the direction of imports (contracts in pyproject.toml)."""
     session.install(*extra("imports"))
-    session.env["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("core", "vision", "scripts"))
+    session.env["PYTHONPATH"] = os.pathsep.join(str(ROOT / folder) for folder in ("core", "vision", "scripts", "web"))
     session.run("lint-imports", *session.posargs)
 
 
@@ -201,7 +201,7 @@ def build(session: nox.Session) -> None:
     if session.posargs and session.posargs != [f"v{version}"]:
         session.error(f"The tag is {session.posargs[0]!r}, the version is {version}: tag v{version}.")
     session.install(*extra("build"))
-    for folder in ("core", "vision", "scripts"):
+    for folder in ("core", "vision", "scripts", "web"):
         session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", folder, silent=True)
     session.log(f"built: {', '.join(sorted(path.name for path in (ROOT / 'dist').iterdir()))}")
 

@@ -17,7 +17,7 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 
 ROOT = Path(__file__).parents[2]
 DOMAIN = "brainscore_vision"
-PACKAGES = {"brainscore_core": "core", "brainscore_ci": "scripts", DOMAIN: "vision"}
+PACKAGES = {"brainscore_core": "core", "brainscore_ci": "scripts", "brainscore_web": "web", DOMAIN: "vision"}
 PLUGIN_FOLDERS = ("data", "metrics", "benchmarks", "models")
 
 ORDINARY_WORDS = frozenset({"accuracy"})

@@ -22,21 +22,21 @@ def name_of(requirement):
 
 
 def test_all_versions_are_one():
-    versions = {folder: project(folder)["version"] for folder in (".", "core", "vision", "scripts")}
+    versions = {folder: project(folder)["version"] for folder in (".", "core", "vision", "scripts", "web")}
     assert set(versions.values()) == {brainscore_core.__version__}
-    for folder in ("vision", "scripts"):
+    for folder in ("vision", "scripts", "web"):
         assert f"brainscore-core=={brainscore_core.__version__}" in project(folder)["dependencies"]
     assert f"version: {brainscore_core.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_workspace_requires_what_its_packages_require():
-    packages = {entry for folder in ("core", "vision", "scripts") for entry in project(folder)["dependencies"]}
+    packages = {entry for folder in ("core", "vision", "scripts", "web") for entry in project(folder)["dependencies"]}
     packages = {entry for entry in packages if not entry.startswith("brainscore-")}
     assert set(project(".")["dependencies"]) == packages
 
 
 def test_no_upper_pins():
-    for folder in (".", "core", "vision", "scripts"):
+    for folder in (".", "core", "vision", "scripts", "web"):
         pinned = [entry for entry in project(folder)["dependencies"] if "<" in entry]
         assert not pinned, f"{folder}: {pinned}"
 

@@ -10,10 +10,9 @@ import pytest
 import brainscore_vision
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_vision.__main__ import main
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = (".", "core", "scripts", "vision")
+FOLDERS = (".", "core", "scripts", "vision", "web")
 PAGES = [*(ROOT / folder / "README.md" for folder in FOLDERS), *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"^```python\n(.*?)^```$(?:\n\n```output\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 PAGE = "page_of_the_documentation"
@@ -79,14 +78,6 @@ def test_the_reference_describes_what_pages_tell_readers_to_import():
         imported = set(re.findall(r"^\s*from (brainscore_(?:core|vision)[\w.]*) import", snippets, re.MULTILINE))
         unknown = imported - described - doors
         assert {name for name in unknown if not any(each.startswith(f"{name}.") for each in described)} == set(), page
-
-
-def test_the_reference_has_every_command(capsys):
-    assert main(["--help"]) == 0
-    commands = set(re.findall(r"^│ ([a-z][a-z-]+) ", capsys.readouterr().out, re.MULTILINE))
-    page = (ROOT / "docs/reference/command_line.md").read_text()
-    assert commands > {"score", "list", "test-plugin"}
-    assert set(re.findall(r"^\| `brainscore ([a-z-]+)` \|", page, re.MULTILINE)) == commands
 
 
 def test_code_blocks_fit_their_pages():

@@ -28,7 +28,7 @@ def test_every_command_explains_itself(name, capsys):
 
 
 def test_all_commands_are_documented_and_start_at_once(capsys):
-    declared = tomllib.loads((ROOT / "scripts/pyproject.toml").read_text())["project"]["entry-points"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     apps = [app, core.app, *(EntryPoint("", each, "").load() for each in declared["brainscore.commands"].values())]
     names = {each.name or each.callback.__name__ for one in apps for each in one.registered_commands if not each.hidden}
     names |= {each.name for one in apps for each in one.registered_groups}
@@ -41,9 +41,10 @@ def test_all_commands_are_documented_and_start_at_once(capsys):
 
 
 def test_commands_of_other_packages_are_declared_where_this_is_installed_from():
-    for folder in (".", "scripts"):
+    wanted = {"ci": "brainscore_ci.__main__:app", "web": "brainscore_web.__main__:app"}
+    for folder, names in ((".", {"ci", "web"}), ("scripts", {"ci"}), ("web", {"web"})):
         project = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
-        assert project["entry-points"]["brainscore.commands"] == {"ci": "brainscore_ci.__main__:app"}
+        assert project["entry-points"]["brainscore.commands"] == {name: wanted[name] for name in names}
 
 
 def test_examples_of_the_page_are_understood(capsys):

@@ -1,0 +1,1 @@
+"""Show scores in a browser."""

@@ -1,0 +1,432 @@
+"""Compute the columns of the board: the scores of all models on a benchmark or on average, with intervals and ranks.
+
+A node of the tree averages what is right below it, as `brainscore_core.scoring.averages.average_tree` does with
+``missing="zero"``: a missing score counts as 0, unless all below a node are missing. Here that is done for all models
+at once, since the average of a node is linear in what is below it: values, influences of stimuli and units, and errors
+of which nobody knows how they go together are the means of those of its children.
+
+A benchmark on which no model has a score yet is in no average: it would be the same zero for all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.metrics.influence import LEVEL, satterthwaite
+from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
+from brainscore_core.scoring.averages import Estimate
+from brainscore_core.scoring.joint_errors import JointErrors
+from brainscore_core.scoring.statistics import Comparison, letters
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from brainscore_core.scoring.records import ScoreRecord
+
+    Floats = npt.NDArray[np.float64]
+    Bools = npt.NDArray[np.bool_]
+
+__all__ = ["CODES", "DETAILS", "Column", "Estimates", "Leaf", "average_of", "leaf_of"]
+
+CODES = {
+    "s": "scored",
+    "n": "not applicable",
+    "f": "failed",
+    "q": "not run",
+    "r": "running",
+    "h": "hidden",
+    "a": "average of all its parts",
+    "p": "average of which some parts are missing",
+    "-": "average without any part",
+}
+"""What one character says about a model on a node."""
+
+DETAILS = (
+    *("raw", "ceiling", "error", "raw_error", "stimulus_error", "split_error"),
+    *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "layers", "version", "created", "duration_s"),
+    *("peak_memory_bytes", "status", "message", "error_over", "reason", "model_revision", "benchmark_revision"),
+    *("environment", "library", "weights", "normalization"),
+)
+"""What is shown about one score beside its value; each is None where it is not known."""
+
+_ONLY_WITH_ALL = frozenset(DETAILS) - {"version", "created", "status", "reason", "model_revision", "benchmark_revision"}
+_MOST_LETTERS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """Scores of several models on one node, how sure they are, and how they err together.
+
+    Attributes
+    ----------
+    value : ndarray, shape (n_models,)
+        NaN: missing.
+    buckets : ndarray, shape (n_models, 3, WIDTH)
+        Influences, see `brainscore_core.metrics.sketch`; 0 where they are not known.
+    freedom : ndarray, shape (n_models, 2)
+        Of these.
+    matched : ndarray of bool, shape (n_models,)
+        Where influences are known.
+    apart, total, spread : ndarray, shape (n_models,)
+        Errors without influences; all errors; all errors, each divided by the root of its degrees of freedom. Weighted
+        sums.
+    unknown : ndarray of bool, shape (n_models,)
+        Where a score has no error.
+    """
+
+    value: Floats
+    buckets: Floats
+    freedom: Floats
+    matched: Bools
+    apart: Floats
+    total: Floats
+    spread: Floats
+    unknown: Bools
+
+    @classmethod
+    def of(cls, estimates: Sequence[Estimate]) -> Estimates:
+        """Take scores on one benchmark, whose influences are sketches."""
+        n = len(estimates)
+        value = np.array([each.value for each in estimates], dtype=np.float64)
+        error = np.array([each.error for each in estimates], dtype=np.float64)
+        df = np.array([each.df for each in estimates], dtype=np.float64)
+        unknown = np.isfinite(value) & ~np.isfinite(error)
+        there = np.isfinite(value) & ~unknown
+        buckets, freedom, matched = np.zeros((n, 3, WIDTH)), np.full((n, 2), np.inf), np.zeros(n, dtype=bool)
+        for place, each in enumerate(estimates):
+            if there[place] and isinstance(each.influence, InfluenceSketch):
+                buckets[place], freedom[place], matched[place] = each.influence.buckets, each.influence.freedom, True
+        error = np.where(there, error, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.where((error > 0) & (df > 0), error / np.sqrt(df), 0.0)
+        return cls(value, buckets, freedom, matched, np.where(matched, 0.0, error), error, spread, unknown)
+
+    @classmethod
+    def mean_of(cls, parts: Sequence[Estimates]) -> Estimates:
+        """Average the scores of the same models on several nodes; one that is missing counts as 0."""
+        there = np.array([np.isfinite(each.value) for each in parts])
+        n = len(parts)
+        value = np.array([math.fsum(column) for column in np.nan_to_num([each.value for each in parts]).T.tolist()]) / n
+
+        def mean(name: str) -> Floats:
+            total: Floats = sum((getattr(each, name) for each in parts), start=np.zeros(())) / n
+            return total
+
+        return cls(
+            np.where(there.any(axis=0), value, np.nan),
+            mean("buckets"),
+            np.min([each.freedom for each in parts], axis=0),
+            np.any([each.matched for each in parts], axis=0),
+            mean("apart"),
+            mean("total"),
+            mean("spread"),
+            np.any([each.unknown for each in parts], axis=0),
+        )
+
+    def at(self, places: npt.NDArray[np.intp], n: int) -> Estimates:
+        """Return the estimates of `n` models of which these are those at some places; the others are missing."""
+
+        def spread_out(values: npt.NDArray[Any], empty: float | bool) -> npt.NDArray[Any]:
+            wide = np.full((n, *values.shape[1:]), empty, dtype=values.dtype)
+            wide[places] = values
+            return wide
+
+        nothing = {"value": np.nan, "freedom": np.inf, "matched": False, "unknown": False}
+        return Estimates(**{name: spread_out(values, nothing.get(name, 0.0)) for name, values in vars(self).items()})
+
+    @property
+    def moments(self) -> Floats:
+        """Sums of squares over stimuli, units and cells, shape (n_models, 3)."""
+        squares: Floats = np.vecdot(self.buckets, self.buckets)
+        return squares
+
+    @property
+    def error(self) -> Floats:
+        """Standard errors, the largest there can be where it is not known how scores go together; NaN without one."""
+        of_stimuli, of_units, of_cells = self.moments.T
+        variance = np.maximum(np.maximum(of_stimuli + of_units - of_cells, of_stimuli), of_units)
+        error: Floats = np.where(self.unknown | np.isnan(self.value), np.nan, np.sqrt(variance) + self.apart)
+        return error
+
+    @property
+    def df(self) -> Floats:
+        """How many independent values each error is worth."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df: Floats = np.where(self.spread > 0, (self.total / self.spread) ** 2, np.inf)
+        moments, error = self.moments, self.error
+        for place in np.flatnonzero(self.matched & (self.apart == 0) & ~self.unknown):
+            n, q = self.freedom[place].tolist()
+            known = satterthwaite(moments[place].tolist(), (n, q), float(error[place]) ** 2)
+            df[place] = known if math.isfinite(known) else df[place]
+        return df
+
+    def intervals(self) -> Floats:
+        """Return value ± error times the quantile of Student's t, shape (n_models, 2); NaN without an error."""
+        from scipy.special import stdtrit  # takes longer to load than most commands
+
+        error = self.error
+        margin = np.where(error > 0, error * stdtrit(self.df, (1 + LEVEL) / 2), error)
+        return np.column_stack([self.value - margin, self.value + margin])
+
+    def joint(self) -> JointErrors:
+        """Return how they err together, as `JointErrors.of_estimates` does."""
+        known = self.matched & ~self.unknown
+        flat = np.where(known[:, None, None], self.buckets, 0.0).transpose(1, 0, 2)
+        moments = np.stack([each @ each.T for each in np.ascontiguousarray(flat)])
+        n, q = (self.freedom[known].min(axis=0) if known.any() else np.full(2, np.inf)).tolist()
+        apart = np.where(np.isfinite(self.error), self.apart**2, np.nan)
+        return JointErrors(moments, (n, q), apart, self.df)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the board shows of each model on one node; lists are in the order of `models`.
+
+    Attributes
+    ----------
+    value, low, high : list of float or None
+        Score, and its 95 % interval.
+    code : str
+        One of `CODES` for each model.
+    missing, n : list of int
+        How many benchmarks below count, and how many of these have no score of the model.
+    rank : list of int or None
+        One more than the number of models with a higher score.
+    rank_low, rank_high : list of int or None
+        Between which ranks the model truly lies, with 95 %.
+    group : list of str
+        Letters of the groups of models that do not differ significantly: ``'ab'``, or ``'c-k'`` for all from c to k;
+        two models differ if they share none. Empty without a score.
+    """
+
+    models: tuple[str, ...]
+    value: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+    code: str
+    missing: list[int]
+    n: list[int]
+    rank: list[int | None]
+    rank_low: list[int | None]
+    rank_high: list[int | None]
+    group: list[str]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A benchmark: its column, what is known about each score, and what its records say about itself.
+
+    Attributes
+    ----------
+    details : dict of str to list
+        Each of `DETAILS`, for each model of the column.
+    layers : list of dict or None
+        Region -> layer and origin, as the records have it.
+    facts : dict
+        ``simulated``, ``version``, ``ceiling``, ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``reliability``,
+        ``fails`` (class -> number of models).
+    problems : list of str
+        Which records cannot be read, and why.
+    """
+
+    column: Column
+    details: dict[str, list[Any]]
+    layers: list[dict[str, Any] | None]
+    facts: dict[str, Any]
+    problems: list[str] = field(default_factory=list)
+
+
+def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") -> tuple[Leaf, Estimates]:
+    """Compute a benchmark from its records.
+
+    Parameters
+    ----------
+    records : mapping of str to ScoreRecord or None
+        Of each model; None: there is one that cannot be read.
+    shows : {'all', 'score', 'nothing'}
+        See `brainscore_web.leaderboard.catalogue.BenchmarkEntry`.
+
+    Returns
+    -------
+    (Leaf, Estimates)
+        The latter are for averages over benchmarks: influences whose stimuli and units have no names are left out.
+    """
+    models = tuple(sorted(records))
+    of_models = [records[model] for model in models]
+    versions = [each.benchmark_version for each in of_models if each is not None and each.score is not None]
+    newest = max((each for each in versions if each is not None), default=None)
+    counted = [
+        each if shows != "nothing" and each is not None and each.benchmark_version == newest else None
+        for each in of_models
+    ]
+    nothing = Estimate(float("nan"))
+    alone = [nothing if each is None else Estimate.of_record(each, of_same_benchmark=True) for each in counted]
+    among = [nothing if each is None else Estimate.of_record(each) for each in counted]
+    intervals = [
+        each.interval() if record is None or record.interval is None or each.is_missing else record.interval
+        for each, record in zip(alone, counted, strict=True)
+    ]
+    code = "".join("h" if shows == "nothing" else _code(each, newest) for each in of_models)
+    comparison = Comparison(np.array([each.value for each in alone]), JointErrors.of_estimates(alone))
+    column = _column(models, comparison, np.array(intervals).reshape(-1, 2), code)
+    details: dict[str, list[Any]] = {name: [] for name in DETAILS}
+    for each in of_models:
+        for name, value in _details(each, newest, shows).items():
+            details[name].append(value)
+    shown = [None if each is None or shows != "all" else _layers(each) for each in of_models]
+    return Leaf(column, details, shown, _facts(of_models, counted, comparison, shows)), Estimates.of(among)
+
+
+def average_of(parts: Sequence[tuple[Column, Estimates]]) -> tuple[Column, Estimates]:
+    """Compute a node from those below it that count."""
+    models = tuple(sorted({model for column, _ in parts for model in column.models}))
+    position = {model: place for place, model in enumerate(models)}
+    n_models = len(models)
+    wide, missing, n_below = [], np.zeros(n_models, dtype=int), 0
+    for column, estimates in parts:
+        places = np.array([position[model] for model in column.models], dtype=np.intp)
+        wide.append(estimates.at(places, n_models))
+        below = max(column.n, default=0)
+        lacking = np.full(n_models, below)
+        lacking[places] = column.missing
+        missing, n_below = missing + lacking, n_below + below
+    whole = Estimates.mean_of(wide)
+    code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing.tolist())
+    comparison = Comparison(whole.value, whole.joint())
+    column = _column(models, comparison, whole.intervals(), code, (missing.tolist(), [n_below] * n_models))
+    return column, whole
+
+
+def _column(
+    models: tuple[str, ...],
+    comparison: Comparison,
+    intervals: Floats,
+    code: str,
+    below: tuple[list[int], list[int]] | None = None,
+) -> Column:
+    scores = comparison.scores
+    missing, n = below or ([int(each != "s") for each in code], [1] * len(models))
+    ranks = comparison.rank_intervals()
+    ordered = np.sort(-scores[np.isfinite(scores)])
+    rank = np.where(np.isfinite(scores), 1.0 + np.searchsorted(ordered, -scores, side="left"), np.nan)
+    return Column(
+        models,
+        _floats(scores),
+        _floats(intervals[:, 0]),
+        _floats(intervals[:, 1]),
+        code,
+        missing,
+        n,
+        _integers(rank),
+        _integers(ranks[:, 0]),
+        _integers(ranks[:, 1]),
+        _letters(comparison.groups(exact=False)),
+    )
+
+
+def _letters(groups: Bools) -> list[str]:
+    """Return the letters of each model's groups, which are runs in the order of scores: many are told by their ends."""
+    names = letters(np.eye(len(groups), dtype=bool))
+    told = []
+    for of_model in groups.T:
+        places = np.flatnonzero(of_model).tolist()
+        if len(places) > _MOST_LETTERS:
+            told.append(f"{names[places[0]]}-{names[places[-1]]}")
+        else:
+            told.append(("," if len(names) > 26 else "").join(names[place] for place in places))
+    return told
+
+
+def _code(record: ScoreRecord | None, newest: int | None) -> str:
+    if record is None or record.status.startswith("skipped:"):
+        return "q"
+    if not record.is_scored:
+        return "f"
+    if record.score is None:
+        return "n"
+    return "s" if record.benchmark_version == newest else "q"
+
+
+def _reason(record: ScoreRecord, newest: int | None) -> str | None:
+    """Return why there is no score, or no error or interval of it."""
+    if record.score is None:
+        return record.message or record.status
+    if record.benchmark_version != newest:
+        return f"scored on version {record.benchmark_version} of the benchmark, which is now {newest}"
+    return record.error_nan_reason or record.interval_nan_reason
+
+
+def _details(record: ScoreRecord | None, newest: int | None, shows: str) -> dict[str, Any]:
+    if record is None or shows == "nothing":
+        return dict.fromkeys(DETAILS) | ({} if record is not None else {"reason": "its record cannot be read"})
+    found: dict[str, Any] = {
+        name: getattr(record, name) for name in DETAILS if name not in {"layers", "version", "reason", "error_over"}
+    }
+    found |= {
+        "layers": "; ".join(f"{region}: {_text(layer)}" for region, layer in sorted(record.layers.items())) or None,
+        "version": record.benchmark_version,
+        "error_over": ", ".join(record.error_over) or None,
+        "reason": _reason(record, newest),
+        "message": record.message or None,
+    }
+    return found if shows == "all" else {name: None if name in _ONLY_WITH_ALL else found[name] for name in DETAILS}
+
+
+def _layers(record: ScoreRecord) -> dict[str, Any] | None:
+    origins = record.layer_origin
+    found = {}
+    for region, layer in sorted(record.layers.items()):
+        origin = origins.get(region)
+        how = origin.get("from") if isinstance(origin, Mapping) else origin
+        found[region] = {"layer": _text(layer), "origin": None if how is None else _text(how)}
+    return found or None
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _facts(
+    records: Sequence[ScoreRecord | None],
+    counted: Sequence[ScoreRecord | None],
+    comparison: Comparison,
+    shows: str,
+) -> dict[str, Any]:
+    readable = [each for each in records if each is not None]
+    scored = [each for each in counted if each is not None and each.score is not None]
+    latest = max(scored, key=lambda each: (each.created, each.model), default=None)
+    fails: dict[str, int] = {}
+    for each in readable:
+        kind, _, name = each.status.partition(":")
+        if kind == "failed":
+            fails[name] = fails.get(name, 0) + 1
+    reliability = comparison.reliability()
+    sizes = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
+    return {
+        "simulated": any(each.simulated for each in readable),
+        "version": None if latest is None else latest.benchmark_version,
+        **{name: getattr(latest, name) if latest is not None and shows == "all" else None for name in sizes},
+        "reliability": {
+            **{name: _float(getattr(reliability, name)) for name in ("value", "low", "high")},
+            "reason": reliability.reason or None,
+            "is_bound": reliability.is_bound,
+        },
+        "fails": dict(sorted(fails.items())),
+    }
+
+
+def _float(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _floats(values: Floats) -> list[float | None]:
+    return [each if math.isfinite(each) else None for each in values.tolist()]
+
+
+def _integers(values: Floats) -> list[int | None]:
+    return [int(each) if math.isfinite(each) else None for each in values.tolist()]

@@ -1,0 +1,138 @@
+"""Offer the commands ``brainscore leaderboard build`` and ``brainscore leaderboard serve``."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from brainscore_core import command_line
+from brainscore_core.caching import content_digest
+from brainscore_core.config import settings
+from brainscore_core.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from brainscore_web.leaderboard.catalogue import Catalogue
+    from brainscore_web.leaderboard.site import Built
+    from brainscore_web.leaderboard.sources import Source
+
+__all__ = ["leaderboard"]
+
+leaderboard = command_line.make_app("Build the leaderboard, a static site, and look at it.")
+
+_Records = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="records to show (default: where `brainscore score` keeps them)"),
+]
+_At = Annotated[
+    str | None,
+    typer.Option(metavar="REVISION", help="in place of a folder: a branch or commit of records, such as origin/scores"),
+]
+_Catalogue = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="what is known of models and benchmarks (default: what is installed)"),
+]
+_MadeUp = Annotated[
+    str | None,
+    typer.Option(metavar="MODELSxBENCHMARKS", help="made-up records in place of real ones, such as 40x12"),
+]
+_To = Annotated[Path, typer.Option(metavar="FOLDER", help="where the site is")]
+_Kept = Annotated[
+    Path | None,
+    typer.Option(metavar="FOLDER", help="where to keep what was computed (default: the cache)", show_default=False),
+]
+
+
+@leaderboard.command("build", cls=command_line.Command)
+def build(
+    records: _Records = None,
+    at: _At = None,
+    catalogue: _Catalogue = None,
+    made_up: _MadeUp = None,
+    to: _To = Path("site"),
+    gone: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="models, benchmarks or pairs that may be gone from the site, one a line"),
+    ] = None,
+    kept: _Kept = None,
+    processes: Annotated[int | None, typer.Option(help="at a time (default: one for each processor)")] = None,
+) -> int:
+    """Build the site of all records, and replace the one that is there.
+
+    Exit code 1 if a model or a score would be gone that the site has.
+    """
+    built = _build(records, at, catalogue, made_up, to, gone, kept, processes)
+    for problem in built.problems:
+        command_line.say(f"Warning: {problem}")
+    command_line.say(
+        f"{to / 'index.html'}: {built.n_models} models, {built.n_benchmarks} benchmarks, {built.n_records} records."
+    )
+    return 0
+
+
+@leaderboard.command("serve", cls=command_line.Command)
+def serve(
+    records: _Records = None,
+    at: _At = None,
+    catalogue: _Catalogue = None,
+    made_up: _MadeUp = None,
+    to: _To = Path("site"),
+    port: Annotated[int, typer.Option(help="on this machine; 0: any that is free")] = 8000,
+) -> int:
+    """Show the site in a browser on this machine; built from the records there are, each time.
+
+    What has not changed since is not computed again.
+    """
+    from brainscore_web.leaderboard.serving import serve
+
+    _build(records, at, catalogue, made_up, to, None, None, None)
+    serve(to, port, command_line.say)
+    return 0
+
+
+def _build(
+    records: Path | None,
+    at: str | None,
+    catalogue: Path | None,
+    made_up: str | None,
+    to: Path,
+    gone: Path | None,
+    kept: Path | None,
+    processes: int | None,
+) -> Built:
+    from brainscore_web.leaderboard import site
+
+    with ExitStack() as held:
+        source, known = held.enter_context(_source(records, at, catalogue, made_up))
+        allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
+        current = settings()
+        if kept is None and not current.caching_disabled:
+            kept = current.cache_home / "leaderboard" / content_digest(str(to.resolve()))[:16]
+        pictures = None if catalogue is None else catalogue.parent
+        return site.build(source, known, to, kept=kept, gone=allowed, pictures=pictures, processes=processes)
+
+
+@contextmanager
+def _source(
+    records: Path | None, at: str | None, catalogue: Path | None, made_up: str | None
+) -> Iterator[tuple[Source, Catalogue]]:
+    from brainscore_web.leaderboard.catalogue import Catalogue, catalogues
+    from brainscore_web.leaderboard.sources import CommitSource, FolderSource
+
+    if sum(each is not None for each in (records, at, made_up)) > 1:
+        raise ConfigurationError("Records come from one place: give one of --records, --at and --made-up.")
+    if made_up is not None:
+        from brainscore_web.leaderboard.made_up import MadeUp
+
+        made = MadeUp.of(made_up)
+        with tempfile.TemporaryDirectory(prefix="made-up-") as folder:
+            made.write(Path(folder))
+            yield FolderSource(Path(folder)), made.catalogue
+        return
+    known = catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
+    source = FolderSource(records or settings().home / "scores") if at is None else CommitSource.of(Path.cwd(), at)
+    yield source, known

@@ -1,0 +1,340 @@
+"""Write what the pages show as data files: scripts that hand plain JSON to the pages, and downloads of the whole board.
+
+``data/<name>.js`` calls ``BrainScore.take("<name>", <JSON>);``, which works from a server and from a folder alike. All
+lists over models are in the order of ``board.models``, all over nodes in that of ``board.nodes``. Numbers are exact
+(``repr``), what is missing is null.
+
+``board``
+    ``made``: ``revision`` (commit of the records), ``newest`` (when the newest record was made), ``schema``.
+    ``models``: lists ``id slug name family year parameters training public imagenet``.
+    ``nodes``: lists ``id slug name parent depth leaf counts region kind public simulated ceiling n_stimuli n_neuroids
+    n_subjects reliability``. ``counts`` says whether the node above averages over it: a benchmark that no model has a
+    score on, one that is simulated and one without a parent do not count, nor does a node without one below that does.
+    ``top``: places of the nodes whose columns are in ``columns``, place -> column.
+``columns/<slug of a node>``
+    See `brainscore_web.leaderboard.board.Column`, without ``models``. All other nodes.
+``detail/<slug of a benchmark>``
+    A list over models for each of `brainscore_web.leaderboard.board.DETAILS`.
+``models/<slug>``, ``benchmarks/<slug>``
+    What a page shows beside.
+``status``
+    ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: what they mean.
+``similarity``
+    ``nodes``: places of the benchmarks; ``r``: Spearman's correlation of the scores of models that have both; ``n``: of
+    how many; null for fewer than three, or where one does not vary.
+"""
+
+from __future__ import annotations
+
+import bisect
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_web.leaderboard.board import CODES, DETAILS, Column, Leaf
+from brainscore_web.leaderboard.tree import Node, top_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = [
+    "TABLE",
+    "Board",
+    "aligned",
+    "benchmark_file",
+    "board_file",
+    "column_file",
+    "detail_file",
+    "model_file",
+    "script",
+    "similarity",
+    "status_file",
+    "table_csv",
+    "table_json",
+    "table_parquet",
+    "table_rows",
+]
+
+_EMPTY = {"code": "q", "missing": 0, "n": 1, "group": ""}
+_COLUMN = ("value", "low", "high", "code", "missing", "n", "rank", "rank_low", "rank_high", "group")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "'")
+
+
+@dataclass(frozen=True)
+class Board:
+    """The whole: models and nodes in their order, and the column of each node.
+
+    Attributes
+    ----------
+    models : tuple of ModelEntry
+        Sorted by identifier.
+    slugs : tuple of str
+        Of each model.
+    columns : list of Column
+        Of each node.
+    leaves : dict of int to Leaf
+        Place of a benchmark among nodes -> what is known besides.
+    """
+
+    models: tuple[ModelEntry, ...]
+    slugs: tuple[str, ...]
+    nodes: list[Node]
+    columns: list[Column]
+    leaves: dict[int, Leaf]
+    revision: str | None
+    newest: str | None
+
+
+def script(name: str, value: object) -> str:
+    """Return the text of a data file: plain JSON that can neither end a script nor a line early."""
+    content = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for char, escaped in (("</", "<\\/"), ("<!--", "\\u003c!--"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+        content = content.replace(char, escaped)
+    return f"BrainScore.take({json.dumps(name)}, {content});\n"
+
+
+def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, Any]:
+    """Return a column as its file has it: lists over all models, in the order of the board."""
+    position = {model: place for place, model in enumerate(column.models)}
+    places = [position.get(model) for model in models]
+    n = max(column.n, default=0 if not leaf else 1)
+    empty = {**_EMPTY, "code": "q" if leaf else "-", "missing": n, "n": n}
+    found: dict[str, Any] = {}
+    for name in _COLUMN:
+        values = getattr(column, name)
+        found[name] = [empty.get(name) if place is None else values[place] for place in places]
+    found["code"] = "".join(found["code"])
+    return found
+
+
+def board_file(board: Board) -> str:
+    """Return the content of ``board.js``."""
+    models, nodes = board.models, board.nodes
+    of_models = ("family", "year", "parameters", "training", "public", "imagenet")
+    facts = [board.leaves[place].facts if place in board.leaves else {} for place in range(len(nodes))]
+    names = [each.identifier for each in models]
+    top = top_of(nodes)
+    content = {
+        "made": {"revision": board.revision, "newest": board.newest, "schema": 1},
+        "models": {
+            "id": names,
+            "slug": list(board.slugs),
+            "name": [each.name or each.identifier for each in models],
+            **{name: [getattr(each, name) for each in models] for name in of_models},
+        },
+        "nodes": {
+            "id": [each.identifier for each in nodes],
+            **{
+                name: [getattr(each, name) for each in nodes]
+                for name in (
+                    "slug",
+                    "name",
+                    "parent",
+                    "depth",
+                    "leaf",
+                    "counts",
+                    "region",
+                    "kind",
+                    "public",
+                    "simulated",
+                )
+            },
+            **{
+                name: [each.get(name) for each in facts]
+                for name in ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
+            },
+            "reliability": [each.get("reliability", {}).get("value") for each in facts],
+        },
+        "top": top,
+        "columns": {str(place): aligned(board.columns[place], names, leaf=nodes[place].leaf) for place in top},
+    }
+    return script("board", content)
+
+
+def column_file(board: Board, place: int) -> str:
+    """Return the content of ``columns/<slug>.js``."""
+    node = board.nodes[place]
+    names = [each.identifier for each in board.models]
+    return script(f"columns/{node.slug}", aligned(board.columns[place], names, leaf=node.leaf))
+
+
+def detail_file(slug: str, models: Sequence[str], of: Sequence[str], details: Mapping[str, Sequence[object]]) -> str:
+    """Return the content of ``detail/<slug>.js``: `details` are of the models `of`."""
+    position = {model: place for place, model in enumerate(of)}
+    places = [position.get(model) for model in models]
+    lists = {name: [None if place is None else details[name][place] for place in places] for name in DETAILS}
+    return script(f"detail/{slug}", lists)
+
+
+def status_file(board: Board, run: Mapping[str, object]) -> str:
+    """Return the content of ``status.js``; `run`: ``started``, ``finished`` and ``trigger`` of the last one."""
+    names = [each.identifier for each in board.models]
+    codes = [aligned(board.columns[place], names, leaf=True)["code"] for place in sorted(board.leaves)]
+    about = {name: run.get(name) for name in ("started", "finished", "trigger")}
+    return script("status", {"codes": codes, "codes_of": CODES, **about})
+
+
+def model_file(board: Board, place: int) -> str:
+    """Return the content of ``models/<slug>.js``: facts, history (what has been scored and when), layers, atlas."""
+    entry = board.models[place]
+    history: list[dict[str, Any]] = []
+    layers: dict[str, Any] = {}
+    for at in sorted(board.leaves):
+        leaf = board.leaves[at]
+        here = _place_in(leaf.column, entry.identifier)
+        if here is None:
+            continue
+        score, created = leaf.column.value[here], leaf.details["created"][here]
+        if score is not None:
+            version = leaf.details["version"][here]
+            history.append({"benchmark": at, "created": created, "version": version, "score": score})
+        for region, layer in (leaf.layers[here] or {}).items():
+            layers.setdefault(region, layer)
+    history.sort(key=lambda each: (each["created"] or "", each["benchmark"]))
+    facts = {**dataclasses.asdict(entry), "load": entry.load}
+    content = {"id": entry.identifier, "facts": facts, "history": history, "layers": layers, "atlas": None}
+    return script(f"models/{board.slugs[place]}", content)
+
+
+def benchmark_file(board: Board, place: int, entries: Mapping[str, BenchmarkEntry]) -> str:
+    """Return the content of ``benchmarks/<slug>.js``."""
+    node, facts = board.nodes[place], board.leaves[place].facts
+    entry = entries[node.identifier]
+    content = {
+        "id": node.identifier,
+        "facts": {**dataclasses.asdict(entry), "data": list(entry.data), "version": facts.get("version")},
+        "ceiling": {
+            "value": facts.get("ceiling"),
+            "low": None,
+            "high": None,
+            "how": None if facts.get("ceiling") is None else "as the newest record of a score states it",
+        },
+        "reliability": facts.get("reliability"),
+        "stimuli": [f"stimuli/{each}" for each in entry.stimuli],
+        "fails": facts.get("fails", {}),
+    }
+    return script(f"benchmarks/{node.slug}", content)
+
+
+def _place_in(column: Column, model: str) -> int | None:
+    place = bisect.bisect_left(column.models, model)
+    return place if place < len(column.models) and column.models[place] == model else None
+
+
+def similarity(values: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+    """Return Spearman's correlations of the scores of all pairs of benchmarks, and of how many models.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_benchmarks, n_models)
+        NaN: no score.
+
+    Returns
+    -------
+    (ndarray, ndarray), each of shape (n_benchmarks, n_benchmarks)
+        NaN for fewer than three models, or where one does not vary.
+    """
+    there = np.isfinite(values)
+    counts = there.astype(np.intp) @ there.T.astype(np.intp)
+    r = np.full(counts.shape, np.nan)
+    for first in range(len(values)):
+        # Ranks are among the models that both have.
+        for second in range(first, len(values)):
+            if counts[first, second] >= 3:
+                both = there[first] & there[second]
+                r[first, second] = r[second, first] = _correlation(values[first, both], values[second, both])
+    return r, counts
+
+
+def _correlation(first: Floats, second: Floats) -> float:
+    ranks = [_ranks(each) for each in (first, second)]
+    a, b = (each - each.mean() for each in ranks)
+    norm = float(np.sqrt((a @ a) * (b @ b)))
+    return max(-1.0, min(1.0, float(a @ b) / norm)) if norm > 0 else float("nan")
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return ranks from 1; equal values share the mean of theirs."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=np.nan) != 0)
+    ends = np.append(starts[1:], len(values))
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat((starts + ends + 1) / 2, ends - starts)
+    return ranks
+
+
+# -- downloads of the whole --------------------------------------------------------------------------------------------
+
+TABLE = ("model", "benchmark", "score", "low", "high", "rank", "status", "simulated")
+"""Columns of the downloads: a row for each model and benchmark."""
+
+
+def table_rows(node: Node, column: Column, models: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return the rows of one benchmark, see `TABLE`."""
+    full = aligned(column, models, leaf=True)
+    statuses = [CODES[each] for each in full["code"]]
+    numbers = (full[name] for name in ("value", "low", "high", "rank"))
+    others = [node.identifier] * len(models), *numbers, statuses, [node.simulated] * len(models)
+    return list(zip(models, *others, strict=True))
+
+
+def table_csv(rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as CSV, without a header; a text that a spreadsheet takes for a formula has an apostrophe in front.
+
+    So has one that starts with an apostrophe: without the first, every such text is what it was.
+    """
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\r\n").writerows([_cell(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        return f"'{value}" if value.lstrip().startswith(_FORMULA) or value.startswith(_FORMULA) else value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else repr(value)
+
+
+def table_json(rows: Iterable[Sequence[Any]]) -> str:
+    """Return rows as JSON objects, one a line, with commas between."""
+    return ",\n".join(
+        json.dumps(dict(zip(TABLE, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows
+    )
+
+
+def table_parquet(board: Board) -> bytes | None:
+    """Return the rows of all benchmarks as Parquet; None without pyarrow."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        return None
+    types = {
+        "score": pa.float64(),
+        "low": pa.float64(),
+        "high": pa.float64(),
+        "rank": pa.int64(),
+        "simulated": pa.bool_(),
+    }
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in TABLE])
+    models = [each.identifier for each in board.models]
+    columns: list[list[Any]] = [[] for _ in TABLE]
+    for place in sorted(board.leaves):
+        rows = table_rows(board.nodes[place], board.columns[place], models)
+        for number, values in enumerate(zip(*rows, strict=True)):
+            columns[number].extend(values)
+    stream = io.BytesIO()
+    parquet.write_table(pa.table(columns, schema=schema), stream, compression="zstd")
+    return stream.getvalue()

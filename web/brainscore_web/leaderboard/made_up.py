@@ -1,0 +1,262 @@
+"""Make records and their catalogue up from a seed: realistic in number, size and gaps, of models that do not exist.
+
+Models have an ability, benchmarks a difficulty and how much ability tells on them; errors go together as they do where
+models see the same stimuli. Nothing here says anything about a real model or benchmark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_web.leaderboard.catalogue import BenchmarkEntry, Catalogue, Kind, ModelEntry, NodeEntry
+
+__all__ = ["MadeUp"]
+
+_SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
+_FAMILIES = ("Corvid", "Heron", "Lynx", "Otter", "Plover", "Sable", "Tern", "Vole", "Wren", "Yak")
+_TRAINING = ("Meadow-1M", "Meadow-20M", "Harbour-400M", "Meadow-1M, self-supervised")
+_LAYERS = ("stem", "block1", "block2", "block3", "block4", "head")
+_PLACES = ("Alder", "Birch", "Cedar", "Elm", "Fir", "Hazel", "Juniper", "Larch", "Maple", "Oak", "Pine", "Rowan")
+_REGIONS = ("V1", "V2", "V4", "IT")
+_METRICS = ("pls", "ridge", "rdm", "cka")
+_FAILURES = (
+    ("failed:OutOfMemory", "The model took more than 16 GB."),
+    ("failed:ValueError", "Expected 3 channels, found 1. Convert pictures to RGB in the preprocessing."),
+    ("failed:TimeLimit", "Not finished after 4 hours."),
+)
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """Records of models on benchmarks that are made up.
+
+    Parameters
+    ----------
+    n_models, n_benchmarks : int
+    seed : int
+
+    Examples
+    --------
+    >>> made = MadeUp.of("40x12")
+    >>> len(made.catalogue.models), len(made.catalogue.benchmarks)
+    (40, 12)
+    >>> record = next(made.records())
+    >>> record == next(MadeUp.of("40x12").records())
+    True
+    """
+
+    n_models: int
+    n_benchmarks: int
+    seed: int = 0
+
+    @classmethod
+    def of(cls, size: str, seed: int = 0) -> MadeUp:
+        """Read a size such as ``'40x12'``.
+
+        Raises
+        ------
+        ConfigurationError
+            If it is none.
+        """
+        found = _SIZE.fullmatch(size)
+        if found is None or 0 in map(int, found.groups()):
+            raise ConfigurationError(f"The size is {size!r}; expected MODELSxBENCHMARKS, such as 40x12.")
+        return cls(int(found[1]), int(found[2]), seed)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What is known of the models and benchmarks."""
+        nodes = (
+            NodeEntry(identifier="average", name="Average"),
+            NodeEntry(identifier="neural", name="Neural", parent="average", kind="neural"),
+            *(NodeEntry(identifier=name, parent="neural", region=name, kind="neural") for name in _REGIONS),
+            NodeEntry(identifier="behavior", name="Behavior", parent="average", kind="behavior"),
+            NodeEntry(identifier="engineering", name="Engineering", kind="engineering"),
+        )
+        benchmarks = tuple(self._benchmarks())
+        groups = [
+            NodeEntry(identifier=group, parent=group.partition(".")[2], region=group.partition(".")[2], kind="neural")
+            for group in dict.fromkeys(each.parent for each in benchmarks if each.parent and "." in each.parent)
+        ]
+        models = tuple(self._model(number) for number in range(self.n_models))
+        return Catalogue(models=models, benchmarks=benchmarks, nodes=(*nodes, *groups))
+
+    def _model(self, number: int) -> ModelEntry:
+        rng = np.random.default_rng([self.seed, 1, number])
+        family = _FAMILIES[number % len(_FAMILIES)]
+        size = "snml"[number % 4]
+        identifier = f"{family.lower()}-{size}{number}" if number % 7 else f"{family.lower()}_{number}:v2/ema"
+        known = number % 11 != 5
+        return ModelEntry(
+            identifier=identifier,
+            name=f"{family} {size.upper()}{number}",
+            family=family if known else None,
+            year=int(rng.integers(2015, 2027)) if known else None,
+            parameters=int(10 ** rng.uniform(5.5, 9.3)) if known else None,
+            training=_TRAINING[int(rng.integers(len(_TRAINING)))] if known else None,
+            public=number % 13 != 4,
+            imagenet=float(np.round(0.35 + 0.5 / (1 + np.exp(-self._abilities[number])), 4)) if number % 5 else None,
+            licence=("MIT", "Apache-2.0", "CC-BY-NC-4.0", None)[number % 4],
+            bibtex=(
+                f"@article{{{family.lower()}{number},\n  title = {{A made-up model, number {number}}},\n"
+                f"  author = {{Nobody, A. and Noone, B.}},\n  year = {{{2015 + number % 12}}}\n}}"
+            )
+            if known
+            else None,
+            url=f"https://example.org/models/{number}" if known else None,
+            description="Made up: says nothing about a real model.",
+            plugin=f"vision/brainscore_vision/models/{family.lower()}{number}",
+            load=f"load_model({identifier!r})",
+        )
+
+    def _benchmarks(self) -> Iterator[BenchmarkEntry]:
+        """Yield benchmarks, two of each experiment; those of every third neural experiment count once."""
+        for number in range(self.n_benchmarks):
+            experiment, variant = divmod(number, 2)
+            name = f"{_PLACES[experiment % len(_PLACES)]}{2001 + experiment // len(_PLACES)}"
+            role, region = experiment % 6, _REGIONS[experiment % 4]
+            neural = f"{name}.{region}-{_METRICS[(experiment + variant * 2) % 4]}"
+            made: dict[int, tuple[str, str, Kind, str]] = {
+                0: (
+                    f"{name}-{('choices', 'errors')[variant]}",
+                    "behavior",
+                    "behavior",
+                    "Subjects chose what they saw.",
+                ),
+                5: (f"{name}-{('top1', 'blurred')[variant]}", "engineering", "engineering", "Pictures have a label."),
+                3: (neural, f"{name}.{region}", "neural", f"Sites in {region} were recorded during fixation."),
+            }
+            ordinary: tuple[str, str, Kind, str] = (
+                neural,
+                region,
+                "neural",
+                f"Sites in {region} were recorded during fixation.",
+            )
+            identifier, parent, kind, paradigm = made.get(role, ordinary)
+            yield BenchmarkEntry(
+                identifier=identifier,
+                parent=parent,
+                region=region if kind == "neural" else None,
+                kind=kind,
+                public=experiment % 3 != 1,
+                simulated=experiment % 12 == 8,
+                shows="score" if experiment % 17 == 10 else "all",
+                licence="CC-BY-4.0" if variant else None,
+                bibtex=f"@article{{{name.lower()},\n  title = {{Made-up measurements {experiment}}}\n}}",
+                url=f"https://example.org/benchmarks/{experiment}",
+                paradigm=paradigm,
+                plugin=f"vision/brainscore_vision/benchmarks/{name.lower()}",
+                data=(name,),
+            )
+
+    @cached_property
+    def _abilities(self) -> list[float]:
+        rng = np.random.default_rng([self.seed, 0])
+        return [float(each) for each in rng.standard_normal(self.n_models)]
+
+    def records(self) -> Iterator[ScoreRecord]:
+        """Yield the records, benchmark by benchmark; one pair in twelve has none."""
+        for number, entry in enumerate(self.catalogue.benchmarks):
+            yield from self._of_benchmark(number, entry)
+
+    def write(self, folder: Path) -> None:
+        """Write the records, where `record_path` says."""
+        for record in self.records():
+            path = record_path(folder, record.model, record.benchmark)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(record.to_json(), encoding="utf-8")
+
+    def _of_benchmark(self, number: int, entry: BenchmarkEntry) -> Iterator[ScoreRecord]:
+        rng = np.random.default_rng([self.seed, 2, number])
+        middle, slope, noise = rng.uniform(0.15, 0.6), rng.uniform(0.02, 0.12), rng.uniform(0.005, 0.04)
+        ceiling, n_stimuli = rng.uniform(0.5, 0.98), int(rng.integers(60, 3000))
+        n_units = int(rng.integers(20, 400))
+        # What a stimulus or a unit does to the score of every model, and of each by itself.
+        common = rng.standard_normal((3, WIDTH))
+        layer_of = rng.integers(0, len(_LAYERS), self.n_models)
+        for place, model in enumerate(self.catalogue.models):
+            own = rng.standard_normal((3, WIDTH))
+            chances = rng.random(4)
+            score = middle + slope * self._abilities[place] + 0.3 * slope * rng.standard_normal()
+            if entry.kind == "neural" and number % 19 == 0:
+                score += 0.55  # above what the ceiling says
+            if chances[0] < 1 / 12:
+                continue
+            stem = {"model": model.identifier, "benchmark": entry.identifier}
+            told = self._told(number, place, rng)
+            if chances[1] < 0.03:
+                status, message = _FAILURES[int(chances[2] * len(_FAILURES))]
+                yield _record(**stem, **told, status=status, message=message)
+            elif chances[1] < 0.05:
+                message = "The model gives no probabilities over labels."
+                yield _record(**stem, **told, message=message, simulated=entry.simulated)
+            else:
+                sketch = InfluenceSketch((0.8 * common + 0.6 * own) / WIDTH**0.5, (n_stimuli - 1.0, n_units - 1.0))
+                sketch = sketch * (noise / sketch.error)
+                neural = entry.kind == "neural"
+                yield _record(
+                    **stem,
+                    **told,
+                    benchmark_version=1 + number % 3,
+                    score=score,
+                    raw=score * ceiling,
+                    ceiling=ceiling,
+                    simulated=entry.simulated,
+                    n_stimuli=n_stimuli,
+                    n_neuroids=n_units if neural else None,
+                    n_trials=10 + number % 30,
+                    n_subjects=2 + number % 3 if neural else n_units,
+                    layers={entry.region: _LAYERS[layer_of[place]]} if entry.region else {},
+                    layer_origin={entry.region: {"from": "selected"}} if entry.region else {},
+                    normalization="explained_variance" if number % 2 else "ratio",
+                    **_errors(sketch, noise, entry, said=chances[3] > 0.05),
+                )
+
+    def _told(self, number: int, place: int, rng: np.random.Generator) -> dict[str, object]:
+        created = 1_577_836_800 + int(rng.integers(0, 2000 * _DAY_S))
+        return {
+            "created": datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds"),
+            "duration_s": round(float(rng.uniform(4, 4000)), 1),
+            "peak_memory_bytes": int(rng.integers(10**8, 2 * 10**10)),
+            "model_revision": f"{place:04x}" * 10,
+            "benchmark_revision": f"{number:04x}" * 10,
+        }
+
+
+def _errors(sketch: InfluenceSketch, noise: float, entry: BenchmarkEntry, *, said: bool) -> dict[str, object]:
+    if not said:
+        return {"error_nan_reason": "the measurement has one subject, so that nothing is known of others"}
+    return {
+        "error": noise,
+        "error_over": ("stimulus", "neuroid" if entry.kind == "neural" else "subject"),
+        "error_df": sketch.degrees_of_freedom,
+        "stimulus_error": 0.8 * noise,
+        "split_error": 0.1 * noise,
+        "raw_error": 0.9 * noise,
+        "influence": sketch.to_text(),
+        "stimulus_set": f"{entry.data[0]}.stimuli",
+        "assembly": entry.data[0],
+    }
+
+
+_NOTHING: dict[str, object] = {
+    "benchmark_version": None, "score": None, "raw": None, "ceiling": None, "error": None, "interval": None,
+    "n_stimuli": None, "n_neuroids": None, "n_trials": None, "layers": {}, "simulated": False, "seed": None,
+    "versions": {"python": "3.11.0"}, "machine": "Linux-x86_64", "source_revision": None, "version_class": "3.0",
+    "environment": "e" * 64, "library": "b" * 64, "weights": "d" * 64,
+}  # fmt: skip
+
+
+def _record(**stated: object) -> ScoreRecord:
+    return ScoreRecord(**{**_NOTHING, **stated})  # type: ignore[arg-type]  # of many types, each as the class says

@@ -1,0 +1,150 @@
+"""Find records in a folder or at a commit of git, and tell of each what its content is without reading all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.git import BlobReader, ask_git, commit_named
+from brainscore_core.scoring.records import MOST_BYTES, record_path
+
+__all__ = ["CommitSource", "FolderSource", "Source", "pair_of"]
+
+_RACY_NS = 2 * 10**9
+"""A file that was changed less than this before it was read may change again within one tick of its clock."""
+
+
+def pair_of(path: str) -> tuple[str, str] | None:
+    """Return (benchmark, model) of which a path may be the record; None if it is that of none."""
+    parts = path.split("/")
+    if len(parts) != 2 or not parts[1].endswith(".json"):
+        return None
+    benchmark, model = unquote(parts[0], errors="strict"), unquote(parts[1].removesuffix(".json"), errors="strict")
+    return (benchmark, model) if record_path(Path(), model, benchmark).as_posix() == path else None
+
+
+@dataclass(frozen=True)
+class FolderSource:
+    """Records in a folder, where `record_path` says."""
+
+    folder: Path
+
+    @property
+    def revision(self) -> str | None:
+        """The commit these are of: none."""
+        return None
+
+    def digests(
+        self, noted: Mapping[str, list[object]] | None = None
+    ) -> tuple[dict[str, str], dict[str, list[object]]]:
+        """Return the SHA-256 of each record, and a note with which the next call need not read them again.
+
+        As git does, a file counts as unchanged whose inode, size and both times are those that were noted, unless it
+        was changed so shortly before it was read that a later change could have left the times as they are.
+
+        Parameters
+        ----------
+        noted : mapping of str to list
+            What an earlier call returned.
+        """
+        if not self.folder.is_dir():
+            raise ConfigurationError(f"{self.folder} is no folder; records are kept by: brainscore score --records")
+        found: dict[str, str] = {}
+        notes: dict[str, list[object]] = {}
+        for path, entry in self._files():
+            status = entry.stat()
+            state = [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+            before = (noted or {}).get(path)
+            if before is not None and before[:-1] == state:
+                found[path], notes[path] = str(before[-1]), before
+                continue
+            now = time.time_ns()
+            found[path] = hashlib.sha256((self.folder / path).read_bytes()).hexdigest()
+            if max(status.st_mtime_ns, status.st_ctime_ns) + _RACY_NS < now:
+                notes[path] = [*state, found[path]]
+        return found, notes
+
+    def _files(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        with os.scandir(self.folder) as folders:
+            names = sorted(each.name for each in folders if each.is_dir() and not each.name.startswith("."))
+        for name in names:
+            with os.scandir(self.folder / name) as files:
+                inside = sorted((each for each in files if each.is_file()), key=lambda each: each.name)
+            for each in inside:
+                path = f"{name}/{each.name}"
+                if pair_of(path) is not None:
+                    yield path, each
+
+    def read(self, paths: Iterable[str]) -> Iterator[bytes]:
+        """Yield the content of each record, cut where it is too large for one."""
+        for path in paths:
+            with (self.folder / path).open("rb") as stream:
+                yield stream.read(MOST_BYTES + 1)
+
+
+@dataclass(frozen=True)
+class CommitSource:
+    """Records as they were at a commit.
+
+    Attributes
+    ----------
+    repository : Path
+        Any folder of the checkout.
+    revision : str
+        Digest of the commit; see `of`.
+    """
+
+    repository: Path
+    revision: str
+
+    @classmethod
+    def of(cls, repository: Path, name: str) -> CommitSource:
+        """Take a branch, a tag or a commit by its name.
+
+        Raises
+        ------
+        ConfigurationError
+            If there is none of that name.
+        """
+        commit = commit_named(repository, name)
+        if commit is None:
+            raise ConfigurationError(
+                f"There is no branch or commit {name!r} in {repository}; bring it here with: git fetch origin"
+            )
+        return cls(repository, commit)
+
+    def digests(
+        self, noted: Mapping[str, list[object]] | None = None
+    ) -> tuple[dict[str, str], dict[str, list[object]]]:
+        """Return git's own digest of each record; nothing need be noted."""
+        del noted
+        listed = ask_git(self.repository, "ls-tree", "-r", "-z", "--full-tree", self.revision)
+        found = {}
+        for line in listed.decode("utf-8", "replace").split("\0")[:-1]:
+            head, _, path = line.partition("\t")
+            mode, _, digest = head.split()
+            if mode.startswith("100") and pair_of(path) is not None:
+                found[path] = digest
+        return found, {}
+
+    def read(self, paths: Iterable[str]) -> Iterator[bytes]:
+        """Yield the content of each record, cut where it is too large for one."""
+        with closing(BlobReader(self.repository)) as blobs:
+            for path in paths:
+                yield blobs.read(f"{self.revision}:{path}", MOST_BYTES + 1) or b""
+
+
+Source = FolderSource | CommitSource
+
+
+def read_notes(content: bytes | None) -> dict[str, list[object]]:
+    """Read notes that `FolderSource.digests` has made."""
+    return {} if content is None else dict(json.loads(content))

@@ -1,0 +1,162 @@
+"""Test columns and averages against core's averages, comparisons and errors, which take one model at a time."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from brainscore_core.scoring.averages import Estimate, average_tree
+from brainscore_core.scoring.comparison import compare_records
+from brainscore_core.scoring.joint_errors import JointErrors
+from brainscore_web.leaderboard.board import DETAILS, average_of, leaf_of
+from brainscore_web.leaderboard.made_up import MadeUp
+
+MADE = MadeUp.of("30x14", seed=3)
+RECORDS = list(MADE.records())
+OF = {
+    entry.identifier: {each.model: each for each in RECORDS if each.benchmark == entry.identifier}
+    for entry in MADE.catalogue.benchmarks
+}
+BENCHMARKS = list(OF)
+
+
+def close(first, second, tolerance=1e-12):
+    first, second = (np.array([np.nan if x is None else x for x in each], dtype=float) for each in (first, second))
+    assert np.array_equal(np.isnan(first), np.isnan(second))
+    return np.nanmax(np.abs(first - second), initial=0) <= tolerance
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS[:4])
+def test_a_benchmark_is_what_comparing_its_records_says(benchmark):
+    column = leaf_of(OF[benchmark])[0].column
+    (compared,) = compare_records(OF[benchmark].values(), column.models)
+    assert close(column.value, [each.value for each in compared.scores], 0)
+    assert close(column.low, [low for low, _ in compared.intervals], 0)
+    intervals = compared.comparison.rank_intervals()
+    assert close(column.rank_low, intervals[:, 0], 0)
+    assert close(column.rank_high, intervals[:, 1], 0)
+    assert sum(code == "s" for code in column.code) == sum(not each.is_missing for each in compared.scores) > 20
+
+
+@pytest.mark.parametrize("change", ["none", "names", "errors", "influences"])
+def test_averages_are_those_of_core(change):
+    """Two nodes below one, of benchmarks that do and do not say how they err together; against `average_tree`."""
+    changed = {
+        "none": {},
+        "names": {"stimulus_set": None},
+        "errors": {"error": None, "influence": None},
+        "influences": {"influence": None},
+    }[change]
+    of = {
+        benchmark: {
+            model: dataclasses.replace(each, **changed)
+            if number == 1 and model > "m" and each.score is not None
+            else each
+            for model, each in OF[benchmark].items()
+        }
+        for number, benchmark in enumerate(BENCHMARKS[:6])
+    }
+    computed = {}
+    for name in of:
+        leaf, estimates = leaf_of(of[name])
+        computed[name] = leaf.column, estimates
+    names = list(of)
+    parents = {names[0]: "one", names[1]: "one", names[2]: "two", names[3]: "two", names[4]: "top"}
+    parents |= {names[5]: "top", "one": "top", "two": "top"}
+    one = average_of([computed[names[0]], computed[names[1]]])
+    two = average_of([computed[names[2]], computed[names[3]]])
+    top, estimates = average_of([one, two, computed[names[4]], computed[names[5]]])
+    wanted = []
+    for model in top.models:
+        scores = {name: Estimate.of_record(of[name][model]) for name in names if model in of[name]}
+        wanted.append(average_tree(scores, parents)["top"])
+    assert close(top.value, [each.value for each in wanted])
+    assert close(estimates.error, [each.error for each in wanted], 1e-9)
+    assert close(top.low, [each.interval()[0] for each in wanted], 1e-8)
+    joint = JointErrors.of_estimates(wanted)
+    with np.errstate(invalid="ignore"):
+        assert np.allclose(estimates.joint().pair_errors, joint.pair_errors, rtol=1e-7, atol=1e-9, equal_nan=True)
+    assert {"a", "p"} <= set(top.code)
+    assert max(top.n) == 6
+    if change == "errors":
+        assert any(low is None for low in top.low)
+
+
+def test_a_model_without_any_score_below_has_no_average():
+    of = {model: dataclasses.replace(each, score=None, message="no") for model, each in OF[BENCHMARKS[0]].items()}
+    only = sorted(of)[:3]
+    column, _ = average_of(
+        [_both({model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}), _both(of)]
+    )
+    for model, value, code, missing in zip(column.models, column.value, column.code, column.missing, strict=True):
+        if model in only:
+            assert (value, code, missing) == (None, "-", 2)
+        elif value is not None:
+            assert (code, missing) == ("p", 1)
+    assert set(only) < set(column.models)
+
+
+def _both(records):
+    leaf, estimates = leaf_of(records)
+    return leaf.column, estimates
+
+
+def test_ranks_count_who_is_better_and_equal_scores_share_theirs():
+    records = {}
+    for model, score in {"a": 0.5, "b": 0.7, "c": 0.5, "d": 0.1}.items():
+        records[model] = dataclasses.replace(RECORDS[0], model=model, score=score, error=None, influence=None)
+    column = leaf_of(records)[0].column
+    assert column.rank == [2, 1, 2, 4]
+    assert column.rank_low == [1] * 4
+    assert column.rank_high == [4] * 4  # without errors, nobody is told apart
+    assert column.low == [None] * 4
+
+
+def test_every_record_has_its_code_and_its_reason():
+    base = next(each for each in RECORDS if each.score is not None)
+    of = {
+        "scored": base,
+        "newer": dataclasses.replace(base, benchmark_version=9),
+        "none": dataclasses.replace(base, score=None, message="gives no labels"),
+        "failed": dataclasses.replace(base, score=None, status="failed:ValueError", message="no"),
+        "left": dataclasses.replace(base, score=None, status="skipped:private data"),
+        "broken": None,
+    }
+    leaf, _ = leaf_of({model: each and dataclasses.replace(each, model=model) for model, each in of.items()})
+    told = dict(zip(leaf.column.models, zip(leaf.column.code, leaf.details["reason"], strict=True), strict=True))
+    assert {model: code for model, (code, _) in told.items()} == {
+        "scored": "q",
+        "newer": "s",
+        "none": "n",
+        "failed": "f",
+        "left": "q",
+        "broken": "q",
+    }
+    assert told["scored"][1] == f"scored on version {base.benchmark_version} of the benchmark, which is now 9"
+    assert told["none"][1] == "gives no labels"
+    assert told["left"][1] == "skipped:private data"
+    assert told["broken"][1] == "its record cannot be read"
+    assert leaf.facts["fails"] == {"ValueError": 1}
+    assert leaf.facts["version"] == 9
+
+
+def test_what_may_not_be_shown_is_not_there():
+    records = OF[BENCHMARKS[0]]
+    whole, score, nothing = (leaf_of(records, shows=shows)[0] for shows in ("all", "score", "nothing"))
+    assert score.column == whole.column
+    assert any(value is not None for value in whole.details["raw"])
+    assert not any(
+        value is not None for name in ("raw", "layers", "message", "n_stimuli") for value in score.details[name]
+    )
+    assert score.facts["ceiling"] is None
+    assert set(nothing.column.code) == {"h"}
+    assert not any(value is not None for value in nothing.column.value)
+    assert not any(value is not None for name in DETAILS for value in nothing.details[name])
+
+
+def test_groups_tell_who_differs():
+    """A model has letters if it has a score; the best has the first."""
+    column = leaf_of(OF[BENCHMARKS[2]])[0].column
+    assert [bool(group) for group in column.group] == [value is not None for value in column.value]
+    best = max((value, place) for place, value in enumerate(column.value) if value is not None)[1]
+    assert column.group[best].startswith("a")
