@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +103,8 @@ class _Campaign:
         self.futures: dict[str, Future[list[str]]] = {}
         self.begun: set[str] = set()
         self.n_errors = 0
+        self.workers: Mapping[str, Mapping[str, Any]] = {}
+        self.looked = float("-inf")  # for the workers, when that was
         self.workers_seen = self.tended = time.monotonic()
 
     def run(self, task_of: Callable[[Piece], Task], topic: str, deadline: float) -> Iterator[PairOutcome]:
@@ -151,30 +154,41 @@ class _Campaign:
                     raise ClusterError(f"{error} {self._hint()}") from error
                 time.sleep(_LOOK_EVERY_S)
             else:
-                self.workers_seen = time.monotonic()
+                self.workers_seen, self.looked = time.monotonic(), float("-inf")
                 self.tell(f"The scheduler at {self.place.name} is back; {self.ledger.n_open} pairs are still open.")
                 return
 
     def _hint(self) -> str:
         return f"{self.ledger.n_open} pairs have no record yet; the same command goes on with them."
 
-    def _workers(self) -> Mapping[str, Mapping[str, Any]]:
-        if self.client is None:
-            return {}
+    def _look_after_workers(self) -> None:
+        """See which workers there are, from time to time: the scheduler is asked, which takes longer than a message."""
+        now = time.monotonic()
+        if self.client is None or now - self.looked < _LOOK_EVERY_S:
+            return
+        self.workers, self.looked = {}, now
         with suppress(OSError, TimeoutError, ValueError):
-            return dict(self.client.scheduler_info(n_workers=-1)["workers"])
-        return {}
+            self.workers = dict(self.client.scheduler_info(n_workers=-1)["workers"])
+        if self.workers:
+            self.workers_seen = now
+        elif now - self.workers_seen > self.place.patience_s:
+            raise ClusterError(
+                f"{self.place.name} has had no worker for {self.place.patience_s:g} s. Start some with `dask worker "
+                f"ADDRESS --nthreads 1`. {self._hint()}"
+            )
+        if now - self.tended > _TEND_EVERY_S:
+            self.tended = now
+            self.place.tend()
 
     # -- out
 
     def _hand_out(self, task_of: Callable[[Piece], Task]) -> Iterator[PairOutcome]:
         """Give the scheduler as many pieces as can be worked on; yield the outcomes of those that nobody can take."""
-        workers = self._workers()
-        self._look_after(workers)
-        offers = list(self.place.offers) or [worker.get("resources") or {} for worker in workers.values()]
+        self._look_after_workers()
+        offers = list(self.place.offers) or [worker.get("resources") or {} for worker in self.workers.values()]
         if not offers:
             return
-        slots = self.place.slots or sum(int(worker.get("nthreads", 1)) for worker in workers.values())
+        slots = self.place.slots or sum(int(worker.get("nthreads", 1)) for worker in self.workers.values())
         self.ledger.slots = max(1, slots)
         while self.client is not None and self.ledger.n_running < self.ledger.slots:
             piece = self.ledger.take()
@@ -195,23 +209,11 @@ class _Campaign:
             self.futures[piece.key] = future
             future.add_done_callback(lambda done, key=piece.key: self.messages.put(("ended", (key, done))))
 
-    def _look_after(self, workers: Mapping[str, object]) -> None:
-        now = time.monotonic()
-        if workers:
-            self.workers_seen = now
-        elif now - self.workers_seen > self.place.patience_s:
-            raise ClusterError(
-                f"{self.place.name} has had no worker for {self.place.patience_s:g} s. Start some with `dask worker "
-                f"ADDRESS --nthreads 1`. {self._hint()}"
-            )
-        if now - self.tended > _TEND_EVERY_S:
-            self.tended = now
-            self.place.tend()
-
     def _refused(self, piece: Piece, lack: str) -> Iterator[PairOutcome]:
+        record = failed(piece.batch.pairs[0], "NoWorker", lack)  # once: it asks git for the revision of the library
         for pair in self.ledger.ended(piece.key):
             self.ledger.done(pair.model, pair.benchmark)
-            yield PairOutcome(failed(pair, "NoWorker", lack))
+            yield PairOutcome(replace(record, benchmark=pair.benchmark))
 
     # -- in
 
@@ -256,10 +258,11 @@ class _Campaign:
     def _ended(self, key: str, future: Future[list[str]], *, is_late: bool) -> Iterator[PairOutcome]:
         from distributed import KilledWorker
 
-        error = future.exception()
+        error = future.exception() if future.status == "error" else None
         if error is None:
-            for text in future.result():
-                yield from self._outcome(text)
+            if self.ledger.left_of(key):  # what came as events needs not be fetched
+                for text in future.result():
+                    yield from self._outcome(text)
             why = "its worker left it out"
         elif isinstance(error, KilledWorker):
             why = f"its worker was lost, the last time that at {error.last_worker.address}"

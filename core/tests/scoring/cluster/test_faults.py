@@ -225,8 +225,7 @@ def test_a_clock_that_jumps_loses_no_worker_and_changes_no_duration(library, tmp
 WRITER = """
     import dataclasses, sys
     from pathlib import Path
-    from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.scoring.records import ScoreRecord, record_path
+    from brainscore_core.scoring.records import ScoreRecord, record_path
 
     folder, name = Path(sys.argv[1]), sys.argv[2]
     record = ScoreRecord.without_score("failed:X", name * 900, model="same", benchmark="b")

@@ -21,6 +21,18 @@ def test_every_pair_is_scored_once(batches, library):
     assert names(made) == sorted(library.begun_pairs())
 
 
+def test_the_scheduler_is_not_asked_for_each_outcome(batches, library, monkeypatch):
+    """It would cost more than all else that a pair costs."""
+    from distributed import Client
+
+    asked, ask = [], Client.scheduler_info
+    monkeypatch.setattr(Client, "scheduler_info", lambda *given, **more: (asked.append(1), ask(*given, **more))[1])
+    started = time.monotonic()
+    made = list(run_on_cluster(batches(["a", "b"], 40), library.name, cluster="local:2"))
+    assert len(made) == 80
+    assert len(asked) <= time.monotonic() - started + 2
+
+
 def test_outcomes_come_as_soon_as_they_are_there(batches, library):
     """Not when the piece ends: what has come is not lost with the worker."""
     (batch,) = batches(["waits for b1"], 3)
