@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -37,7 +38,10 @@ KINDS = {
 """Kind of place -> how it is named."""
 
 _MOST_HOSTS_BYTES = 2**20
-_HOST = re.compile(r"[A-Za-z0-9_.:@-]+")
+_HOST = re.compile(
+    r"(?:(?P<user>\w[\w.-]*)@)?(?P<name>\w[\w.-]*|[0-9a-f]*:[0-9a-f:.]+|\[[0-9a-f:.]+\])(?::(?P<port>\d{1,5}))?",
+    re.ASCII | re.IGNORECASE,
+)
 _CONNECT_S = 30.0
 _PATIENCE_S = 120.0
 
@@ -192,16 +196,19 @@ def _ssh(name: str, rest: str) -> Iterator[Place]:
     from distributed import SSHCluster
 
     hosts = read_hosts(Path(rest))
+    all_of_them = [hosts[0], *hosts]
     try:
         cluster = SSHCluster(
-            [hosts[0], *hosts],
+            [name for name, _ in all_of_them],
+            connect_options=[how for _, how in all_of_them],
             worker_options={"nthreads": 1, "memory_limit": 0, "resources": {}},
             scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
         )
     except Exception as error:  # of asyncssh, of the network, of the hosts
         raise ClusterError(
-            f"No cluster could be started on {', '.join(sorted(set(hosts)))}: {type(error).__name__}: {error}. Log in "
-            "at each by hand with `ssh HOST` (keys, not passwords), and see that the same Python is there."
+            f"No cluster could be started on {', '.join(sorted({name for name, _ in hosts}))}: {type(error).__name__}: "
+            f"{error}. Log in at each by hand with `ssh HOST` (keys, not passwords), and see that {sys.executable} is "
+            "there, with the same version of the library."
         ) from error
     with cluster:
         yield Place(name=name, connect=lambda: _client(cluster), slots=len(hosts), tend=_tend(cluster))
@@ -256,8 +263,14 @@ def slurm_options(profile: SlurmProfile, folder: Path) -> dict[str, Any]:  # of 
     }
 
 
-def read_hosts(path: Path) -> list[str]:
+def read_hosts(path: Path) -> list[tuple[str, dict[str, str | int]]]:
     """Read the hosts of a file: one a line, empty lines and what follows a ``#`` left out.
+
+    Returns
+    -------
+    list of (str, dict)
+        Name of the host, and the user and port to log in with where the line has them (``user@host:port``), as
+        `asyncssh.connect` calls them; for what it does not say, the user's configuration of SSH counts.
 
     Raises
     ------
@@ -270,11 +283,19 @@ def read_hosts(path: Path) -> list[str]:
         raise ConfigurationError(
             f"The list of hosts cannot be read: {error}. `--cluster ssh:FILE` names it."
         ) from error
-    hosts = [line for line in (each.partition("#")[0].strip() for each in text.splitlines()) if line]
-    wrong = [host for host in hosts if not _HOST.fullmatch(host) or host.startswith("-")]
-    if wrong or not hosts:
-        problem = f"{wrong[0]!r} is no name of a host" if wrong else "there is no host in it"
-        raise ConfigurationError(f"{path}: {problem}; expected one host a line, such as node1.example.org.")
+    hosts: list[tuple[str, dict[str, str | int]]] = []
+    for line in filter(None, (each.partition("#")[0].strip() for each in text.splitlines())):
+        found = _HOST.fullmatch(line)
+        if found is None:
+            raise ConfigurationError(
+                f"{path}: {line!r} is no name of a host; expected one host a line, such as node1.example.org or "
+                "me@node1.example.org:2222."
+            )
+        user, port = found["user"], found["port"]
+        how = {**({"username": user} if user else {}), **({"port": int(port)} if port else {})}
+        hosts.append((found["name"].strip("[]"), how))
+    if not hosts:
+        raise ConfigurationError(f"{path}: there is no host in it; expected one a line, such as node1.example.org.")
     return hosts
 
 

@@ -73,13 +73,26 @@ def test_a_scheduler_that_is_not_there(monkeypatch):
 
 def test_hosts(tmp_path):
     file = tmp_path / "hosts.txt"
-    file.write_text("# two of them\nnode1.example.org\n\n  me@node2  # the fast one\nnode1.example.org\n")
-    assert read_hosts(file) == ["node1.example.org", "me@node2", "node1.example.org"]
+    file.write_text("# two of them\nnode1.example.org\n\n  me@node2:2222  # the fast one\n10.0.0.3:22\n::1\n[::1]:22\n")
+    assert read_hosts(file) == [
+        ("node1.example.org", {}),
+        ("node2", {"username": "me", "port": 2222}),
+        ("10.0.0.3", {"port": 22}),
+        ("::1", {}),
+        ("::1", {"port": 22}),
+    ]
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [("", "no host in it"), ("# a\n", "no host"), ("a b\n", "'a b' is no name"), ("-oProxyCommand=x", "is no name of")],
+    [
+        ("", "no host in it"),
+        ("# a\n", "no host"),
+        ("a b\n", "'a b' is no name"),
+        ("-oProxyCommand=x", "is no name of"),
+        ("me@-x", "is no name of"),
+        ("node1:ssh", "is no name of"),
+    ],
 )
 def test_hosts_that_are_none(tmp_path, content, said):
     file = tmp_path / "hosts.txt"

@@ -1,4 +1,11 @@
-"""Test what is said where no worker can be started over SSH."""
+"""Test workers that are started over SSH, by a real server, and what is said where none can be."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -6,13 +13,97 @@ from brainscore_core.errors import ClusterError
 from brainscore_core.scoring.cluster import run_on_cluster
 
 pytest.importorskip("distributed")
-pytest.importorskip("asyncssh")
+asyncssh = pytest.importorskip("asyncssh")
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
-def test_a_host_that_cannot_be_reached(tmp_path, batches, monkeypatch):
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Give a home without any key or host that is known."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    hosts = tmp_path / "hosts.txt"
+    (tmp_path / ".ssh").mkdir(mode=0o700)
+    return tmp_path
+
+
+@pytest.fixture
+def host(home, library):
+    """Start a server of SSH that lets this user in, who can import the library there; skipped where there is none."""
+    server = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
+    if server is None:
+        pytest.skip("other: no server of SSH here (Debian: apt install openssh-server)")
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)  # where it locks itself in before anybody has logged in
+    for name in ("server", "id_ed25519"):
+        key = asyncssh.generate_private_key("ssh-ed25519")
+        key.write_private_key(home / ".ssh" / name)
+        key.write_public_key(home / ".ssh" / f"{name}.pub")
+        (home / ".ssh" / name).chmod(0o600)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (home / ".ssh/known_hosts").write_text(f"[127.0.0.1]:{port} {(home / '.ssh/server.pub').read_text()}")
+    options = {
+        "ListenAddress": "127.0.0.1",
+        "AuthorizedKeysFile": home / ".ssh/id_ed25519.pub",
+        "StrictModes": "no",  # the folder of a test may be below one that others can write to
+        "PermitRootLogin": "prohibit-password",
+        "PasswordAuthentication": "no",
+        "KbdInteractiveAuthentication": "no",
+        "UsePAM": "no",
+        "PidFile": "none",
+        "SetEnv": f"PYTHONPATH={os.environ['PYTHONPATH']}",
+    }
+    given = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+    command = [server, "-D", "-e", "-f", "/dev/null", "-h", home / ".ssh/server", "-p", str(port), *given]
+    with (home / "sshd.log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
+        try:
+            until = time.monotonic() + 60
+            while b"listening" not in (home / "sshd.log").read_bytes():
+                assert process.poll() is None, (home / "sshd.log").read_text()
+                assert time.monotonic() < until, "it does not start"
+                time.sleep(0.05)
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_campaign_over_ssh(home, host, batches, library):
+    """Every pair has one score, of two workers, and nothing runs there afterwards."""
+    hosts = home / "hosts.txt"
+    hosts.write_text(f"{host}  # twice: two workers\n{host}\n")
+    todo = batches(["waits for b1", "slow1", "a"], 2)
+    made = []
+    for each in run_on_cluster(todo, library.name, cluster=f"ssh:{hosts}"):
+        made.append(each.record)
+        if each.record.model != "waits for b1":  # the other worker gave it
+            library.go()
+    assert {record.status for record in made} == {"scored"}
+    expected = sorted((pair.model, pair.benchmark) for batch in todo for pair in batch.pairs)
+    assert sorted((record.model, record.benchmark) for record in made) == expected == sorted(library.begun_pairs())
+    processes = {pid for _, _, *pids in library.begun() for pid in pids}
+    assert len({worker for *_, worker in library.begun()}) == 2
+    until = time.monotonic() + 60
+    while any(map(is_running, processes)):
+        assert time.monotonic() < until, "a worker goes on"
+        time.sleep(0.1)
+
+
+def test_a_host_that_cannot_be_reached(home, batches):
+    hosts = home / "hosts.txt"
     hosts.write_text("no-such-host.invalid\n")
     with pytest.raises(ClusterError, match=r"No cluster could be started on no-such-host.invalid.*Log in"):
         list(run_on_cluster(batches(["a"]), "lively", cluster=f"ssh:{hosts}"))
+
+
+def test_a_host_that_does_not_let_in(home, host, batches):
+    (home / ".ssh/id_ed25519").unlink()
+    (home / "hosts.txt").write_text(f"{host}\n")
+    with pytest.raises(ClusterError, match=r"No cluster could be started on 127.0.0.1: .*Permission denied for user"):
+        list(run_on_cluster(batches(["a"]), "lively", cluster=f"ssh:{home / 'hosts.txt'}"))
