@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -128,6 +129,7 @@ def make_library(folder: Path) -> Path:
 
 def score(library: Path, model: str, isolation: str) -> float:
     """Return the seconds of a pair, from the start of the judge to its end."""
+    shutil.rmtree(library / "home" / "cache" / "answers", ignore_errors=True)  # of the call before
     with tempfile.TemporaryDirectory() as name:
         paths = [str(library), *(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each)]
         environment = {"PYTHONPATH": os.pathsep.join(paths), "BRAINSCORE_OFFLINE": "1"}

@@ -60,7 +60,8 @@ class Settings:
         in GB (10^9 bytes); greater than 0. None: see `memory_budget`.
     cache_gb : float, optional
         ``BRAINSCORE_CACHE_GB``: how much room cached activations may take on the disk before those that were not used
-        for the longest time go, in GB (10^9 bytes); greater than 0. None: a quarter of the disk.
+        for the longest time go, in GB (10^9 bytes); greater than 0. Kept answers of models in boxes may take as much
+        beside them. None: a quarter of the disk.
     device : str, optional
         ``BRAINSCORE_DEVICE``: where networks run, such as ``cpu``, ``cuda:1`` or ``mps``. None: a GPU if CUDA has one,
         else the CPU. An argument of a model takes precedence.

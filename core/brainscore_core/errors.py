@@ -36,6 +36,7 @@ __all__ = [
     "PrivateDataError",
     "ProtocolError",
     "RequirementsError",
+    "StateChangedError",
     "StimulusError",
     "UnknownIdentifierError",
     "UploadError",
@@ -182,6 +183,10 @@ class CandidateTimeoutError(CandidateError):
 
 class InvalidAnswerError(CandidateError, ValueError):
     """A candidate in a process of its own has answered something that is no answer to what it was asked."""
+
+
+class StateChangedError(CandidateError):
+    """A candidate is in another state than the one whose answers were given before; ask all of it again."""
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:

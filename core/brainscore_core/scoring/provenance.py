@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,6 +27,8 @@ __all__ = [
     "version_class",
     "versions",
 ]
+
+_DIST_INFO = re.compile(r"([A-Za-z0-9][A-Za-z0-9._]*)-([A-Za-z0-9][A-Za-z0-9.!+_]*)\.dist-info", re.ASCII)
 
 UNREGISTERED = "unregistered"
 """Revision of what is no plugin: a model that was passed itself, or registered while the program runs."""
@@ -133,13 +135,28 @@ def _feed(digest: hashlib._Hash, file: Path, directory: Path) -> None:
     digest.update(hashlib.sha256(file.read_bytes()).digest())
 
 
-def installed() -> str:
+def installed(environment: Path | None = None) -> str:
     """Return the lock of this environment: a line ``name==version`` for Python and for each distribution, sorted.
 
     Read from installed metadata, so nothing is imported. Where one hides another of the same name, the one that is
     imported counts.
+
+    Parameters
+    ----------
+    environment : Path, optional
+        Folder of an environment that was made from this one (`plugin_management.environment`): what is installed there
+        hides what is installed here. A stranger may have filled it, so only the names of files in it are read.
     """
-    return _installed(tuple((path, _changed(Path(path))) for path in sys.path))
+    here = _installed(tuple((path, _changed(Path(path))) for path in sys.path))
+    if environment is None:
+        return here
+    found = dict(line.split("==", 1) for line in here.splitlines())
+    packages = ("lib/python*/site-packages", "Lib/site-packages")
+    for folder in (each for pattern in packages for each in environment.glob(f"{pattern}/*.dist-info")):
+        match = _DIST_INFO.fullmatch(folder.name)
+        if match:
+            found[_normalised(match[1])] = match[2]
+    return _as_lines(found)
 
 
 def _changed(path: Path) -> int | None:
@@ -155,9 +172,17 @@ def _installed(paths: tuple[tuple[str, int | None], ...]) -> str:  # noqa: ARG00
     for each in importlib.metadata.distributions():
         name = each.metadata["Name"]
         if name:  # what is left of a distribution that was removed has none
-            found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), each.version)
-    lines = [f"{name}=={version}" for name, version in sorted(found.items())]
-    return "\n".join([f"python=={platform.python_version()}", *lines]) + "\n"
+            found.setdefault(_normalised(name), each.version)
+    return _as_lines({**found, "python": platform.python_version()})
+
+
+def _normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _as_lines(found: Mapping[str, str]) -> str:
+    names = ["python", *sorted(found.keys() - {"python"})]
+    return "".join(f"{name}=={found[name]}\n" for name in names)
 
 
 def text_digest(text: str) -> str:

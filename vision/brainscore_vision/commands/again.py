@@ -95,8 +95,9 @@ def rescore(
 ) -> int:
     """Score models whose activations are stored on other benchmarks or with another metric, without a forward pass.
 
-    No network computes anything: a pair whose activations are not in the cache is named, with what is not stored, and
-    the exit code is then 1. Models that answer without the cache of activations are left out in the same way.
+    What a model answered in a box was kept by whoever judged it, and serves without any of its code. Of others the
+    cache of activations serves. No network computes anything: a pair of which something is not stored is named, with
+    what that is, and the exit code is then 1.
     """
     if (metric is None) == (not benchmark):
         raise ConfigurationError("Say either with which metric (--metric NAME) or on what (--benchmark NAME...).")
@@ -137,14 +138,29 @@ def _with_metric(metric: str, recorded: set[str]) -> list[str]:
 
 
 def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[tuple[ScoreRecord | None, str]]:
+    """Yield a record of each pair, or why there is none; what a model answered in a box goes first."""
     from brainscore_core.scoring.records import record_path
+    from brainscore_vision.isolation.starting import remembered
     from brainscore_vision.loading import load_model
     from brainscore_vision.model_helpers.activations.cache import NotStoredError, only_stored
     from brainscore_vision.scoring import score_and_record
 
+    left: list[str] = []
+    for benchmark in benchmarks:
+        path = record_path(folder, model, benchmark)
+        try:
+            with remembered(model) as answers:
+                answers.load()
+                yield score_and_record(model, benchmark, path, loaded=answers)[1], ""
+        except NotStoredError:
+            left.append(benchmark)
+        except BrainScoreError as error:
+            yield None, f"Not scored: {model} on {benchmark}. {error}"
+    if not left:
+        return
     loaded = load_model(model)
     network = getattr(loaded, "activations_model", None)
-    for benchmark in benchmarks:
+    for benchmark in left:
         pair = f"{model} on {benchmark}"
         if network is None or not hasattr(getattr(network, "_extractor", network), "model_digest"):
             yield None, f"Not stored: {pair}. The model answers without the cache of activations."

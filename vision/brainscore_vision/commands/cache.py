@@ -28,6 +28,7 @@ def list_entries(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every part of the keys")] = False,
 ) -> int:
     """Say what is cached, what was not used for the longest time first."""
+    from brainscore_vision.isolation.kept import answers_folder, size_bytes
     from brainscore_vision.model_helpers.activations.cache import cache_folder, limit_bytes, stored_entries
 
     entries = stored_entries()
@@ -40,6 +41,8 @@ def list_entries(
         print(_line(stored, state))  # noqa: T201 - the result
     total = sum(stored.size_bytes for stored in entries)
     print(f"{len(entries)} entries, {_size(total)} of {_size(limit_bytes())}, in {cache_folder()}")  # noqa: T201 - the result
+    if size_bytes():
+        print(f"Answers of models in boxes: {_size(size_bytes())}, in {answers_folder()}")  # noqa: T201 - the result
     return command_line.FAILED if "damaged" in states else 0
 
 
@@ -153,8 +156,10 @@ def clean(
     """Remove cached activations: one of --to-gb, --all and --damaged says which.
 
     Those go first that were not used for the longest time. What a process reads or fills stays. Everything that goes
-    can be computed again.
+    can be computed again. --to-gb and --all likewise remove kept answers of models in boxes, of which there may be as
+    much.
     """
+    from brainscore_vision.isolation import kept
     from brainscore_vision.model_helpers.activations.cache import make_room, remove_entries, stored_entries
 
     if (to_gb is not None) + everything + damaged != 1:
@@ -168,6 +173,9 @@ def clean(
         )
     else:
         removed = make_room(int((to_gb or 0) * 1e9))
+        answers = kept.remove_answers() if everything else kept.make_room(int((to_gb or 0) * 1e9))
+        if answers:
+            print(f"Removed {answers} answers of models in boxes.")  # noqa: T201 - the result
     freed = sum(stored.size_bytes for stored in removed)
     left = len(stored_entries())
     print(f"Removed {len(removed)} entries, {_size(freed)}; {left} are left.")  # noqa: T201 - the result

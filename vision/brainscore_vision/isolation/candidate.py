@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from brainscore_core.config import settings
 from brainscore_core.errors import PeerClosedError, ProtocolError
+from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_vision.isolation import protocol
 from brainscore_vision.loading import load_model
@@ -88,6 +89,8 @@ class _Answers:
             "weights_digest": lambda: weights_digest(self.model),
             "region_layers": lambda: _plain(region_layers(self.model)),
             "layer_origin": lambda region: _plain(layer_origin(self.model, region)),
+            "state": lambda: weights_digest(self.model),
+            "plugins": _imported_plugins,
         }
 
     @property
@@ -115,6 +118,19 @@ class _Answers:
     def _look_at(self, stimuli: Any, **more: Any) -> object:
         answer = self.model.look_at(stimuli, **more)
         return protocol.content_of_answer(answer, [*map(str, stimuli.columns)])
+
+
+def _imported_plugins() -> list[str]:
+    """Return which plugins this process has imported, such as ``'models/alexnet'``."""
+    roots = library_roots("brainscore_vision")
+    found = set()
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        for root in roots:
+            if isinstance(file, str) and Path(file).is_relative_to(root.path):
+                parts = Path(file).relative_to(root.path).parts
+                found.update([f"{root.folder}/{parts[0]}"] if len(parts) > 1 else [])
+    return sorted(found)
 
 
 def _names(method: Callable[..., object]) -> list[str] | None:

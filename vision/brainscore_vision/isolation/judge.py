@@ -81,6 +81,14 @@ class Candidates:
             self._shared = None
             self._model = self._held.enter_context(self._start())
 
+    def start_over(self) -> bool:
+        """Forget what was answered if some of it is of another state of the model; return whether that was so."""
+        if not getattr(self._model, "has_changed", False):
+            return False
+        self._model.has_changed = False
+        self._shared = None
+        return True
+
     def candidate(self) -> SharedCandidate:
         """Return the candidate, with its model loaded.
 
@@ -141,7 +149,17 @@ def judge(
 
 def _score(model: str, benchmark: str, path: Path, candidates: Candidates) -> str:
     find_plugin_directory("benchmark", benchmark)  # a wrong name must not cost the loading of a large model
-    return scoring.score_and_record(model, benchmark, path, loaded=candidates.candidate())[1].status
+
+    def status() -> str:
+        return scoring.score_and_record(model, benchmark, path, loaded=candidates.candidate())[1].status
+
+    try:
+        found = status()
+    except Exception:
+        if not candidates.start_over():
+            raise
+        return status()
+    return status() if candidates.start_over() else found
 
 
 def _record_failure(model: str, benchmark: str, error: Exception, path: Path, *, isolated: bool) -> str:

@@ -23,10 +23,10 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring.isolation.box import Box, run_boxed
-from brainscore_core.scoring.isolation.environments import boxed_python_for
+from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
-__all__ = ["Prepared", "box_of", "plugin_folder", "prepare", "weights_of"]
+__all__ = ["Prepared", "box_of", "plugin_folder", "prepare", "prepared_before", "weights_of"]
 
 _LIBRARY = "brainscore_vision"
 _FETCH_S = 6 * 3600.0
@@ -57,6 +57,16 @@ class Prepared:
     model: str
     python: Path
     home: Path
+
+    @property
+    def own_environment(self) -> Path | None:
+        """Folder of the environment of this model; None if it is that of the judge."""
+        return None if self.python == Path(sys.executable) else self.python.parent.parent
+
+    @property
+    def lock(self) -> str | None:
+        """Names and versions of what is installed there (`provenance.installed`); None if it is that of the judge."""
+        return None if self.own_environment is None else provenance.installed(self.own_environment)
 
 
 def plugin_folder(model: str) -> Path:
@@ -92,10 +102,8 @@ def prepare(model: str) -> Prepared:
     """
     folder, current = plugin_folder(model), settings()
     python = Path(sys.executable) if current.install_dependencies == "no" else boxed_python_for([folder])
-    revision = re.sub(r"\W", "", provenance.folder_revision(folder))[:32]
-    name = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', model)[:80]}-{revision}"
-    prepared = Prepared(model=model, python=python, home=current.cache_home / "candidates" / name)
-    marker = prepared.home.with_name(f"{name}.fetched")
+    prepared = Prepared(model=model, python=python, home=_home(model, folder))
+    marker = prepared.home.with_name(f"{prepared.home.name}.fetched")
     if current.offline or marker.is_file():
         return prepared
     with locked(prepared.home):
@@ -106,6 +114,28 @@ def prepare(model: str) -> Prepared:
                 with atomic_path(marker) as temporary:
                     temporary.touch()
     return prepared
+
+
+def prepared_before(model: str) -> Prepared | None:
+    """Return what `prepare` has made for a model as it is now, and make nothing; None if its environment is not there.
+
+    Raises
+    ------
+    ConfigurationError
+        See `plugin_folder`.
+    RequirementsError
+        If its requirements cannot be read.
+    """
+    folder = plugin_folder(model)
+    is_here = settings().install_dependencies == "no"
+    python = Path(sys.executable) if is_here else built_python_for([folder])
+    return None if python is None else Prepared(model=model, python=python, home=_home(model, folder))
+
+
+def _home(model: str, folder: Path) -> Path:
+    revision = re.sub(r"\W", "", provenance.folder_revision(folder))[:32]
+    name = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', model)[:80]}-{revision}"
+    return settings().cache_home / "candidates" / name
 
 
 def _fetch(prepared: Prepared) -> bool:
@@ -130,7 +160,7 @@ def box_of(prepared: Prepared, *, stimuli: Path | None = None, network: bool = F
     network : bool
         Whether it is the phase in which weights are fetched: with the network, and with a home that it may write.
     """
-    own = None if prepared.python == Path(sys.executable) else prepared.python
+    own = None if prepared.own_environment is None else prepared.python
     readable = [*interpreter_paths(own), *([stimuli] if stimuli else [])]
     if not network:
         readable += [each for each in (prepared.home, weights_of(prepared)) if each is not None and each.is_dir()]

@@ -6,8 +6,9 @@ import inspect
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -20,11 +21,13 @@ from brainscore_core.errors import (
     PeerClosedError,
     PeerTimeoutError,
     ProtocolError,
+    StateChangedError,
 )
 from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_core.untrusted import Name, at_most, checked
 from brainscore_vision.benchmark_helpers.sharing import with_signature
 from brainscore_vision.isolation import protocol
+from brainscore_vision.isolation.kept import KeptAnswers, question_digest
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -40,6 +43,10 @@ _LAYERS = TypeAdapter(dict[Name, Name | _Names])
 _DIGEST = TypeAdapter(Name | None)
 _ORIGIN = TypeAdapter(dict[Name, Any])
 _MOST_ORIGIN = 1_000  # entries
+_PREPARATIONS = ("start_task", "start_recording")
+_NOTHING: dict[str, object] = {"args": [], "more": {}}
+
+Result = TypeVar("Result")
 
 
 class RemoteModel(BrainModel):
@@ -47,14 +54,16 @@ class RemoteModel(BrainModel):
 
     Parameters
     ----------
-    connection : Connection
-        To the candidate.
+    connection : Connection, or callable that returns one
+        To the candidate; a callable is called when something has to be asked.
     folder : Path
         Where the files of the stimuli of the moment are put, for the candidate to read.
     answer_s : float
         Seconds within which an answer has to be there.
     why : callable
         Returns what is known of the end of the candidate's process, for messages.
+    kept : KeptAnswers, optional
+        Where answers are looked up before the candidate is asked, and kept. None: it is asked everything.
 
     Raises
     ------
@@ -64,32 +73,48 @@ class RemoteModel(BrainModel):
     CandidateError
         By every method: what the model has raised. The name of the class is that of the nearest class of errors that
         the library or Python has.
+    StateChangedError
+        By every method: the candidate that has been started is in another state than the one whose kept answers were
+        given before. From now on its own answers are given; what was asked before has to be asked again.
     """
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Connection | Callable[[], Connection],
         folder: Path,
         *,
         answer_s: float = math.inf,
         why: Callable[[], str] = lambda: "",
+        kept: KeptAnswers | None = None,
     ) -> None:
-        self._connection, self._folder, self._answer_s, self._why = connection, folder, answer_s, why
+        self._connection = None if callable(connection) else connection
+        self._connect = connection if callable(connection) else None
+        self._folder, self._answer_s, self._why, self._kept = folder, answer_s, why, kept
         self._number = 0
         self._n_shown = 0
+        self._n_found = 0
         self._task: str | None = None
         self._learned_from: list[Path] = []
         self._lost: CandidateError | None = None
         self._known: dict[str, Any] = {}
+        self._is_loaded = False
+        self._prepared: _Prepared | None = _Prepared()
+        self.has_changed = False
+        """Whether `StateChangedError` was raised, even if a benchmark has caught it; set it back after asking anew."""
 
     @property
     def is_lost(self) -> bool:
         """Whether the candidate can be asked nothing more."""
         return self._lost is not None
 
+    @property
+    def n_found(self) -> int:
+        """How many answers were given that had been kept."""
+        return self._n_found
+
     def load(self) -> None:
-        """Let the candidate load its model."""
-        accepted = self._checked(_ACCEPTED, self._ask(protocol.LOAD), "parameters")
+        """Let the candidate load its model, or take what is known of it."""
+        accepted = self._ask(_reader(_ACCEPTED, "parameters"), protocol.LOAD)
         for name in ("start_task", "look_at"):  # some benchmarks ask which options a model knows
             method = getattr(type(self), name).__get__(self)
             vars(self)[name] = with_signature(method, _signature(accepted.get(name)))
@@ -97,30 +122,24 @@ class RemoteModel(BrainModel):
     @property
     def identifier(self) -> str:
         """The identifier of the model."""
-        return str(self._once("identifier", _TEXT))
+        return str(self._once("identifier", _reader(_TEXT, "identifier")))
 
     def visual_degrees(self) -> float:
         """Return the width of the model's field of view, degrees of visual angle."""
-        degrees = float(self._once("visual_degrees", _DEGREES))
-        if not 0 < degrees < math.inf:
-            raise self._end(InvalidAnswerError(f"The candidate's field of view is {degrees} degrees wide."))
-        return degrees
+        return float(self._once("visual_degrees", _degrees))
 
     def weights_digest(self) -> str | None:
         """Return the digest of the weights, as the candidate says it; None if it is silent."""
-        digest: str | None = self._checked(_DIGEST, self._ask("weights_digest"), "digest of weights")
+        digest: str | None = self._ask(_reader(_DIGEST, "digest of weights"), "weights_digest")
         return digest
 
     @property
     def region_layer_map(self) -> Mapping[str, str | list[str]]:
         """Layer or layers of each region, as far as the model says; with a method ``origin``, see `layer_origin`."""
-        layers = self._checked(_LAYERS, self._ask("region_layers"), "layers")
-        return _Layers(layers, self._origin)
+        return _Layers(self._ask(_reader(_LAYERS, "layers"), "region_layers"), self._origin)
 
     def _origin(self, region: str) -> Mapping[str, object]:
-        origin: dict[str, Any] = self._checked(_ORIGIN, self._ask("layer_origin", region), "origin of a layer")
-        if _n_entries(origin) > _MOST_ORIGIN:
-            raise self._end(InvalidAnswerError("The candidate tells more of the origin of a layer than it may."))
+        origin: dict[str, Any] = self._ask(_origin_of_layer, "layer_origin", region)
         return origin
 
     def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
@@ -140,20 +159,19 @@ class RemoteModel(BrainModel):
         folder = self._new_folder()
         try:
             told, shown = protocol.hand_out(stimuli, folder)
-            given = {"number_of_trials": number_of_trials, **more}
-            content = self._ask("look_at", told, **given)
+
+            def read(content: object) -> Any:
+                return protocol.read_answer(
+                    content,
+                    shown,
+                    number_of_trials=number_of_trials,
+                    in_threes=self._task == BrainModel.Task.odd_one_out,
+                    is_neural=self._task is None,
+                )
+
+            answer = self._ask(read, "look_at", told, number_of_trials=number_of_trials, **more)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        try:
-            answer = protocol.read_answer(
-                content,
-                shown,
-                number_of_trials=number_of_trials,
-                in_threes=self._task == BrainModel.Task.odd_one_out,
-                is_neural=self._task is None,
-            )
-        except InvalidAnswerError as error:
-            raise self._end(error) from error
         return cast("NeuroidAssembly", answer)
 
     def _start(self, method: str, what: str, args: Sequence[Any], more: Mapping[str, Any]) -> None:
@@ -165,7 +183,9 @@ class RemoteModel(BrainModel):
             return protocol.hand_out(stimuli, self._learned_from[-1])[0]
 
         told = [protocol.held_stimuli(each, hand) for each in args]
-        self._ask(method, what, *told, **{name: protocol.held_stimuli(each, hand) for name, each in more.items()})
+        given = {name: protocol.held_stimuli(each, hand) for name, each in more.items()}
+        self._prepared = None  # if this fails, the model is in an unknown state
+        self._ask(_nothing, method, what, *told, **given)
 
     def _new_folder(self) -> Path:
         self._n_shown += 1
@@ -173,18 +193,78 @@ class RemoteModel(BrainModel):
 
     # -- questions -----------------------------------------------------------------------------------------------------
 
-    def _once(self, question: str, kind: TypeAdapter[Any]) -> Any:
+    def _once(self, question: str, read: Callable[[object], Any]) -> Any:
         if question not in self._known:
-            self._known[question] = self._checked(kind, self._ask(question), question)
+            self._known[question] = self._ask(read, question)
         return self._known[question]
 
-    def _ask(self, question: str, *args: Any, **more: Any) -> object:
-        """Return the answer to a question, as the candidate gives it."""
+    def _ask(self, read: Callable[[object], Result], question: str, *args: Any, **more: Any) -> Result:
+        """Return the answer to a question, kept or as the candidate gives it now, after `read` has looked at it."""
         if self._lost is not None:
             raise self._lost
+        content = {"args": list(args), "more": more}
+        is_preparation = question in _PREPARATIONS
+        key = self._key(question, content, is_preparation=is_preparation)
+        found = self._kept.find(key) if self._kept and key else None
+        if found is not None:
+            try:
+                answer = read(found[0])
+            except InvalidAnswerError:
+                pass  # as if it were not there
+            else:
+                self._n_found += 1
+                if is_preparation:
+                    self._prepared = _Prepared(question, content, key, is_told=False)
+                return answer
+        self._reach(is_preparation=is_preparation)
+        reply = self._exchange(question, content)
+        try:
+            answer = read(reply)
+        except InvalidAnswerError as error:
+            raise self._end(error) from error
+        if self._kept and key:
+            self._kept.keep(key, reply, self._exchange("plugins", _NOTHING))
+        if is_preparation:
+            self._prepared = _Prepared(question, content, key)
+        return answer
+
+    def _key(self, question: str, content: object, *, is_preparation: bool) -> str | None:
+        """Return the digest of a question; None if nobody knows what its answer depends on."""
+        before = _Prepared() if is_preparation else self._prepared
+        if self._kept is None or before is None or before.key is None:
+            return None
+        try:
+            return question_digest(question, content, before.key)
+        except (ProtocolError, OSError):
+            return None
+
+    def _reach(self, *, is_preparation: bool) -> None:
+        """Let the candidate run, with its model loaded and prepared, so that it can be asked a question."""
+        if self._connection is None and self._connect is not None:
+            self._connection = self._connect()
+        if self._kept is not None and not self._is_loaded:
+            self._is_loaded = True
+            loaded = self._exchange(protocol.LOAD, _NOTHING)
+            is_same = self._kept.begin(_reader(_DIGEST, "state")(self._exchange("state", _NOTHING)))
+            self._kept.keep(question_digest(protocol.LOAD, _NOTHING, ""), loaded, self._exchange("plugins", _NOTHING))
+            if not is_same and self._n_found:
+                self._known.clear()
+                self._prepared, self.has_changed = _Prepared(), True
+                raise StateChangedError(
+                    "The model has other weights than when its kept answers were given, or does not tell its weights."
+                )
+        held = self._prepared
+        if held is not None and held.question and not held.is_told and not is_preparation:
+            self._exchange(held.question, held.content)
+            self._prepared = _Prepared(held.question, held.content, held.key)
+
+    def _exchange(self, question: str, content: object) -> object:
+        """Return what the candidate replies to a question."""
+        if self._connection is None:
+            raise self._end(CandidateDiedError("There is no candidate that could be asked."))
         self._number += 1
         try:
-            self._connection.send(Message(question, self._number, {"args": list(args), "more": more}), self._answer_s)
+            self._connection.send(Message(question, self._number, content), self._answer_s)
             reply = self._connection.receive(self._answer_s)
         except PeerTimeoutError as error:
             message = f"The candidate did not answer {question!r} within {self._answer_s:g} s."
@@ -202,17 +282,52 @@ class RemoteModel(BrainModel):
             raise protocol.candidate_error(reply.content)
         return reply.content
 
-    def _checked(self, kind: TypeAdapter[Any], content: object, what: str) -> Any:
-        try:
-            return checked(kind, content, what)
-        except CorruptFileError as error:
-            raise self._end(InvalidAnswerError(f"The candidate does not say what it was asked for: {error}")) from None
-
     def _end(self, error: CandidateError) -> CandidateError:
         """Note that the candidate is lost, and return the error that says why."""
         self._lost = error
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
         return error
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What a model was last prepared for; at first for nothing."""
+
+    question: str = ""
+    content: object = None
+    key: str | None = ""
+    is_told: bool = True
+
+
+def _reader(kind: TypeAdapter[Any], what: str) -> Callable[[object], Any]:
+    """Return what looks at a reply; `InvalidAnswerError` if it is not of a kind."""
+
+    def read(content: object) -> Any:
+        try:
+            return checked(kind, content, what)
+        except CorruptFileError as error:
+            raise InvalidAnswerError(f"The candidate does not say what it was asked for: {error}") from None
+
+    return read
+
+
+def _degrees(content: object) -> float:
+    degrees = float(_reader(_DEGREES, "visual_degrees")(content))
+    if not 0 < degrees < math.inf:
+        raise InvalidAnswerError(f"The candidate's field of view is {degrees} degrees wide.")
+    return degrees
+
+
+def _origin_of_layer(content: object) -> dict[str, Any]:
+    origin: dict[str, Any] = _reader(_ORIGIN, "origin of a layer")(content)
+    if _n_entries(origin) > _MOST_ORIGIN:
+        raise InvalidAnswerError("The candidate tells more of the origin of a layer than it may.")
+    return origin
+
+
+def _nothing(content: object) -> None:
+    """Look at no reply: what a model returns from a preparation is nobody's concern."""
 
 
 class _Layers(dict[str, "str | list[str]"]):

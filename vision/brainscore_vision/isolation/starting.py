@@ -1,4 +1,4 @@
-"""Start the process of a candidate in a box, and end it."""
+"""Start the process of a candidate in a box, and end it; or do with what it has answered before."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core.config import memory_budget
+from brainscore_core.errors import BrainScoreError
 from brainscore_core.scoring.isolation.box import start_boxed
 from brainscore_core.scoring.isolation.wire import Bounds, Connection
-from brainscore_vision.isolation.prepared import Prepared, box_of, prepare, weights_of
+from brainscore_vision.isolation.kept import KeptAnswers
+from brainscore_vision.isolation.prepared import Prepared, box_of, prepare, prepared_before, weights_of
 from brainscore_vision.isolation.proxy import RemoteModel
+from brainscore_vision.model_helpers.activations.cache import NotStoredError
 
 if TYPE_CHECKING:
     from brainscore_core.processes import Program
 
-__all__ = ["started"]
+__all__ = ["remembered", "started"]
 
 _SETTLE_S = 2.0
 _MOST_SAID = 600  # characters
@@ -48,14 +51,48 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="brainscore-candidate-")))
         stimuli = folder / "stimuli"
         stimuli.mkdir()
-        ours, theirs = socket.socketpair()
-        held.callback(ours.close)
-        with theirs:
-            box = box_of(prepared, stimuli=stimuli)
-            command = _command(prepared, theirs.fileno())
-            program = held.enter_context(start_boxed(command, box, pass_fds=[theirs.fileno()]))
         bounds = Bounds(memory_bytes=memory_budget(), folder=folder)
-        yield RemoteModel(Connection(ours, bounds), stimuli, answer_s=answer_s, why=lambda: _why(program))
+        kept = KeptAnswers(prepared, bounds)
+        programs: list[Program] = []
+
+        def connect() -> Connection:
+            ours, theirs = socket.socketpair()
+            held.callback(ours.close)
+            with theirs:
+                box = box_of(prepared, stimuli=stimuli)
+                command = _command(prepared, theirs.fileno())
+                programs.append(held.enter_context(start_boxed(command, box, pass_fds=[theirs.fileno()])))
+            return Connection(ours, bounds)
+
+        # At once where it will be asked, so that it gets ready meanwhile.
+        how = connect() if kept.is_empty else connect
+        yield RemoteModel(how, stimuli, answer_s=answer_s, why=lambda: _why(programs[0]), kept=kept)
+
+
+@contextmanager
+def remembered(model: str) -> Iterator[RemoteModel]:
+    """Give a model that answers what it has answered in a box before, and that nothing is started for.
+
+    Raises
+    ------
+    NotStoredError
+        If nothing is kept of it as it is now; also by what is asked, if the answer to that is not kept.
+    """
+    try:
+        prepared = prepared_before(model)
+    except BrainScoreError as error:
+        raise NotStoredError(f"No answers of {model!r} are kept: {error}") from error
+    with tempfile.TemporaryDirectory(prefix="brainscore-candidate-") as name:
+        kept = None if prepared is None else KeptAnswers(prepared, Bounds(memory_bytes=memory_budget()))
+        if kept is None or kept.is_empty:
+            raise NotStoredError(f"No answers of {model!r}, as it is now, are kept.")
+
+        def refuse() -> Connection:
+            raise NotStoredError(
+                f"Not all answers of {model!r} that are asked for are kept. Scoring the pair in a box keeps them."
+            )
+
+        yield RemoteModel(refuse, Path(name) / "stimuli", kept=kept)
 
 
 def _command(prepared: Prepared, fd: int) -> list[str]:

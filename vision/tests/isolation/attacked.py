@@ -13,9 +13,9 @@ from brainscore_vision import benchmark_registry
 
 
 class Attacked(BenchmarkBase):
-    def __init__(self, attack):
-        super().__init__(f"attacked-{attack}", ceiling=1.0, version=1)
-        self.attack = attack
+    def __init__(self, attack, metric=None, compute=np.mean):
+        super().__init__(f"attacked-{metric or attack}", ceiling=1.0, version=1)
+        self.attack, self.compute = attack, compute
 
     def __call__(self, candidate):
         with tempfile.TemporaryDirectory() as folder:
@@ -27,7 +27,7 @@ class Attacked(BenchmarkBase):
             target = Path(__file__).with_name("target.txt")
             candidate.start_recording(f"{self.attack}:{target.read_text() if target.exists() else ''}", [(0, 100)])
             answer = candidate.look_at(stimuli)
-        score = Score(float(np.mean(answer.values)))
+        score = Score(float(self.compute(answer.values)))
         score.attrs.update(raw=score.copy(), ceiling=self.ceiling)
         return score
 
@@ -39,3 +39,5 @@ benchmark_registry["attacked-writes_garbage"] = lambda: Attacked("writes_garbage
 benchmark_registry["attacked-raises"] = lambda: Attacked("raises")
 benchmark_registry["attacked-is_silent"] = lambda: Attacked("is_silent")
 benchmark_registry["attacked-honest"] = lambda: Attacked("honest")
+benchmark_registry["attacked-draws"] = lambda: Attacked("draws")
+benchmark_registry["attacked-largest"] = lambda: Attacked("draws", "largest", np.max)

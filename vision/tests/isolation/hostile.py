@@ -110,6 +110,11 @@ class Hostile(BrainModel):
                 continue
         return self.answer(stimuli, found)
 
+    def draws(self, stimuli):
+        """Return other numbers whenever it is asked."""
+        answer = self.answer(stimuli)
+        return answer.copy(data=np.random.default_rng().random(answer.shape))
+
     # -- the connection
 
     def exits(self, stimuli):

@@ -12,10 +12,11 @@ from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management.environment import requirements_of
+from brainscore_core.plugin_management.requirements import LAYER_MARKER
 from brainscore_core.scoring.isolation.box import Box, run_boxed
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 
-__all__ = ["boxed_python_for"]
+__all__ = ["boxed_python_for", "built_python_for"]
 
 _LONGEST_S = 3600.0
 _BUILD = """
@@ -48,8 +49,7 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
     lines, missing = requirements_of(plugin_folders)
     if not missing:
         return Path(sys.executable)
-    key = hashlib.sha256("\0".join(lines).encode()).hexdigest()[:32]
-    home = settings().cache_home / "boxed-environments" / key
+    home = _home(lines)
     home.mkdir(parents=True, exist_ok=True)
     surroundings = environment_of(os.environ)
     ended = run_boxed(
@@ -66,6 +66,27 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
         names = " and ".join(folder.name for folder in plugin_folders)
         raise RequirementsError(f"What {names} require cannot be installed into an environment.\n{ended}")
     return _below(home, ended.tail.rpartition("\n")[2])
+
+
+def built_python_for(plugin_folders: Sequence[Path]) -> Path | None:
+    """Return what `boxed_python_for` has returned before, and build nothing; None if it is not known which that was.
+
+    Raises
+    ------
+    RequirementsError
+        If the requirements cannot be read.
+    """
+    lines, missing = requirements_of(plugin_folders)
+    if not missing:
+        return Path(sys.executable)
+    environments = _home(lines) / "cache" / "environments"
+    built = [folder.parent for folder in environments.glob(f"*/{LAYER_MARKER}")]
+    return built[0] / "bin" / "python" if len(built) == 1 else None
+
+
+def _home(lines: Sequence[str]) -> Path:
+    key = hashlib.sha256("\0".join(lines).encode()).hexdigest()[:32]
+    return settings().cache_home / "boxed-environments" / key
 
 
 def _below(home: Path, said: str) -> Path:

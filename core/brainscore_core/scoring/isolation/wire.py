@@ -1,5 +1,7 @@
 """Send values between two processes that do not trust each other: typed, bounded before anything is allocated.
 
+What was sent can be kept in a file, and is read back with no more trust than when it came.
+
 A message is one frame: eight bytes (a mark and the length of the header), the header as JSON, and the bytes of the
 arrays that the header announces, little-endian, one after the other. What a value may be, and how it stands in the
 header, says `brainscore_core.scoring.isolation.values`. Nothing is ever unpickled, and bytes of the other side do
@@ -8,6 +10,7 @@ nothing but become such a value or raise `ProtocolError`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -28,12 +31,13 @@ from brainscore_core.errors import CorruptFileError, PeerClosedError, PeerTimeou
 from brainscore_core.scoring.isolation.values import DTYPES, longest_text, pack, unpack
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked, parse, shown
 
-__all__ = ["Bounds", "Connection", "Message"]
+__all__ = ["Bounds", "Connection", "Message", "read_message", "write_message"]
 
 _MARK = b"BSw1"
 _PREFIX = struct.Struct("<4sI")
 _MOST_DIMS, _MOST_SIZE = 8, 2**40
 _CHUNK = 2**20
+_SUM_BYTES = hashlib.sha256().digest_size
 _SURROGATES = (0xD800, 0xDFFF)
 _LAST_CHARACTER = 0x10FFFF
 
@@ -130,15 +134,9 @@ class Connection:
         PeerClosedError, PeerTimeoutError
             The other side has gone, or has not taken it in time.
         """
-        arrays: list[npt.NDArray[Any]] = []
-        content = pack(message.content, arrays)
-        announced = [{"dtype": array.dtype.str, "shape": list(array.shape)} for array in arrays]
-        header = {"kind": message.kind, "number": message.number, "content": content, "arrays": announced}
-        encoded = json.dumps(header, separators=(",", ":")).encode("ascii")
-        if len(encoded) >= 2**32:
-            raise ProtocolError(f"A message has {len(encoded) / 2**20:.0f} MiB beside its arrays, which is too much.")
+        begin, arrays = _encoded(message)
         deadline = time.monotonic() + timeout_s
-        self._send(memoryview(_PREFIX.pack(_MARK, len(encoded)) + encoded), deadline)
+        self._send(memoryview(begin), deadline)
         for array in arrays:
             self._send(_bytes_of(array), deadline)
 
@@ -153,13 +151,7 @@ class Connection:
             The other side has gone, or the message was not there in time.
         """
         deadline = time.monotonic() + timeout_s
-        mark, length = _PREFIX.unpack(self._take(_PREFIX.size, deadline))
-        if mark != _MARK:
-            raise ProtocolError(f"What came is no message: it begins with {shown(mark)}; expected {_MARK!r}.")
-        if length > self._bounds.header_bytes:
-            raise ProtocolError(
-                f"A message announces a header of {length} bytes; expected {self._bounds.header_bytes} at the most."
-            )
+        length = _header_length(self._take(_PREFIX.size, deadline), self._bounds)
         header = _read_header(self._take(length, deadline), self._bounds)
         dtypes = _dtypes_of(header.arrays, self._bounds)
         arrays: list[npt.NDArray[Any]] = []
@@ -225,6 +217,89 @@ class Connection:
             self._socket.settimeout(None if left == math.inf else left)
         except OSError as error:
             raise PeerClosedError(f"The connection is closed ({error}).") from error
+
+
+def write_message(path: Path, message: Message, most_bytes: float = math.inf) -> None:
+    """Write a message into a file: its frame, and a checksum of all of it.
+
+    Raises
+    ------
+    ProtocolError
+        The content holds what cannot be sent, or takes more than so many bytes; nothing was written.
+    """
+    begin, arrays = _encoded(message)
+    size = len(begin) + sum(array.nbytes for array in arrays) + _SUM_BYTES
+    if size > most_bytes:
+        raise ProtocolError(f"A message takes {size / 1e9:.3g} GB; expected {most_bytes / 1e9:.3g} GB at the most.")
+    parts: list[bytes | memoryview] = [begin, *map(_bytes_of, arrays)]
+    digest = hashlib.sha256()
+    with path.open("wb") as stream:
+        for part in parts:
+            digest.update(part)
+            stream.write(part)
+        stream.write(digest.digest())
+
+
+def read_message(path: Path, bounds: Bounds = Bounds()) -> Message:
+    """Read what `write_message` wrote; arrays that do not fit `bounds.memory_bytes` stay in the file, read-only.
+
+    Raises
+    ------
+    ProtocolError
+        The file holds no message, a larger one than is allowed, or other bytes than were written.
+    OSError
+        It cannot be read.
+    """
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        prefix = stream.read(_PREFIX.size)
+        encoded = stream.read(_header_length(prefix, bounds))
+        digest.update(prefix + encoded)
+        header = _read_header(encoded, bounds)
+        dtypes = _dtypes_of(header.arrays, bounds)
+        sizes = [dtype.itemsize * math.prod(each.shape) for dtype, each in zip(dtypes, header.arrays, strict=True)]
+        if path.stat().st_size != stream.tell() + sum(sizes) + _SUM_BYTES:
+            raise ProtocolError(f"{path} is not as long as the message that it begins with.")
+        arrays: list[npt.NDArray[Any]] = []
+        left = bounds.memory_bytes
+        for dtype, each, n_bytes in zip(dtypes, header.arrays, sizes, strict=True):
+            if n_bytes <= left:
+                raw = np.fromfile(stream, dtype=np.uint8, count=n_bytes)
+                left -= n_bytes
+            else:
+                start = stream.tell()
+                raw = np.memmap(stream, dtype=np.uint8, mode="r", offset=start, shape=(n_bytes,))
+                stream.seek(start + n_bytes)
+            digest.update(_bytes_of(raw))
+            arrays.append(
+                _checked_values(raw.view(dtype).reshape(each.shape) if n_bytes else np.empty(each.shape, dtype))
+            )
+        if stream.read(_SUM_BYTES) != digest.digest():
+            raise ProtocolError(f"{path} does not hold what was written.")
+    return Message(header.kind, header.number, unpack(header.content, arrays))
+
+
+def _encoded(message: Message) -> tuple[bytes, list[npt.NDArray[Any]]]:
+    """Return the start of the frame of a message, and the arrays whose bytes follow it."""
+    arrays: list[npt.NDArray[Any]] = []
+    content = pack(message.content, arrays)
+    announced = [{"dtype": array.dtype.str, "shape": list(array.shape)} for array in arrays]
+    header = {"kind": message.kind, "number": message.number, "content": content, "arrays": announced}
+    encoded = json.dumps(header, separators=(",", ":")).encode("ascii")
+    if len(encoded) >= 2**32:
+        raise ProtocolError(f"A message has {len(encoded) / 2**20:.0f} MiB beside its arrays, which is too much.")
+    return _PREFIX.pack(_MARK, len(encoded)) + encoded, arrays
+
+
+def _header_length(prefix: bytes, bounds: Bounds) -> int:
+    mark, length = _PREFIX.unpack(prefix) if len(prefix) == _PREFIX.size else (prefix, 0)
+    if mark != _MARK:
+        raise ProtocolError(f"What came is no message: it begins with {shown(mark)}; expected {_MARK!r}.")
+    if length > bounds.header_bytes:
+        raise ProtocolError(
+            f"A message announces a header of {length} bytes; expected {bounds.header_bytes} at the most."
+        )
+    return int(length)
 
 
 def _read_header(data: bytes, bounds: Bounds) -> _Header:

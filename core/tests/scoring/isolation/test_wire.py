@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
 
 from brainscore_core.errors import PeerClosedError, PeerTimeoutError, ProtocolError
 from brainscore_core.scoring.isolation.values import DTYPES, pack, unpack
-from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message
+from brainscore_core.scoring.isolation.wire import Bounds, Connection, Message, read_message, write_message
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 
 _SMALL = Bounds(header_bytes=2**16, arrays=20, array_bytes=2**20)
@@ -122,6 +122,44 @@ def test_a_large_array_arrives_in_a_file_where_it_does_not_fit_the_memory(tmp_pa
     assert not isinstance(arrived[0].base, np.memmap)
     np.testing.assert_array_equal(arrived[1], values)
     assert list(tmp_path.iterdir()) == []  # it has no name that somebody else could open
+
+
+class TestFiles:
+    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(_values)
+    def test_what_is_kept_is_read_as_it_was(self, tmp_path, value):
+        write_message(tmp_path / "kept", Message("answer", 3, value))
+        message = read_message(tmp_path / "kept")
+        assert (message.kind, message.number) == ("answer", 3)
+        assert _same(value, message.content)
+
+    def test_what_does_not_fit_the_memory_stays_in_the_file(self, tmp_path):
+        values = np.random.default_rng(0).random((1000, 300))
+        write_message(tmp_path / "kept", Message("answer", 0, [values, values + 1]))
+        first, second = read_message(tmp_path / "kept", Bounds(memory_bytes=3_000_000)).content
+        assert not isinstance(first.base, np.memmap)
+        np.testing.assert_array_equal(second, values + 1)
+        with pytest.raises(ValueError, match="read-only"):
+            second[0, 0] = 1
+        (tmp_path / "kept").unlink()  # to make room
+        np.testing.assert_array_equal(second, values + 1)
+
+    def test_every_changed_byte_is_noticed(self, tmp_path):
+        file = tmp_path / "kept"
+        write_message(file, Message("answer", 0, [np.arange(3), "text"]))
+        data = file.read_bytes()
+        for at in range(len(data)):
+            file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+            with pytest.raises(ProtocolError):
+                read_message(file)
+            file.write_bytes(data[:at])
+            with pytest.raises(ProtocolError):
+                read_message(file)
+
+    def test_one_that_is_too_large_is_not_written(self, tmp_path):
+        with pytest.raises(ProtocolError, match="at the most"):
+            write_message(tmp_path / "kept", Message("answer", 0, np.zeros(1000)), most_bytes=1000)
+        assert not (tmp_path / "kept").exists()
 
 
 def _of_labels():

@@ -1,0 +1,459 @@
+"""What a model answered is found again for the same question to the same model, and for nothing else."""
+
+import dataclasses
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from brainscore_core.errors import StateChangedError
+from brainscore_core.processes import run_bounded
+from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+from brainscore_vision.__main__ import main
+from brainscore_vision.isolation import kept as kept_answers
+from brainscore_vision.isolation.kept import KeptAnswers, answers_folder, make_room, remove_answers, size_bytes
+from brainscore_vision.isolation.prepared import Prepared
+from brainscore_vision.isolation.starting import started
+from brainscore_vision.model_helpers.activations.cache import NotStoredError
+from brainscore_vision.model_interface import BrainModel
+
+boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
+
+
+class Drawing(BrainModel):
+    """Answers otherwise whenever it is asked, so that a kept answer is known when it is seen."""
+
+    def __init__(self, weights="some weights"):
+        self.weights, self.n_looks, self.region = weights, 0, None
+
+    identifier = "drawing"
+
+    def visual_degrees(self):
+        return 8.0
+
+    def weights_digest(self):
+        return self.weights
+
+    def start_recording(self, recording_target, time_bins=None):
+        self.region = recording_target
+
+    def start_task(self, task, fitting_stimuli=None):
+        self.region = task
+
+    def look_at(self, stimuli, number_of_trials=1):
+        self.n_looks += 1
+        return NeuroidAssembly(
+            np.random.default_rng().random((len(stimuli), 4)),
+            coords={
+                "stimulus_id": ("presentation", stimuli["stimulus_id"].tolist()),
+                "neuroid_id": ("neuroid", [f"{self.region}{number}" for number in range(4)]),
+                "layer": ("neuroid", ["l"] * 4),
+            },
+            dims=["presentation", "neuroid"],
+        )
+
+
+def _pictures(folder, seed=0, names="abc", **columns):
+    folder.mkdir(exist_ok=True)
+    table = StimulusSet({"stimulus_id": list(names), **columns})
+    table.identifier = "Pictures"
+    table.stimulus_paths = {name: folder / f"{seed}-{name}.png" for name in names}
+    for number, path in enumerate(table.stimulus_paths.values()):
+        pixels = np.random.default_rng([seed, number]).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(path)
+    return table
+
+
+@pytest.fixture
+def stimuli(tmp_path):
+    return _pictures(tmp_path / "pictures")
+
+
+@pytest.fixture
+def library(tree, surroundings, tmp_path):
+    """Let models be found in a library of which the test may change the plugins."""
+    with surroundings(tree, tmp_path / "home"):
+        yield tree
+
+
+@pytest.fixture
+def prepared(library, tmp_path):
+    home = tmp_path / "candidate"
+    home.mkdir()
+    (home / "weights").write_text("first")
+    return Prepared(model="hostile", python=Path(sys.executable), home=home)
+
+
+def _refuse():
+    raise NotStoredError("asked")
+
+
+def _look(model, stimuli, region="IT", **more):
+    model.start_recording(region, [(70, 170)])
+    return model.look_at(stimuli, **more)
+
+
+@pytest.fixture
+def recorded(remote, prepared, stimuli):
+    """Return what a model has answered, whose answers were kept."""
+    return _look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)
+
+
+@pytest.fixture
+def again(remote_without, prepared):
+    """Return a function that gives the model as it is known without any candidate."""
+    return lambda changed=None: remote_without(KeptAnswers(changed or prepared))
+
+
+@pytest.fixture
+def remote_without(tmp_path):
+    from brainscore_vision.isolation.proxy import RemoteModel
+
+    return lambda kept: RemoteModel(_refuse, tmp_path / "shown", kept=kept)
+
+
+def test_the_same_question_is_answered_as_before_without_a_candidate(recorded, again, stimuli):
+    model = again()
+    model.load()
+    found = _look(model, stimuli)
+    assert type(found) is type(recorded)
+    assert found.identical(recorded)
+    assert found.values.tobytes() == recorded.values.tobytes()
+    assert model.n_found == 3  # how it is asked, that it is prepared, what it answers
+
+
+def test_a_copy_of_the_same_pictures_elsewhere_is_the_same_question(recorded, again, tmp_path):
+    assert _look(again(), _pictures(tmp_path / "elsewhere")).identical(recorded)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda model, folder: _look(model, _pictures(folder), region="V4"),
+        lambda model, folder: _look(model, _pictures(folder), number_of_trials=2),
+        lambda model, folder: _look(model, _pictures(folder, seed=1)),
+        lambda model, folder: _look(model, _pictures(folder, names="acb")),
+        lambda model, folder: _look(model, _pictures(folder, degrees=[8.0] * 3)),
+        lambda model, folder: _look(model, _pictures(folder)[:2]),
+        lambda model, folder: model.look_at(_pictures(folder)),
+        lambda model, folder: (model.start_recording("IT", [(0, 10)]), model.look_at(_pictures(folder))),
+        lambda model, folder: (model.start_task("IT"), model.look_at(_pictures(folder))),
+        lambda model, folder: model.weights_digest(),
+    ],
+    ids=[
+        "region",
+        "trials",
+        "contents",
+        "order",
+        "column",
+        "part",
+        "unprepared",
+        "time bins",
+        "task",
+        "other question",
+    ],
+)
+def test_another_question_has_no_answer(recorded, again, tmp_path, ask):
+    with pytest.raises(NotStoredError, match="asked"):
+        ask(again(), tmp_path / "others")
+
+
+def _write(path, text):
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tree, prepared, patch: _write(tree / "models" / "hostile" / "more.py", "x = 1"),
+        lambda tree, prepared, patch: _write(prepared.home / "weights", "other"),
+        lambda tree, prepared, patch: _write(prepared.home / "more", "weights"),
+        lambda tree, prepared, patch: patch.setenv("OMP_NUM_THREADS", "7"),
+        lambda tree, prepared, patch: patch.setenv("RESULTCACHING_DISABLE", "1"),
+        lambda tree, prepared, patch: _write(tree.parent / "loose.py", "x = 1"),
+        lambda tree, prepared, patch: patch.setattr(sys, "version", "4.0"),
+    ],
+    ids=["plugin", "weights", "more weights", "variable", "no cache", "module", "python"],
+)
+def test_of_another_model_nothing_is_known(recorded, again, stimuli, library, prepared, monkeypatch, change):
+    made = [library / "models" / "hostile" / "more.py", library.parent / "loose.py"]
+    try:
+        change(library, prepared, monkeypatch)
+        with pytest.raises(NotStoredError, match="asked"):
+            _look(again(), stimuli)
+    finally:
+        for file in made:
+            file.unlink(missing_ok=True)
+
+
+def test_while_a_model_is_changed_nothing_is_kept(remote, prepared, stimuli, again):
+    model = remote(Drawing(), kept=KeptAnswers(prepared))
+    (prepared.home / "weights").write_text("changed since its key was made")
+    kept = model._kept
+    kept._looked = -1e9  # as if it were a while ago
+    _look(model, stimuli)
+    for state in ("changed since its key was made", "first"):
+        (prepared.home / "weights").write_text(state)
+        with pytest.raises(NotStoredError):
+            _look(again(), stimuli)
+
+
+def test_what_was_installed_for_the_model_counts(prepared, tmp_path):
+    packages = tmp_path / "own" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    own = dataclasses.replace(prepared, python=tmp_path / "own" / "bin" / "python")
+    keys = set()
+    for name in ("first-1.0", "first-1.1", "second-1.1"):
+        for each in packages.iterdir():
+            each.rmdir()
+        (packages / f"{name}.dist-info").mkdir()
+        assert f"{name.replace('-', '==')}\n" in own.lock
+        keys.add(kept_answers._key_of(own))
+    assert len(keys) == 3
+    assert None not in keys
+
+
+def test_a_plugin_that_the_model_has_used_counts(remote, prepared, stimuli, again, tmp_path, monkeypatch):
+    """Such as the metric that its layers were chosen with."""
+    kept = KeptAnswers(prepared)
+    used = tmp_path / "metrics" / "used"
+    used.mkdir(parents=True)
+    (used / "__init__.py").write_text("x = 1")
+    root = dataclasses.replace(kept_answers.library_roots("brainscore_vision")[0], folder="metrics", path=used.parent)
+    monkeypatch.setattr(kept_answers, "library_roots", lambda name: [root])
+    kept.begin("weights")
+    kept.keep("q", 1.0, ["metrics/used"])
+    assert KeptAnswers(prepared).find("q") == (1.0,)
+    (used / "__init__.py").write_text("x = 2")
+    assert KeptAnswers(prepared).find("q") is None
+
+
+@pytest.mark.parametrize(
+    "used", [["metrics/.."], ["metrics/../models/hostile"], ["metrics/nowhere"], ["/etc"], [1], "metrics", None]
+)
+def test_what_depends_on_nobody_knows_what_is_not_kept(prepared, used):
+    kept = KeptAnswers(prepared)
+    kept.begin("weights")
+    kept.keep("q", 1.0, used)
+    assert kept.find("q") is None
+    kept.keep("q", 1.0, [])
+    assert kept.find("q") == (1.0,)
+
+
+# -- answers of two models are never mixed -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [(None, None), ("first", "second")])
+def test_another_state_of_the_model_is_asked_all_of_it(remote, prepared, stimuli, weights):
+    first, second = map(Drawing, weights)
+    before = _look(remote(first, kept=KeptAnswers(prepared)), stimuli)
+    model = remote(second, kept=KeptAnswers(prepared))
+    assert _look(model, stimuli).identical(before)
+    assert second.n_looks == 0
+    with pytest.raises(StateChangedError):
+        _look(model, stimuli, "V4")
+    assert model.has_changed
+    now, other = _look(model, stimuli), _look(model, stimuli, "V4")
+    assert not now.identical(before)
+    assert second.n_looks == 2
+    third = remote(Drawing("third"), kept=KeptAnswers(prepared))
+    assert _look(third, stimuli).identical(now)
+    assert _look(third, stimuli, "V4").identical(other)
+
+
+def test_the_same_weights_are_the_same_model(remote, prepared, stimuli, recorded):
+    second = Drawing()
+    model = remote(second, kept=KeptAnswers(prepared))
+    assert _look(model, stimuli).identical(recorded)
+    other = _look(model, stimuli, "V4")
+    assert (second.n_looks, second.region) == (1, "V4")
+    assert other["neuroid_id"].values[0] == "V40"
+    assert _look(model, stimuli).identical(recorded)
+
+
+def test_a_candidate_that_starts_late_is_prepared_first(remote, prepared, stimuli, tmp_path):
+    recorded = _look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)
+    second = Drawing()
+    model = remote(second, kept=KeptAnswers(prepared))
+    model.start_recording("IT", [(70, 170)])
+    fresh = model.look_at(_pictures(tmp_path / "more", seed=3))
+    assert list(fresh["neuroid_id"].values) == list(recorded["neuroid_id"].values)
+
+
+# -- what is read is believed as little as a candidate -----------------------------------------------------------------
+
+
+def _answer_files():
+    return sorted(answers_folder().glob("??/*/*.answer"), key=lambda file: file.stat().st_size)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda data: data[:-40], lambda data: data[:60] + b"\1" + data[61:], lambda data: b""]
+)
+def test_a_damaged_file_is_no_answer(recorded, again, stimuli, damage):
+    for file in _answer_files():
+        file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(NotStoredError):
+        _look(again(), stimuli)
+
+
+def test_a_file_under_the_name_of_another_is_no_answer(remote, prepared, stimuli, again):
+    model = remote(Drawing(), kept=KeptAnswers(prepared))
+    _look(model, stimuli)
+    _look(model, stimuli, "V4")
+    one, other = _answer_files()[-2:]
+    one.write_bytes(other.read_bytes())
+    found = 0
+    for region in ("IT", "V4"):
+        try:
+            answer = _look(again(), stimuli, region)
+        except NotStoredError:
+            continue
+        found += 1
+        assert answer["neuroid_id"].values[0] == f"{region}0"
+    assert found == 1
+
+
+def test_an_answer_about_other_stimuli_is_none(prepared, remote, stimuli, recorded, monkeypatch):
+    """As a hostile one would like it: the file is whole, and what it says is wrong."""
+    kept = KeptAnswers(prepared)
+    monkeypatch.setattr(kept, "find", lambda key: ({"kind": "NeuroidAssembly", "dims": []},))
+    second = Drawing()
+    model = remote(second, kept=kept)
+    assert len(_look(model, stimuli)) == 3
+    assert second.n_looks == 1
+
+
+# -- poisoning ---------------------------------------------------------------------------------------------------------
+
+
+class Liar(Drawing):
+    """Says that it is another model, with the weights of another model."""
+
+    identifier = "victim"
+
+
+def test_nothing_that_a_candidate_says_chooses_whose_answers_these_are(remote, library, tmp_path, stimuli, again):
+    victim = library / "models" / "victim"
+    victim.mkdir()
+    try:
+        text = (library / "models" / "hostile" / "__init__.py").read_text()
+        (victim / "__init__.py").write_text(text.replace('["hostile"]', '["victim"]'))
+        whose = {
+            name: Prepared(model=name, python=Path(sys.executable), home=tmp_path / name)
+            for name in ("hostile", "victim")
+        }
+        _look(remote(Liar("weights of the victim"), kept=KeptAnswers(whose["hostile"])), stimuli)
+        model = again(whose["victim"])
+        with pytest.raises(NotStoredError, match="asked"):
+            _look(model, stimuli)
+        # Nor of an older or a newer revision of the hostile one itself.
+        (library / "models" / "hostile" / "newer.py").write_text("")
+        with pytest.raises(NotStoredError, match="asked"):
+            _look(again(whose["hostile"]), stimuli)
+        (library / "models" / "hostile" / "newer.py").unlink()
+        assert len(_look(again(whose["hostile"]), stimuli)) == 3
+    finally:
+        for file in victim.iterdir():
+            file.unlink()
+        victim.rmdir()
+        (library / "models" / "hostile" / "newer.py").unlink(missing_ok=True)
+
+
+@boxed
+def test_a_candidate_reaches_no_kept_answers(library, tmp_path, stimuli):
+    answers_folder().mkdir(parents=True)
+    (answers_folder() / "there").touch()
+    with started("hostile") as model:
+        model.load()
+        found = _look(model, stimuli, f"writes:{answers_folder()}{os.pathsep}{answers_folder().parent}")
+    assert not found.values.any()
+    assert not (answers_folder() / "harm.pth").exists()
+
+
+# -- room --------------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_not_used_for_the_longest_time_goes(recorded, again, stimuli, prepared, remote, monkeypatch):
+    for age, file in enumerate(_answer_files()):
+        os.utime(file, (age, age))
+    before = size_bytes()
+    newest = _answer_files()[-1]
+    make_room(newest.stat().st_size)
+    assert _answer_files() == [newest]
+    assert size_bytes() < before
+    monkeypatch.setenv("BRAINSCORE_CACHE_GB", "0.00002")
+    model = remote(Drawing(), kept=KeptAnswers(prepared))
+    for number in range(12):
+        _look(model, stimuli, f"region{number}")
+    assert 0 < size_bytes() <= 20_000
+    assert remove_answers() > 0
+    assert size_bytes() == 0
+
+
+def test_the_commands_of_the_cache_know_them(recorded, capsys):
+    assert main(["cache", "list"]) == 0
+    assert f"in {answers_folder()}" in capsys.readouterr().out
+    assert main(["cache", "clean", "--all"]) == 0
+    assert "answers of models in boxes" in capsys.readouterr().out
+    assert size_bytes() == 0
+    assert main(["cache", "list"]) == 0
+    assert str(answers_folder()) not in capsys.readouterr().out
+
+
+def test_nobody_else_may_look_into_the_folder(recorded):
+    assert answers_folder().stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_cannot_be_written_costs_no_result(remote, prepared, stimuli):
+    answers_folder().parent.mkdir(parents=True, exist_ok=True)
+    answers_folder().write_text("a file")
+    assert len(_look(remote(Drawing(), kept=KeptAnswers(prepared)), stimuli)) == 3
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+@boxed
+def test_a_second_campaign_and_another_metric_need_no_candidate(tree, surroundings, tmp_path):
+    def run(*arguments, **variables):
+        with surroundings(tree, tmp_path / "home"):
+            command = [sys.executable, "-m", "brainscore_vision", *arguments]
+            return run_bounded(command, environment={**os.environ, **variables}, timeout_s=300)
+
+    def judged(number, **variables):
+        records = tmp_path / f"records{number}"
+        ended = run(
+            "judge", "--model", "hostile", "--benchmark", "attacked-draws", "--isolation", "box",
+            "--records", records, "--events", tmp_path / f"events{number}.jsonl", **variables,
+        )  # fmt: skip
+        assert ended.status == 0, ended.output
+        record = json.loads(record_path(records, "hostile", "attacked-draws").read_text())
+        del record["made"]
+        return record
+
+    first = judged(1)
+    assert first["status"] == "scored", first
+    assert judged(2) == first
+    assert judged(3, RESULTCACHING_DISABLE="1")["score"] != first["score"]
+
+    records = tmp_path / "records1"
+    ended = run("rescore", "--metric", "largest", "--records", records, PATH=str(tmp_path))  # where no box can be made
+    assert ended.status == 0, ended.output
+    assert ScoreRecord.read(record_path(records, "hostile", "attacked-largest")).score > first["score"]
+
+    more = tree / "models" / "hostile" / "revision.py"
+    try:
+        more.write_text("")
+        ended = run("rescore", "--benchmark", "attacked-largest", "--model", "hostile", "--records", tmp_path / "none")
+    finally:
+        more.unlink()
+    assert ended.status == 1
+    assert "Not stored: hostile on attacked-largest" in ended.output
