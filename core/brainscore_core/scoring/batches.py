@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from brainscore_core.credentials import environment_of, secrets_of
 from brainscore_core.processes import run_bounded
 from brainscore_core.scoring.judging import Isolation, Judge
-from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask
+from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask, gpus_of
 
 __all__ = ["USUAL", "Batch", "make_batches", "run_batch"]
 
@@ -66,6 +66,11 @@ class Batch:
     def memory_gb(self) -> float:
         """What it takes at a time, about."""
         return max(pair.memory_gb for pair in self.pairs)
+
+    @property
+    def gpus(self) -> int:
+        """How many GPUs it needs."""
+        return max(map(gpus_of, self.pairs))
 
 
 def make_batches(

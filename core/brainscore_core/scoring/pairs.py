@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from brainscore_core.scoring.records import ScoreRecord
 
-__all__ = ["Limits", "PairOutcome", "PairTask"]
+__all__ = ["Limits", "PairOutcome", "PairTask", "gpus_of"]
 
 
 class PairTask(Protocol):
-    """A model to score on a benchmark, and what that takes; `brainscore_ci.planning.plan.Pair` is one."""
+    """A model to score on a benchmark, and what that takes; `brainscore_ci.planning.plan.Pair` is one.
+
+    It may also have ``gpus``, how many GPUs it needs, see `gpus_of`.
+    """
 
     @property
     def model(self) -> str:
@@ -33,6 +36,11 @@ class PairTask(Protocol):
     @property
     def private(self) -> bool:
         """Whether the benchmark needs private data."""
+
+
+def gpus_of(pair: PairTask) -> int:
+    """Return how many GPUs a pair needs; none where it does not say, as in a plan for machines that have none."""
+    return int(getattr(pair, "gpus", 0))
 
 
 @dataclass(frozen=True, kw_only=True)

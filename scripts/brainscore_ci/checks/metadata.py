@@ -8,6 +8,7 @@
 ``doi``         the publication, such as ``10.1523/JNEUROSCI.5181-14.2015``
 ``minutes``     what a test run or a score takes, about
 ``memory_gb``   memory that a test run or a score takes, about
+``gpus``        how many GPUs a score cannot do without; most go without any
 ``region``      where was recorded, such as ``IT`` or ``[V4, IT]``
 ``behaviour``   what was done, such as ``match to sample``
 ``species``     such as ``Macaca mulatta`` or ``Homo sapiens``
@@ -46,13 +47,14 @@ _Problem = tuple[int, str, str]  # line, what was found, what to do about it
 
 _DESCRIBED = ("region", "behaviour", "species", "technique")
 _COUNTED = ("n_stimuli", "n_neuroids", "n_subjects")
-KEYS = ("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", *_DESCRIBED, *_COUNTED)
+KEYS = ("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus", *_DESCRIBED, *_COUNTED)
 REQUIRED = ("access", "licence", "contact")
 CITED = ("citation", "doi")
 PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})
 OTHER_SPELLINGS = {
     "license": "licence",
     "memory": "memory_gb",
+    "gpu": "gpus",
     "email": "contact",
     "reference": "citation",
     "behavior": "behaviour",
@@ -176,6 +178,7 @@ _VALID: Mapping[str, Callable[[object], bool]] = {
     "doi": lambda value: isinstance(value, str) and re.fullmatch(r"10\.\d{4,9}/\S+", value) is not None,
     "minutes": _is_positive,
     "memory_gb": _is_positive,
+    "gpus": lambda value: not isinstance(value, dict) and _is_count(value),
     **dict.fromkeys(_DESCRIBED, _is_description),
     **dict.fromkeys(_COUNTED, _is_count),
 }
@@ -187,6 +190,7 @@ _EXPECTED: Mapping[str, str] = {
     "doi": "a DOI such as 10.1523/JNEUROSCI.5181-14.2015",
     "minutes": "a number above 0",
     "memory_gb": "a number above 0",
+    "gpus": "a whole number above 0",
     **dict.fromkeys(_DESCRIBED, "a text, or a list of texts"),
     **dict.fromkeys(_COUNTED, "a whole number above 0, or a mapping from the parts of the plugin to such numbers"),
 }

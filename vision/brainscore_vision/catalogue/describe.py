@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Description", "describe", "size_text"]
 
 _EXPERIMENT = ("region", "behaviour", "species", "technique", "n_stimuli", "n_neuroids", "n_subjects")
-_COSTS = {"minutes": "minutes", "memory_gb": "GB of memory"}
+_COSTS = {"minutes": "minutes", "memory_gb": "GB of memory", "gpus": "GPUs"}
 _NOT_STATED = "not stated by the plugin"
 
 

@@ -19,6 +19,7 @@ __all__ = ["Pair", "facts_of", "pairs_of", "stimuli_of"]
 
 # What a pair takes where neither plugin says: the usual ones of planning, too.
 _MINUTES, _MEMORY_GB = 5.0, 4.0
+_NOTHING = (0.0, 0.0, 0.0)  # minutes, GB and GPUs, of a plugin that does not say
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Pair:
     minutes: float = _MINUTES
     memory_gb: float = _MEMORY_GB
     private: bool = False
+    gpus: int = 0
 
 
 def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = None) -> dict[str, BenchmarkFacts]:
@@ -41,17 +43,17 @@ def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = Non
 def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[str, BenchmarkFacts]) -> list[Pair]:
     """Return every model with every benchmark.
 
-    Time and memory are the larger of what the two plugins state in their ``metadata.yml``. A benchmark of which nothing
-    is known counts as private.
+    Time, memory and GPUs are the larger of what the two plugins state in their ``metadata.yml``. A benchmark of which
+    nothing is known counts as private.
     """
-    of_benchmark = {name: _costs(facts[name].plugin.directory) if name in facts else (0.0, 0.0) for name in benchmarks}
+    of_benchmark = {name: _costs(facts[name].plugin.directory) if name in facts else _NOTHING for name in benchmarks}
     private = {name: not (name in facts and facts[name].public) for name in benchmarks}
     pairs = []
     for model in models:
-        minutes, memory = _costs_of_model(model)
+        of_model = _costs_of_model(model)
         for name in benchmarks:
-            costs = max(minutes, of_benchmark[name][0]) or _MINUTES, max(memory, of_benchmark[name][1]) or _MEMORY_GB
-            pairs.append(Pair(model, name, *costs, private[name]))
+            minutes, memory, gpus = map(max, of_model, of_benchmark[name])
+            pairs.append(Pair(model, name, minutes or _MINUTES, memory or _MEMORY_GB, private[name], int(gpus)))
     return pairs
 
 
@@ -68,18 +70,18 @@ def stimuli_of(facts: Mapping[str, BenchmarkFacts]) -> Callable[[str], Hashable]
     return key
 
 
-def _costs_of_model(model: str) -> tuple[float, float]:
+def _costs_of_model(model: str) -> tuple[float, float, float]:
     try:
         return _costs(find_plugin_directory("model", model))
     except UnknownIdentifierError:  # registered while the program runs
-        return 0.0, 0.0
+        return _NOTHING
 
 
 @cache
-def _costs(directory: Path) -> tuple[float, float]:
-    """Return minutes and GB of memory, 0 where the metadata say nothing."""
+def _costs(directory: Path) -> tuple[float, float, float]:
+    """Return minutes, GB of memory and GPUs, 0 where the metadata say nothing."""
     metadata = metadata_of(directory)
-    return _positive(metadata.get("minutes")), _positive(metadata.get("memory_gb"))
+    return _positive(metadata.get("minutes")), _positive(metadata.get("memory_gb")), _positive(metadata.get("gpus"))
 
 
 def _positive(value: object) -> float:

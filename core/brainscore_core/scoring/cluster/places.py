@@ -22,6 +22,7 @@ from brainscore_core.config import settings
 from brainscore_core.errors import ClusterError, ConfigurationError, RequirementsError, did_you_mean
 from brainscore_core.scoring.cluster.profile import SlurmProfile, read_profile
 from brainscore_core.scoring.cluster.resources import offer
+from brainscore_core.testing.machine import has_gpu
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -167,7 +168,8 @@ def _local(name: str, rest: str) -> Iterator[Place]:
     from distributed.system import MEMORY_LIMIT  # of the machine, or of the container
 
     n = int(rest or os.cpu_count() or 1)
-    offered = offer(MEMORY_LIMIT / 1e9, private=True)
+    # One pair at a time has the GPU: all of them would take the first.
+    offered = offer(MEMORY_LIMIT / 1e9, gpus=int(has_gpu()), private=True)
     with LocalCluster(
         n_workers=1,
         threads_per_worker=n,

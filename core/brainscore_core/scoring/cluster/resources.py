@@ -33,18 +33,15 @@ def wanted(batch: Batch, offers: Sequence[Mapping[str, float]]) -> dict[str, flo
 
     Parameters
     ----------
-    batch : Batch
-        Its pairs may say ``gpus``, how many they need.
     offers : sequence of mapping
-        Resources of each worker. Memory counts only where every worker says how much it has; a licence for private
-        data has only who says so.
+        Resources of each worker. Memory counts only where every worker says how much it has; GPUs and a licence for
+        private data has only who says so.
     """
     found: dict[str, float] = {}
     if offers and all("memory_gb" in each for each in offers):
         found["memory_gb"] = float(batch.memory_gb)
-    gpus = max(float(getattr(pair, "gpus", 0)) for pair in batch.pairs)
-    if gpus:
-        found["gpu"] = gpus
+    if batch.gpus:
+        found["gpu"] = float(batch.gpus)
     if batch.private:
         found["private"] = 1.0
     return found

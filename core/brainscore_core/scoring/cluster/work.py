@@ -17,7 +17,7 @@ from pydantic import Field, Strict, TypeAdapter
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.scoring.batches import Batch, run_batch
-from brainscore_core.scoring.pairs import Limits, PairOutcome
+from brainscore_core.scoring.pairs import Limits, PairOutcome, gpus_of
 from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord
 from brainscore_core.untrusted import MOST_NAME, Flag, Untrusted, at_most, read, text
 
@@ -31,6 +31,7 @@ __all__ = ["Task", "outcome_of", "outcome_text", "score_task"]
 _MOST_PAIRS = 10_000  # of one piece
 _MOST_OUTPUT = 20_000  # characters of what was said on the way to a record
 _Cost = Annotated[float, Strict(), Field(ge=0, le=1e9)]
+_Few = Annotated[int, Strict(), Field(ge=0, le=1024)]
 _Name = Annotated[str, text(MOST_NAME)]
 
 
@@ -43,6 +44,7 @@ class _Pair(Untrusted):
     minutes: _Cost
     memory_gb: _Cost
     private: Flag
+    gpus: _Few
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,14 @@ class Task(Untrusted):
             minutes=_finite(minutes),
             limits=_Limits(**{**asdict(limits), "most_minutes": _finite(limits.most_minutes)}),
             pairs=tuple(
-                _Pair(pair.model, pair.benchmark, float(pair.minutes), float(pair.memory_gb), pair.private)
+                _Pair(
+                    pair.model,
+                    pair.benchmark,
+                    float(pair.minutes),
+                    float(pair.memory_gb),
+                    pair.private,
+                    gpus_of(pair),
+                )
                 for pair in batch.pairs
             ),
         )

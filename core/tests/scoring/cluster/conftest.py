@@ -1,10 +1,12 @@
 """Give tests of clusters a library that scores in no time, and a Slurm of one node."""
 
+import json
 import os
 import secrets
 import shutil
 import socket
 import subprocess
+import sys
 import textwrap
 import time
 from dataclasses import dataclass
@@ -132,6 +134,60 @@ def library(install_library):
     """Make the library importable for the processes of pairs, wherever the workers are."""
     package = install_library(LIBRARY)
     return Library(package.name, package)
+
+
+# -- dask --------------------------------------------------------------------------------------------------------------
+
+
+class Cluster:
+    """A scheduler and a worker, each a process as `dask scheduler` and `dask worker` start them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.port = None
+        self.programs = {}
+
+    @property
+    def address(self):
+        return f"tcp://127.0.0.1:{self.port}"
+
+    def start_scheduler(self):
+        file = self.folder / "scheduler.json"
+        file.unlink(missing_ok=True)
+        options = ["--host", "127.0.0.1", "--port", self.port or 0, "--scheduler-file", file, "--no-dashboard"]
+        environment = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+        self.start("scheduler", *options, "--dashboard-address", "127.0.0.1:0", **environment)
+        until = time.monotonic() + 60
+        while not (file.exists() and file.read_text().endswith("}")):
+            assert time.monotonic() < until, "no scheduler"
+            time.sleep(0.1)
+        self.port = int(json.loads(file.read_text())["address"].rpartition(":")[2])
+
+    def start_worker(self, *more, name="worker"):
+        options = ["--nthreads", 1, "--memory-limit", 0, "--no-dashboard", "--local-directory", self.folder]
+        self.start("worker", self.address, *options, *more, name=name)
+
+    def start(self, what, *options, name=None, **environment):
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, options)]
+        self.programs[name or what] = subprocess.Popen(
+            command, env={**os.environ, **environment}, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+
+    def kill(self, name):
+        program = self.programs.pop(name)
+        os.killpg(program.pid, 9)
+        program.wait()
+
+
+@pytest.fixture
+def cluster(library, tmp_path):
+    """Start a scheduler and a worker that can import the library."""
+    made = Cluster(tmp_path)
+    made.start_scheduler()
+    made.start_worker()
+    yield made
+    for name in list(made.programs):
+        made.kill(name)
 
 
 # -- Slurm -------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Test a campaign whose scheduler, disk or clock fails: what was kept stays, and it goes on from there."""
 
-import json
 import os
 import signal
 import subprocess
@@ -21,57 +20,6 @@ from brainscore_core.scoring.store import FolderStore, reuse
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
-
-
-class Cluster:
-    """A scheduler and a worker, each a process as `dask scheduler` and `dask worker` start them."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.port = None
-        self.programs = {}
-
-    @property
-    def address(self):
-        return f"tcp://127.0.0.1:{self.port}"
-
-    def start_scheduler(self):
-        file = self.folder / "scheduler.json"
-        file.unlink(missing_ok=True)
-        options = ["--host", "127.0.0.1", "--port", self.port or 0, "--scheduler-file", file, "--no-dashboard"]
-        environment = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
-        self.start("scheduler", *options, "--dashboard-address", "127.0.0.1:0", **environment)
-        until = time.monotonic() + 60
-        while not (file.exists() and file.read_text().endswith("}")):
-            assert time.monotonic() < until, "no scheduler"
-            time.sleep(0.1)
-        self.port = int(json.loads(file.read_text())["address"].rpartition(":")[2])
-
-    def start_worker(self):
-        options = ["--nthreads", 1, "--memory-limit", 0, "--no-dashboard", "--local-directory", self.folder]
-        self.start("worker", self.address, *options)
-
-    def start(self, what, *options, **environment):
-        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *map(str, options)]
-        self.programs[what] = subprocess.Popen(
-            command, env={**os.environ, **environment}, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-
-    def kill(self, what):
-        program = self.programs.pop(what)
-        os.killpg(program.pid, 9)
-        program.wait()
-
-
-@pytest.fixture
-def cluster(library, tmp_path):
-    """Start a scheduler and a worker that can import the library."""
-    made = Cluster(tmp_path)
-    made.start_scheduler()
-    made.start_worker()
-    yield made
-    for what in list(made.programs):
-        made.kill(what)
 
 
 def test_a_scheduler_that_is_started_again(cluster, batches, library):

@@ -14,6 +14,7 @@ from brainscore_core.scoring.cluster.resources import missing, offer, wanted
         ({"memory_gb": 3.0}, [offer(8.0), {}], {}),  # one of them does not say how much it has
         ({"private": True}, [{}], {"private": 1.0}),
         ({"gpus": 2}, [{}], {"gpu": 2.0}),
+        ({"gpus": 0}, [offer(8.0, gpus=4)], {"memory_gb": 0.1}),
     ],
 )
 def test_wanted(pair, options, offers, wants):
@@ -30,6 +31,7 @@ def test_wanted(pair, options, offers, wants):
         ({"private": True}, [offer(8.0)], "a licence for private data; .* at most 8 GB of memory"),
         ({"private": True}, [{}], 'nothing of it. Start workers with --resources "private=1"'),
         ({"gpus": 1}, [offer(8.0, gpus=1)], ""),
+        ({"gpus": 1}, [offer(8.0), {}], "1 GPU; .* nothing of it"),
         ({"gpus": 2}, [offer(8.0, gpus=1)], "2 GPU; .* 1 GPU"),
         # each is had by some worker, but none has both
         ({"gpus": 1, "private": True}, [offer(8.0, gpus=1), offer(8.0, private=True)], "1 GPU and a licence"),

@@ -66,6 +66,19 @@ def test_a_pair_that_takes_its_worker_down_is_given_up_and_others_are_not(batche
     assert len(made) == 6
 
 
+@pytest.mark.slow
+def test_a_pair_that_needs_a_gpu_goes_to_a_worker_with_one(cluster, batches, library):
+    """The other worker has nothing else to do, and there is a pair more than the one with a GPU does at a time."""
+    cluster.start_worker("--no-nanny", "--resources", "gpu=1", name="with a GPU")
+    cluster.start_worker("--no-nanny", "--resources", "memory_gb=64", name="without")
+    todo = [*batches(["slow1", "slow1 too"], 2, gpus=1), *batches(["a"], 1, gpus=2)]
+    made = list(run_on_cluster(todo, library.name, cluster=cluster.address))
+    statuses = {(each.record.model, each.record.benchmark): each.record.status for each in made}
+    assert statuses.pop(("a", "b0")) == "failed:NoWorker"
+    assert list(statuses.values()) == ["scored"] * 4
+    assert {worker for *_, worker in library.begun()} == {cluster.programs["with a GPU"].pid}
+
+
 def test_what_no_worker_has_is_said_in_a_record(batches, library):
     (batch,) = batches(["a"], 2, memory_gb=1e6)
     made = list(run_on_cluster([batch], library.name, cluster="local:1"))

@@ -45,6 +45,15 @@ def meanwhile(library, n_begun, act):
     return thread
 
 
+def test_the_walltime_is_reached(profile, batches, library):
+    """Slurm ends jobs after a minute or two; the pairs take longer than that together."""
+    todo = batches(["slow14"], 10, minutes=0.24)
+    started = time.monotonic()
+    made = list(run_on_cluster(todo, library.name, cluster=profile(walltime="00:01:00", jobs=1), tell=print))
+    assert time.monotonic() - started > 140
+    check(made, library, todo, most_twice=3)
+
+
 def test_jobs_score_every_pair(profile, batches, library, tmp_path):
     todo = batches(["a", "b"])
     made = list(run_on_cluster(todo, library.name, cluster=profile(), tell=print))
@@ -77,12 +86,3 @@ def test_the_program_that_runs_jobs_is_killed_and_started_again(slurm, profile, 
     made = list(run_on_cluster(todo, library.name, cluster=profile(), tell=print))
     thread.join()
     check(made, library, todo, most_twice=2)
-
-
-def test_the_walltime_is_reached(profile, batches, library):
-    """Slurm ends jobs after a minute or two; the pairs take longer than that together."""
-    todo = batches(["slow14"], 10, minutes=0.24)
-    started = time.monotonic()
-    made = list(run_on_cluster(todo, library.name, cluster=profile(walltime="00:01:00", jobs=1), tell=print))
-    assert time.monotonic() - started > 140
-    check(made, library, todo, most_twice=3)

@@ -15,7 +15,7 @@ from brainscore_core.scoring.records import ScoreRecord
 
 @pytest.fixture
 def task(pair):
-    batch = Batch((pair("m", "b0", 3), pair("m", "b/1 é", 0.5, 2.5)))
+    batch = Batch((pair("m", "b0", 3), pair("m", "b/1 é", 0.5, 2.5, gpus=2)))
     return Task.of("7", "topic", batch, "lively", Limits(time=2.0), "box", float("inf"))
 
 
@@ -24,7 +24,7 @@ def test_a_task_arrives_as_it_was(task):
     assert read == task
     assert read.minutes is None
     assert read.limits.most_minutes is None
-    assert [pair.benchmark for pair in read.pairs] == ["b0", "b/1 é"]
+    assert [(pair.benchmark, pair.gpus) for pair in read.pairs] == [("b0", 0), ("b/1 é", 2)]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,8 @@ def test_a_task_arrives_as_it_was(task):
         {"minutes": "3"},
         {"command": "rm"},
         {"pairs": [{"model": "m"}]},
-        {"pairs": [{"model": 3, "benchmark": "b", "minutes": 1, "memory_gb": 1, "private": False}]},
+        {"pairs": [{"model": 3, "benchmark": "b", "minutes": 1, "memory_gb": 1, "private": False, "gpus": 0}]},
+        {"pairs": [{"model": "m", "benchmark": "b", "minutes": 1, "memory_gb": 1, "private": False, "gpus": -1}]},
         {"minutes": -1},
     ],
 )

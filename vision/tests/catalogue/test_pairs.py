@@ -1,0 +1,36 @@
+"""Test what pairs take, as their plugins say."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from brainscore_vision.catalogue.pairs import Pair, pairs_of
+
+
+@pytest.fixture
+def facts(tmp_path):
+    """Return the function that makes the facts of a public benchmark with some metadata."""
+
+    def make(**metadata):
+        (tmp_path / "metadata.yml").write_text("".join(f"{key}: {value}\n" for key, value in metadata.items()))
+        return {"b": SimpleNamespace(plugin=SimpleNamespace(directory=tmp_path), public=True)}
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("metadata", "pair"),
+    [
+        # alexnet says 2 GB, and nothing else of this
+        ({}, Pair("alexnet", "b", minutes=5.0, memory_gb=2.0)),
+        ({"minutes": 30, "memory_gb": 8, "gpus": 2}, Pair("alexnet", "b", minutes=30.0, memory_gb=8.0, gpus=2)),
+        ({"minutes": "long", "memory_gb": -1, "gpus": "yes"}, Pair("alexnet", "b", minutes=5.0, memory_gb=2.0)),
+    ],
+)
+def test_a_pair_takes_what_its_plugins_say(facts, metadata, pair):
+    assert pairs_of(["alexnet"], ["b"], facts(**metadata)) == [pair]
+
+
+def test_a_benchmark_of_which_nothing_is_known_counts_as_private():
+    (pair,) = pairs_of(["no-such-model"], ["b"], {})
+    assert pair == Pair("no-such-model", "b", private=True)
