@@ -29,6 +29,7 @@ __all__ = [
     "LayerNotFoundError",
     "MissingStimulusError",
     "ModelChangedError",
+    "NotApplicableError",
     "OfflineError",
     "PeerClosedError",
     "PeerTimeoutError",
@@ -139,6 +140,13 @@ class CorruptFileError(BrainScoreError, OSError):
 
 class IsolationError(BrainScoreError, RuntimeError):
     """A program cannot be put into a box, so that it does not run at all."""
+
+
+class NotApplicableError(BrainScoreError):
+    """A model cannot answer what a benchmark shows or asks, by what it is; its record says why, and is no failure.
+
+    Whoever knows it raises this: a model without the region or the task, a benchmark none of whose stimuli moves it.
+    """
 
 
 class LayerNotFoundError(BrainScoreError, KeyError, AssertionError):

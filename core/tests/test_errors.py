@@ -28,6 +28,7 @@ CAUGHT_AS = {
     "LayerNotFoundError": (KeyError, AssertionError),
     "MissingStimulusError": (FileNotFoundError, ValueError, AssertionError),
     "ModelChangedError": (RuntimeError,),
+    "NotApplicableError": (),
     "OfflineError": (OSError,),
     "PeerClosedError": (ValueError,),
     "PeerTimeoutError": (ValueError,),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -302,16 +303,27 @@ def _score_pair(
 
 
 def _compare(model: BrainModel, benchmark: Benchmark, model_identifier: str, benchmark_identifier: str) -> Score:
-    from brainscore_core.benchmarks import score_benchmark
+    from brainscore_core.benchmarks import not_applicable, score_benchmark
 
     with _naming_absent_data(benchmark_identifier):
-        result = score_benchmark(benchmark, model, name=benchmark_identifier)
+        try:
+            result = score_benchmark(benchmark, model, name=benchmark_identifier)
+        except NotImplementedError as error:
+            if not _was_refused(error):
+                raise
+            result = not_applicable(str(error))
     result.attrs["model_identifier"] = model_identifier
     result.attrs["benchmark_identifier"] = benchmark_identifier
     layers = region_layers(model)
     if layers:
         result.attrs["comment"] = f"layers: {layers}"
     return result
+
+
+def _was_refused(error: NotImplementedError) -> bool:
+    """Tell whether a model has said so of a task or a region; elsewhere the same class means that code is not done."""
+    frames = (frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__))
+    return not {"start_task", "start_recording"}.isdisjoint(frames)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Offer the benchmark contract and the ways to normalise a score by a ceiling."""
 
-from brainscore_core.benchmarks._benchmark import Benchmark, BenchmarkBase, score_benchmark
+from brainscore_core.benchmarks._benchmark import Benchmark, BenchmarkBase, not_applicable, score_benchmark
 from brainscore_core.benchmarks._normalization import (
     LazyCeiling,
     as_ceiling,
@@ -23,6 +23,7 @@ __all__ = [
     "ceiled_ratio",
     "explained_variance",
     "explained_variance_ratio",
+    "not_applicable",
     "score_benchmark",
     "validate_pair",
     "validate_quantities",

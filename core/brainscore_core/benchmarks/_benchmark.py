@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brainscore_core.benchmarks._normalization import as_ceiling
-from brainscore_core.metrics import single_score
+from brainscore_core.errors import NotApplicableError
+from brainscore_core.metrics import Score, single_score
 
-if TYPE_CHECKING:
-    from brainscore_core.metrics import Score
-
-__all__ = ["Benchmark", "BenchmarkBase", "score_benchmark"]
+__all__ = ["Benchmark", "BenchmarkBase", "not_applicable", "score_benchmark"]
 
 
 class Benchmark:
@@ -158,6 +156,11 @@ class BenchmarkBase(Benchmark):
         return self.__ceiling
 
 
+def not_applicable(reason: str) -> Score:
+    """Return the score of a candidate that cannot have one: NaN, with the reason in ``attrs['not_applicable']``."""
+    return Score(float("nan"), attrs={"raw": Score(float("nan")), "not_applicable": reason})
+
+
 def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = None) -> Score:
     """Score a candidate, after `Benchmark.preallocate_memory` has looked whether it fits, and check what comes back.
 
@@ -169,7 +172,8 @@ def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = 
     Returns
     -------
     Score
-        0-d. If it is NaN, ``attrs['not_applicable']`` says why; where the benchmark does not, that it does not.
+        0-d. If it is NaN, ``attrs['not_applicable']`` says why; where the benchmark does not, that it does not. So it
+        is where `NotApplicableError` was raised, by the candidate or by the benchmark.
 
     Raises
     ------
@@ -179,7 +183,10 @@ def score_benchmark(benchmark: Benchmark, candidate: Any, *, name: str | None = 
     if hasattr(benchmark, "preallocate_memory"):  # callers may pass what derives from no benchmark
         benchmark.preallocate_memory(candidate)
     by = f"benchmark {(benchmark.identifier if name is None else name)!r}"
-    score = single_score(benchmark(candidate), by=by)
+    try:
+        score = single_score(benchmark(candidate), by=by)
+    except NotApplicableError as error:
+        return not_applicable(str(error))
     if math.isnan(float(score)) and not score.attrs.get("not_applicable"):
         score.attrs["not_applicable"] = (
             f"The {by} gives NaN and does not say why. Whoever maintains it: say so in attrs['not_applicable']."

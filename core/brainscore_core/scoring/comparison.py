@@ -108,7 +108,7 @@ def _estimate(record: ScoreRecord | None, version: int | None) -> Estimate:
     if record is None:
         return Estimate(float("nan"), reason="not scored")
     if record.score is None:
-        return Estimate(float("nan"), reason="no score" if record.is_scored else record.status.partition(":")[0])
+        return Estimate(float("nan"), reason="not applicable" if record.is_scored else record.status.partition(":")[0])
     if record.benchmark_version != version:
         return Estimate(float("nan"), reason=f"version {record.benchmark_version}, not {version}")
     return Estimate.of_record(record, of_same_benchmark=True)

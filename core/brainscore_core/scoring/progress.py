@@ -59,10 +59,10 @@ class Progress:
 def result(outcome: PairOutcome) -> str:
     """Return what came of a pair, in a line."""
     record = outcome.record
-    if not record.is_scored:
-        return f"{record.model} on {record.benchmark}: {record.status}"
-    score = "no score" if record.score is None else f"{record.score:.4f}"
-    error = "" if record.error is None or record.score is None else f" ± {record.error:.4f}"
+    if record.score is None:
+        return f"{record.model} on {record.benchmark}: {'not applicable' if record.is_scored else record.status}"
+    score = f"{record.score:.4f}"
+    error = "" if record.error is None else f" ± {record.error:.4f}"
     seconds = "" if record.duration_s is None else f" ({duration(record.duration_s)})"
     return f"{record.model} on {record.benchmark}: {score}{error}{seconds}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,17 +34,28 @@ from brainscore_core.untrusted import (
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
 
-__all__ = ["MADE", "MOST_BYTES", "SCHEMA_VERSION", "ScoreRecord", "Status", "json_schema", "record_path", "values_path"]
+__all__ = [
+    "MADE",
+    "MOST_BYTES",
+    "NOT_APPLICABLE",
+    "SCHEMA_VERSION",
+    "ScoreRecord",
+    "Status",
+    "json_schema",
+    "record_path",
+    "values_path",
+]
 
 SCHEMA_VERSION = 4
 MOST_BYTES = 2**20  # of one record
+NOT_APPLICABLE = "not_applicable"
 MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
 """Fields that differ when the same is scored again; they stand in a block of their own, ``made``, in the file."""
 
 _MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
 _MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
-_STATUS = re.compile(r"scored|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
+_STATUS = re.compile(r"scored|not_applicable|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
 
 Small = TypeVar("Small", bound=Mapping[str, object])
 
@@ -74,7 +86,7 @@ _Sketch = Annotated[str, text(_MOST_INFLUENCE), matching(_BASE64, "base64")]
 _Digests = Annotated[Mapping[_Name, _Name], at_most(_MOST_PARTS)]
 Status = Annotated[
     str,
-    matching(_STATUS, "'scored', 'failed:<class>' or 'skipped:<reason>'"),
+    matching(_STATUS, "'scored', 'not_applicable', 'failed:<class>' or 'skipped:<reason>'"),
     Field(json_schema_extra={"pattern": f"^({_STATUS.pattern})$"}),
 ]
 
@@ -116,7 +128,8 @@ class ScoreRecord(Untrusted):
     source_revision : str or None
         Commit of the checkout that ran.
     status : str
-        'scored', 'failed:<class of the error>' or 'skipped:<reason>'.
+        'scored'; 'not_applicable' if the model cannot be scored on this benchmark, by what it is;
+        'failed:<class of the error>' or 'skipped:<reason>'.
     message : str
         What the error said, or why the model cannot be scored on this benchmark; empty if there is nothing to say.
     model_revision, benchmark_revision : str or None
@@ -228,7 +241,7 @@ class ScoreRecord(Untrusted):
     @property
     def is_scored(self) -> bool:
         """Whether there is a score, be it that the model cannot be scored on this benchmark (None)."""
-        return self.status == "scored"
+        return self.status in ("scored", NOT_APPLICABLE)
 
     @classmethod
     def of_score(
@@ -245,8 +258,9 @@ class ScoreRecord(Untrusted):
         Parameters
         ----------
         score : Score
-            0-d, with any of the attributes ``raw``, ``ceiling``, ``error``, ``interval``, ``n_stimuli``,
-            ``n_neuroids``, ``n_trials``, ``n_subjects``, ``layers``, ``layer_origin``, ``simulated``, ``seed``,
+            0-d; if it is NaN, the status is 'not_applicable'. With any of the attributes ``raw``, ``ceiling``,
+            ``error``, ``interval``, ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``n_subjects``, ``layers``,
+            ``layer_origin``, ``simulated``, ``seed``,
             ``seeds``, ``normalization`` and ``chance``; ``not_applicable`` becomes the message: why the model cannot be
             scored on this benchmark. Of the error also ``error_over``, ``stimulus_error``, ``split_error``,
             ``error_nan_reason``, ``interval_nan_reason`` and ``influence``, with the ``stimulus_set`` and the
@@ -256,7 +270,7 @@ class ScoreRecord(Untrusted):
         """
         return dataclasses.replace(
             cls.without_score(
-                "scored",
+                NOT_APPLICABLE if math.isnan(float(score)) else "scored",
                 str(score.attrs.get("not_applicable", "")),
                 model=model,
                 benchmark=benchmark,
@@ -278,12 +292,12 @@ class ScoreRecord(Untrusted):
         peak_memory_bytes: int | None = None,
         tail: str = "",
     ) -> ScoreRecord:
-        """Make the record of a pair that failed or was left out.
+        """Make the record of a pair that failed, was left out or cannot have a score.
 
         Parameters
         ----------
         status : str
-            'failed:<class of the error>' or 'skipped:<reason>'.
+            'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
         message : str
             What the error said; its first 1,000 characters are kept.
         tail : str

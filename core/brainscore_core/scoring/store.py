@@ -179,7 +179,8 @@ def why_not_again(
     if record is None or not _is_current(record, (model_revision, benchmark_revision), version_class):
         return None
     if record.is_scored:
-        return f"scored on {record.created[:10]} with the same code and library {record.version_class}"
+        how = "scored" if record.status == "scored" else "not applicable, as seen"
+        return f"{how} on {record.created[:10]} with the same code and library {record.version_class}"
     if record.status.startswith("skipped:") and not with_private:
         return f"left out before: {record.status.removeprefix('skipped:')}"
     return None

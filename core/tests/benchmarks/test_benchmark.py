@@ -1,7 +1,9 @@
+import math
+
 import pytest
 
 from brainscore_core.benchmarks import Benchmark, BenchmarkBase, score_benchmark
-from brainscore_core.errors import CeilingError, ContractError
+from brainscore_core.errors import CeilingError, ContractError, NotApplicableError
 from brainscore_core.metrics import Score
 
 
@@ -126,6 +128,16 @@ def test_score_benchmark_gives_no_nan_without_a_reason():
     assert said.startswith("The benchmark 'Mine2026-x' gives NaN and does not say why.")
     reason = {"not_applicable": "It answers the same to all."}
     assert score_benchmark(Returning(Score(float("nan"), attrs=reason)), None).attrs == reason
+
+
+def test_score_benchmark_gives_nan_where_a_candidate_cannot_answer():
+    def refuses(candidate):
+        raise NotApplicableError(f"{candidate} has no memory.")
+
+    score = score_benchmark(refuses, "it", name="function")
+    assert math.isnan(float(score))
+    assert math.isnan(float(score.raw))
+    assert score.attrs["not_applicable"] == "it has no memory."
 
 
 def test_score_benchmark_takes_what_derives_from_no_benchmark():

@@ -55,7 +55,7 @@ def test_the_interval_is_that_of_the_record_where_it_states_one():
     [
         ({"score": 0.5, "benchmark_version": 1}, "version 1, not 2"),
         ({"status": "failed:ValueError"}, "failed"),
-        ({"message": "it has no such region"}, "no score"),
+        ({"message": "it has no such region"}, "not applicable"),
     ],
 )
 def test_what_cannot_be_compared_says_why(values, reason):

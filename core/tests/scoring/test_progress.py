@@ -54,7 +54,7 @@ def test_lines():
     assert lines == [
         "[1/3] a on b: 0.5123 ± 0.0100 (2.0 s); about 2 min 2 s left",
         "[2/3] b on b: failed:Timeout; about 30.5 s left",
-        "[3/3] c on b: no score (2.0 s)",
+        "[3/3] c on b: not applicable",
     ]
 
 

@@ -67,7 +67,8 @@ def test_why_a_model_cannot_be_scored_is_the_message(tmp_path):
     record = ScoreRecord.of_score(score, model="m", benchmark="b")
     record.write(tmp_path / "record.json")
     read = ScoreRecord.read(tmp_path / "record.json")
-    assert (read.is_scored, read.score, read.message) == (True, None, "The model does not change over time.")
+    assert (read.status, read.is_scored) == ("not_applicable", True)
+    assert (read.score, read.message) == (None, "The model does not change over time.")
     assert make_record().message == ""
 
 

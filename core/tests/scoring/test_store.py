@@ -70,6 +70,7 @@ class TestBranch:
     [
         (None, ("1", "1"), False, None),
         (record(created="2026-01-02T03:04"), ("1", "1"), False, "scored on 2026-01-02 with the same code and library "),
+        (record(status="not_applicable", created="2026-01-02T03:04"), ("1", "1"), False, "not applicable, as seen on "),
         (record(), ("2", "1"), False, None),
         (record(), ("1", "2"), False, None),
         (record(), (None, "1"), False, None),

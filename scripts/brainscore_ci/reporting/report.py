@@ -229,6 +229,8 @@ def _benchmark_and_score(benchmark: str, result: PairResult | None) -> list[str]
 def _score_cells(result: PairResult | None) -> list[str]:
     if result is None:
         return ["**no score**", "", "", ""]
+    if result.status == "not_applicable":
+        return [f"not applicable: {code(result.message, 200)}" if result.message else "not applicable", "", "", ""]
     if result.status != "scored":
         message = f": {code(result.message, 200)}" if result.message else ""
         return [f"{escape(result.status, 200)}{message}", "", "", ""]

@@ -136,7 +136,7 @@ class PairResult(Untrusted):
     model, benchmark : str
         Identifiers.
     status : str
-        'scored', 'failed:<class of the error>' or 'skipped:<reason>'.
+        'scored', 'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
     raw, ceiling, score, error : float or None
         Score before normalisation, ceiling, score after it, and its standard error (`ScoreRecord.error`).
     interval : tuple of float or None

@@ -119,7 +119,9 @@ class PropertiesBenchmark(BenchmarkBase):
         Raises
         ------
         AssemblyError
-            If no unit has its receptive field at the stimuli, or responses are not of the expected stimuli.
+            If responses are not of the expected stimuli.
+        NotApplicableError
+            If no unit responds to gratings, or none has its receptive field at the stimuli.
         """
         stimulus_set = self._assembly.stimulus_set
         candidate.start_recording(self.region, time_bins=self.timebins)

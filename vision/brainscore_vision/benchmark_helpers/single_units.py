@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, NotApplicableError
 from brainscore_vision.benchmark_helpers.presentation_order import require_gratings
 from brainscore_vision.benchmark_helpers.recordings import show
 from brainscore_vision.loading import load_stimulus_set
@@ -158,14 +158,14 @@ def units_near(centres: Floats, position: ArrayLike, delta: float = RF_DELTA) ->
 
     Raises
     ------
-    AssemblyError
+    NotApplicableError
         If there is none.
     """
     distances = np.linalg.norm(centres - np.asarray(position), axis=1)
     chosen: Indices = np.flatnonzero(distances <= delta)
     if not len(chosen):
         closest = float(np.nanmin(distances)) if not np.isnan(distances).all() else float("nan")
-        raise AssemblyError(
+        raise NotApplicableError(
             f"None of {len(centres)} units has its receptive field within {delta} degrees of the stimuli at "
             f"(y, x) = {np.asarray(position).tolist()}; the closest is {closest:.3g} degrees away "
             f"({int(np.isnan(distances).sum())} do not respond). Choose a layer with denser receptive fields."
@@ -189,7 +189,9 @@ def firing_rate_scale(
     Raises
     ------
     AssemblyError
-        If no rates are known for the region, or no unit responds to the gratings.
+        If no rates are known for the region.
+    NotApplicableError
+        If no unit responds to the gratings.
     """
     if region not in MEDIAN_MAX_RESP:
         raise AssemblyError(
@@ -206,7 +208,7 @@ def firing_rate_scale(
     evoked = best - baseline
     responsive = evoked > RESP_THRESH[region] / SINGLE_MAX_RESP[region] * evoked.max()
     if not responsive.any():
-        raise AssemblyError(f"None of {len(in_rf)} units responds to gratings more than to the blank.")
+        raise NotApplicableError(f"None of {len(in_rf)} units responds to gratings more than to the blank.")
     low, high = np.median(baseline[responsive]), np.median(best[responsive])
     slope = (MEDIAN_MAX_RESP[region] - MEDIAN_SPONTANEOUS[region]) / (high - low)
     return float(slope), float(MEDIAN_SPONTANEOUS[region] - slope * low)

@@ -293,11 +293,13 @@ def _show_result(
         record = None if name in unreached else new.get(name) or store.get(*name)
         records.append(record or ScoreRecord.without_score("failed:NoRecord", model=name[0], benchmark=name[1]))
     command_line.print_table(SCORE_COLUMNS, [score_row(record) for record in records])
-    statuses = Counter(record.status.partition(":")[0] for record in records)
+    statuses = Counter(
+        "none" if record.is_scored and record.score is None else record.status.partition(":")[0] for record in records
+    )
     problems = Counter(record.status.partition(":")[2] for record in records if record.status.startswith("failed:"))
     command_line.say(
-        f"{len(records)} pairs: {statuses['scored']} scored, {statuses['skipped']} left out, "
-        f"{statuses['failed']} failed."
+        f"{len(records)} pairs: {statuses['scored']} scored, {statuses['none']} not applicable, "
+        f"{statuses['skipped']} left out, {statuses['failed']} failed."
     )
     if problems:
         listed = ", ".join(f"{count} {problem}" for problem, count in problems.most_common())
@@ -306,8 +308,8 @@ def _show_result(
 
 
 def exit_code(records: Iterable[ScoreRecord]) -> int:
-    """Return 1 if a pair failed, else 4 if one has no score or was left out, else 0."""
+    """Return 1 if a pair failed, else 4 if one was left out, else 0; that a pair is not applicable is an answer."""
     found = list(records)
     if any(record.status.startswith("failed:") for record in found):
         return command_line.FAILED
-    return command_line.NO_SCORE if any(record.score is None for record in found) else 0
+    return command_line.NO_SCORE if any(not record.is_scored for record in found) else 0

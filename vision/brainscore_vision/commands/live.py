@@ -73,4 +73,4 @@ def _why(outcome: PairOutcome) -> str:
     """Return what a failure says, in a line."""
     record = outcome.record
     said = " ".join(record.message.split())
-    return f". {said[:300]}" if said and not record.is_scored else ""
+    return f". {said[:300]}" if said and record.score is None else ""

@@ -15,7 +15,7 @@ SCORE_COLUMNS = ("MODEL", "BENCHMARK", "SCORE", "ERROR", "INTERVAL", "RAW", "CEI
 def score_row(record: ScoreRecord) -> tuple[str, ...]:
     """Return the cells for `SCORE_COLUMNS`; of a pair without a score the last one says why."""
     notes = [*(["SIMULATED"] if record.simulated else []), *([] if record.is_scored else [record.status])]
-    notes += ["not available"] if record.is_scored and record.score is None else []
+    notes += ["not applicable"] if record.is_scored and record.score is None else []
     return (
         record.model,
         record.benchmark,

@@ -61,9 +61,13 @@ _KINDS: dict[str, type[xr.DataArray]] = {
 _KNOWN_ERRORS = frozenset(errors.__all__) | {
     "BadImageError",
     "CheckpointError",
+    "NoLayerForRegionError",
     "NoReadoutError",
+    "NoSuchTaskError",
     *(name for name, each in vars(builtins).items() if isinstance(each, type) and issubclass(each, Exception)),
 }
+# By these the judge decides what becomes of a pair (`brainscore_vision.scoring`): here they are the classes themselves.
+_DECIDING = (errors.NotApplicableError, NotImplementedError)
 
 
 # -- stimuli -----------------------------------------------------------------------------------------------------------
@@ -354,5 +358,6 @@ def candidate_error(content: object) -> CandidateError:
     shown = said.message if first == known or not first else f"{first}: {said.message}"
     kind: type[CandidateError] = CandidateError
     if known is not None:
-        kind = type(known, (CandidateError,), {"__module__": __name__})
+        alike = [each for each in _DECIDING if each.__name__ in said.classes]
+        kind = type(known, (CandidateError, *alike), {"__module__": __name__})
     return kind(f"In the process of the candidate: {shown}")

@@ -244,6 +244,6 @@ def test_the_record_and_the_exit_status_tell_that_there_is_no_score(recorded, mo
     assert main([*command, "random"]) == 0
     assert main([*command, "constant"]) == command_line.NO_SCORE == 4
     record = ScoreRecord.read(file)
-    assert (record.status, record.score) == ("scored", None)
+    assert (record.status, record.score) == ("not_applicable", None)
     assert record.message.startswith("Model 'random-0' answers the same to all of 30 stimuli")
     assert f"because   {record.message}" in capsys.readouterr().out

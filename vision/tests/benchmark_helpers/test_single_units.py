@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, NotApplicableError
 from brainscore_vision.benchmark_helpers import single_units
 from brainscore_vision.benchmark_helpers.single_units import (
     GratingSets,
@@ -59,7 +59,7 @@ def test_recording_leaves_the_models_answer_alone(world):
 
 
 def test_a_model_that_sees_nothing_there_is_told(world):
-    with pytest.raises(AssemblyError, match="None of 30 units"):
+    with pytest.raises(NotApplicableError, match="None of 30 units"):
         units_near(map_receptive_fields(world.V1(far=True)).centres, [0.5, 0.5])
     with pytest.raises(AssemblyError, match="known for V1, not for region 'V4'"):
         firing_rate_scale(world.V1(), "V4", np.zeros((30, 2)))

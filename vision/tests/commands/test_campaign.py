@@ -105,14 +105,29 @@ def test_what_ran_with_other_code_is_scored_again(scored, tmp_path):
     ("statuses", "code"),
     [
         ({}, 0),
-        ({("pixels", V1): ("scored", None)}, 4),
+        ({("pixels", V1): ("not_applicable", None)}, 0),
+        ({("pixels", V1): ("not_applicable", None), ("pixels", IT): ("skipped:private", None)}, 4),
         ({("pixels", V1): ("skipped:private", None)}, 4),
-        ({("pixels", V1): ("scored", None), ("pixels", IT): ("failed:SIGSEGV", None)}, 1),
+        ({("pixels", V1): ("not_applicable", None), ("pixels", IT): ("failed:SIGSEGV", None)}, 1),
     ],
 )
 def test_the_exit_status_tells(scored, tmp_path, statuses, code):
     scored.statuses = statuses
     assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == code
+
+
+def test_a_pair_that_is_not_applicable_is_an_answer(scored, tmp_path, capsys):
+    scored.statuses = {("pixels", V1): ("not_applicable", None)}
+    arguments = ["--models", "pixels", "--benchmarks", V1, IT]
+    assert score(tmp_path, *arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[1].endswith("not applicable")
+    assert "pixels on " + V1 + ": not applicable" in printed.err
+    assert "2 pairs: 1 scored, 1 not applicable, 0 left out, 0 failed" in printed.err
+    assert score(tmp_path, *arguments, "--retry", "all") == 0  # with the same code it stays so
+    assert len(scored.asked) == 1
+    assert score(tmp_path, *arguments, "--force") == 0
+    assert len(pairs_of(scored.asked[1])) == 2
 
 
 def test_a_pair_without_a_record_is_a_failure(scored, tmp_path, capsys, monkeypatch):
@@ -128,7 +143,7 @@ def test_without_a_network_what_cannot_be_had_is_told_apart(scored, tmp_path, ca
     assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1, "--offline") == 4
     printed = capsys.readouterr()
     assert "skipped:not here without a network: why" in printed.out
-    assert "2 pairs: 1 scored, 1 left out, 0 failed" in printed.err
+    assert "2 pairs: 1 scored, 0 not applicable, 1 left out, 0 failed" in printed.err
     assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1) == 1  # with one it is a failure
     assert pairs_of(scored.asked[1]) == [("alexnet", V1)]
 

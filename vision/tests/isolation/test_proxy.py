@@ -18,6 +18,7 @@ from brainscore_core.errors import (
     CandidateError,
     CandidateTimeoutError,
     InvalidAnswerError,
+    NotApplicableError,
     ProtocolError,
 )
 from brainscore_core.scoring.isolation.wire import Connection, Message
@@ -25,8 +26,11 @@ from brainscore_core.supported_data_standards.brainio.assemblies import Behavior
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_benchmark, load_model
 from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
+from brainscore_vision.isolation import protocol
 from brainscore_vision.isolation.protocol import content_of_answer
 from brainscore_vision.isolation.proxy import RemoteModel
+from brainscore_vision.model_helpers.brain_transformation.behavior import NoReadoutError
+from brainscore_vision.model_helpers.brain_transformation.mapping import NoLayerForRegionError
 from brainscore_vision.model_interface import BrainModel, layer_origin, region_layers, weights_digest
 
 
@@ -298,6 +302,7 @@ def test_an_answer_to_another_question_is_refused(tmp_path):
     ("content", "name"),
     [
         ({"classes": ["NoReadoutError", "LayerNotFoundError"], "message": "m"}, "NoReadoutError"),
+        ({"classes": ["NoLayerForRegionError", "NotApplicableError"], "message": "m"}, "NoLayerForRegionError"),
         ({"classes": ["Mine", "OfflineError", "OSError"], "message": "m"}, "OfflineError"),
         ({"classes": ["AKIASECRET", "Exception"], "message": "m"}, "CandidateError"),
         ({"classes": [], "message": ""}, "CandidateError"),
@@ -310,6 +315,15 @@ def test_an_error_has_the_name_of_the_nearest_class_that_is_known(tmp_path, cont
         with pytest.raises(CandidateError) as raised:
             model.visual_degrees()
         assert type(raised.value).__name__ == name
+
+
+@pytest.mark.parametrize("kind", [NotApplicableError, NoLayerForRegionError, NoReadoutError, NotImplementedError])
+def test_what_a_model_cannot_do_is_told_as_that(tmp_path, kind):
+    content = protocol.content_of_error(kind("no such region"))
+    with _peer(_replying(content, kind="error"), tmp_path) as model:
+        with pytest.raises(NotImplementedError if kind is NotImplementedError else NotApplicableError) as raised:
+            model.start_recording("IT", [(70, 170)])
+        assert isinstance(raised.value, CandidateError)
 
 
 def test_a_candidate_that_goes_is_silent_or_babbles_is_lost(tmp_path):

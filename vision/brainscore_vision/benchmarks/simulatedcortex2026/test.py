@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import NotApplicableError
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import load_benchmark, load_ceiling, load_dataset, load_metric, load_model
@@ -270,7 +270,7 @@ def test_cells_whose_responses_are_mixed_up_prefer_all_orientations_alike():
 
 
 def test_pixels_have_no_orientation():
-    with pytest.raises(AssemblyError, match=r"None of .* units responds to gratings more than to the blank"):
+    with pytest.raises(NotApplicableError, match=r"None of .* units responds to gratings more than to the blank"):
         load_benchmark("SimulatedCortex2026.V1-pref_or")(load_model("pixels"))
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from brainscore_core.errors import (
     AssemblyError,
     LayerNotFoundError,
+    NotApplicableError,
     StimulusError,
     UnknownIdentifierError,
     did_you_mean,
@@ -37,6 +38,7 @@ __all__ = [
     "LabelBehavior",
     "LogitsBehavior",
     "NoReadoutError",
+    "NoSuchTaskError",
     "OddOneOut",
     "ProbabilitiesMapping",
     "category_probabilities",
@@ -45,6 +47,10 @@ __all__ = [
 ]
 
 ActivationsModel = Callable[..., NeuroidAssembly]
+
+
+class NoSuchTaskError(NotApplicableError, UnknownIdentifierError):
+    """A model was given a task that it does not know."""
 
 
 class BehaviorArbiter(BrainModel):
@@ -59,12 +65,12 @@ class BehaviorArbiter(BrainModel):
 
         Raises
         ------
-        UnknownIdentifierError
+        NoSuchTaskError
             No model does this task.
         """
         if task not in self.mapping:
             known = ", ".join(map(repr, self.mapping))
-            raise UnknownIdentifierError(
+            raise NoSuchTaskError(
                 f"There is no task {task!r}; expected one of {known}.{did_you_mean(task, self.mapping)}"
             )
         executor = self.mapping[task]
@@ -121,7 +127,7 @@ class _TaskModel(BrainModel):
         return features.transpose("presentation", "neuroid")
 
 
-class NoReadoutError(LayerNotFoundError, ValueError):
+class NoReadoutError(NotApplicableError, LayerNotFoundError, ValueError):
     """A model was asked for labels, and has no readout with the classes of its label map."""
 
 

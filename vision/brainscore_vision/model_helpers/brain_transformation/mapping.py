@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from brainscore_core.errors import BrainScoreError, ConfigurationError, UnknownIdentifierError, did_you_mean
+from brainscore_core.errors import (
+    BrainScoreError,
+    ConfigurationError,
+    NotApplicableError,
+    UnknownIdentifierError,
+    did_you_mean,
+)
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -17,11 +23,15 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["LayerMap", "LayerMappedModel", "Layers", "find_region_layer_map", "layer_list"]
+__all__ = ["LayerMap", "LayerMappedModel", "Layers", "NoLayerForRegionError", "find_region_layer_map", "layer_list"]
 
 Layers = str | list[str]
 Origin = Mapping[str, object]
 EXPLICIT: Origin = {"from": "explicit"}
+
+
+class NoLayerForRegionError(NotApplicableError, UnknownIdentifierError):
+    """A model was to be recorded from a region that none of its layers stands for."""
 
 
 class LayerMap(dict[str, Layers]):
@@ -121,7 +131,7 @@ class LayerMappedModel(BrainModel):
 
         Raises
         ------
-        UnknownIdentifierError
+        NoLayerForRegionError
             The map has no layer for the region.
         TypeError
             Time bins were given.
@@ -134,7 +144,7 @@ class LayerMappedModel(BrainModel):
         except BrainScoreError:  # a map that selects says more
             raise
         except KeyError as error:
-            raise UnknownIdentifierError(self._no_layer(region)) from error
+            raise NoLayerForRegionError(self._no_layer(region)) from error
         self.recorded_regions = [region]
 
     def _no_layer(self, region: str) -> str:
