@@ -21,6 +21,7 @@ __all__ = ["USUAL", "Batch", "make_batches", "run_batch"]
 
 USUAL = Limits()
 _PREPARE_S = 3600.0
+_MEMORY, _SHARES = "BRAINSCORE_MEMORY_GB", 4  # as of a machine, see `brainscore_core.config.memory_budget`
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def run_batch(
         'failed:NoRecord' if it ended well without the record of this pair.
     """
     surroundings = os.environ if environment is None else environment
-    given = environment_of(surroundings)
+    given = _with_memory(environment_of(surroundings), min(limits.memory_bytes(pair) for pair in batch.pairs))
     judge = Judge(
         library=library,
         isolation="box" if batch.private else isolation,  # only the coordinator can tell that they are private
@@ -212,6 +213,15 @@ def run_batch(
             del pending[outcome.record.benchmark]
             yield outcome
         is_second = len(pending) == before
+
+
+def _with_memory(environment: Mapping[str, str], limit_bytes: float) -> dict[str, str]:
+    """Let what is kept for the next pair, and each large array, take its share of what the pairs are stopped at."""
+    try:
+        given = float(environment.get(_MEMORY, "inf"))
+    except ValueError:  # the library says what is wrong with it
+        return dict(environment)
+    return {**environment, _MEMORY: f"{min(given, limit_bytes / 1e9 / _SHARES):g}"}
 
 
 def _prepare(model: str, library: str, environment: Mapping[str, str], python: str, timeout_s: float) -> None:

@@ -304,6 +304,14 @@ VALUES = [value.split(":")[-1].split("@")[0] if "://" in value else value for va
 FILES = {"GITHUB_ENV": "/runner/env", "GITHUB_OUTPUT": "/runner/output", "GITHUB_PATH": "/runner/path"}
 
 
+@pytest.mark.parametrize(("given", "budget"), [(None, "1.5"), ("1", "1"), ("64", "1.5"), ("lots", "lots")])
+def test_what_is_kept_for_the_next_pair_takes_a_quarter_of_what_pairs_are_stopped_at(library, given, budget):
+    environment = {**os.environ, **({} if given is None else {"BRAINSCORE_MEMORY_GB": given})}
+    (ran,) = scored(library, "tells", environment=environment, memory_gb=3.0)
+    line = next(line for line in ran.output.splitlines() if line.startswith("environment "))
+    assert json.loads(line.removeprefix("environment "))["BRAINSCORE_MEMORY_GB"] == budget
+
+
 @pytest.mark.parametrize("private", [False, True])
 def test_a_batch_sees_no_credentials(library, private):
     given = {**os.environ, **SECRETS, **FILES, "AWS_REGION": "us-x-1", "OMP_NUM_THREADS": "1"}

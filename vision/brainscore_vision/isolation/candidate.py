@@ -64,9 +64,8 @@ def serve(connection: Connection, load: Callable[[], BrainModel]) -> None:
             question = connection.receive()
         except PeerClosedError:
             return
-        try:
-            reply = Message(protocol.ANSWER, question.number, answers.to(question))
-            connection.send(reply)
+        try:  # by no name, so that a large answer takes no memory while the next question is waited for
+            connection.send(Message(protocol.ANSWER, question.number, answers.to(question)))
         except PeerClosedError:
             return
         except Exception as error:  # noqa: BLE001 - of the model: the judge says what becomes of it

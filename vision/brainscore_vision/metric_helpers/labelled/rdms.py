@@ -179,7 +179,7 @@ class RDM:
         """
         assembly = squeeze_time_bin(assembly)
         dim = _stimulus_dim(assembly, self._neuroid_dim)
-        values, _, _ = _patterns(assembly, dim, self._neuroid_dim, role="given")
+        values, _, _ = _patterns(assembly, dim, self._neuroid_dim, role="given", dtype=None)
         coords = coords_along(assembly, dim)
         other = {f"{name}{OTHER}": (f"{dim}{OTHER}", labels) for name, (_, labels) in coords.items()}
         return DataAssembly(correlation_distances(values), coords={**coords, **other}, dims=[dim, f"{dim}{OTHER}"])
@@ -264,10 +264,8 @@ def undefined_stimuli(*rdms: Floats) -> NDArray[np.bool_]:
 
 
 def _square_values(side: Responses | SquareRDM, order: Indices) -> Floats:
-    moved = not np.array_equal(order, np.arange(len(order)))
-    if isinstance(side, SquareRDM):
-        return side.values[np.ix_(order, order)] if moved else side.values
-    return correlation_distances(side.values[order] if moved else side.values)
+    square = side.values if isinstance(side, SquareRDM) else correlation_distances(side.values)
+    return square if np.array_equal(order, np.arange(len(order))) else square[np.ix_(order, order)]
 
 
 def _stimulus_dim(assembly: DataAssembly, neuroid_dim: str) -> str:

@@ -89,7 +89,7 @@ class CKA(Metric):
         AssemblyError
             If stimuli or dimensions differ, values are NaN otherwise, or there are too few stimuli.
         """
-        first, second = self.responses(assembly1, assembly2)
+        first, second, _ = self.responses(assembly1, assembly2)
         value, influences = cka_influences(first, second.values, unbiased=self._unbiased)
         if self._compat:
             value = self.ratio(*linear_hsic(first, second.values, unbiased=self._unbiased))
@@ -97,17 +97,20 @@ class CKA(Metric):
         score.attrs.update(second.notes)
         return attach_geometry_error(score, influences, second.stimuli, second.neuroids, scale="fisher")
 
-    def responses(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Responses]:
-        """Return the values of the first and the second side in the order of that, whose notes are those of a score."""
-        first, second = (
-            read_responses(assembly, role=role, stimulus_coord=self._comparison_coord, scaled=not self._compat)
-            for assembly, role in ((assembly1, "source"), (assembly2, "target"))
-        )
-        order = matching_order(second.stimuli, first.stimuli, what=self._comparison_coord)
+    def responses(self, assembly1: DataAssembly, assembly2: DataAssembly) -> tuple[Floats, Responses, Indices]:
+        """Return the values of the first side, the second in its order, and where the stimuli of the second went.
+
+        The notes of the second are those of a score.
+        """
+        options: dict[str, Any] = {"stimulus_coord": self._comparison_coord, "scaled": not self._compat}
+        # Those of a model are read as they are, and stay in their order: copies of them may not fit the memory.
+        first = read_responses(assembly1, role="source", dtype=None, **options)
+        second = read_responses(assembly2, role="target", **options)
+        order = matching_order(first.stimuli, second.stimuli, what=self._comparison_coord)
         self.require_stimuli(len(order))
-        moved = not np.array_equal(order, np.arange(len(order)))
         notes = {"n_stimuli": len(order), **second.notes, "quantity": self.quantity}
-        return first.values[order] if moved else first.values, replace(second, notes=notes)
+        moved = replace(second, values=second.values[order], stimuli=second.stimuli[order], notes=notes)
+        return first.values, moved, np.argsort(order)
 
     def ratio(self, xy: float, xx: float, yy: float) -> float:
         """Divide HSIC by the roots of those of both sides."""
@@ -152,9 +155,9 @@ class CKACrossValidated(OnParts):
     def _compared(
         self, assembly1: DataAssembly, assembly2: DataAssembly, parts: Sequence[Indices]
     ) -> tuple[Floats, Score]:
-        first, second = self._metric.responses(assembly1, assembly2)
+        first, second, place = self._metric.responses(assembly1, assembly2)
         self._metric.require_stimuli(min(len(part) for part in parts))
-        sums = cka_parts(first, second.values, parts, unbiased=self._unbiased)
+        sums = cka_parts(first, second.values, [place[part] for part in parts], unbiased=self._unbiased)
         return np.array([self._metric.ratio(*triple) for triple in sums]), self._metric(assembly1, assembly2)
 
 

@@ -38,6 +38,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from brainscore_core.metrics import Metric, Score
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rdm_similarity, rdm_similarity_draws
@@ -127,7 +129,9 @@ class RDMMetric(Metric):
     def _read(self, assembly: DataAssembly, role: str) -> Responses | SquareRDM:
         if is_square(assembly, self._neuroid_dim):
             return read_square(assembly, stimulus_coord=self._comparison_coord)
-        return read_responses(assembly, role=role, neuroid_dim=self._neuroid_dim, stimulus_coord=self._comparison_coord)
+        coordinates = {"neuroid_dim": self._neuroid_dim, "stimulus_coord": self._comparison_coord}
+        # Those of a model are read as they are: a copy in double precision may not fit the memory.
+        return read_responses(assembly, role=role, dtype=None if role == "source" else np.float64, **coordinates)
 
 
 class RDMRhoA(RDMMetric):

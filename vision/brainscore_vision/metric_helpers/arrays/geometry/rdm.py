@@ -9,11 +9,12 @@ Schuett et al. (2023), Statistical inference on representational geometries, doi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
+from brainscore_vision.metric_helpers.arrays.correlation import ROUNDING
 from brainscore_vision.metric_helpers.arrays.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ __all__ = [
 # Dissimilarities that are equal, of binary features for instance, come out some 1e-16 apart: how far, and in which
 # order, depends on the order of neuroids and on their scale.
 TIE = 1e-12
+_BLOCK_BYTES = 64 * 2**20
 
 
 def correlation_distances(responses: ArrayLike) -> Floats:
@@ -55,14 +57,28 @@ def correlation_distances(responses: ArrayLike) -> Floats:
            [0., 0., 2.],
            [2., 2., 0.]])
     """
-    patterns = np.array(responses, dtype=np.float64)
-    undefined = constant_columns(patterns.T)
-    patterns -= patterns.mean(axis=1, keepdims=True)
+    patterns = np.asarray(responses)
+    n_stimuli, n_neuroids = patterns.shape
+
+    def blocks() -> Iterator[Floats]:
+        """Yield the patterns in double precision, some neuroids at a time: a copy of all may not fit the memory."""
+        width = max(1, _BLOCK_BYTES // (8 * max(1, n_stimuli)))
+        for start in range(0, n_neuroids, width):
+            yield np.array(patterns[:, start : start + width], dtype=np.float64)
+
     with np.errstate(divide="ignore", invalid="ignore"):  # constant patterns are set to NaN below
-        # Unit size first: the squares of very small responses would underflow.
-        patterns /= np.abs(patterns).max(axis=1, initial=0.0, keepdims=True)
-        patterns /= np.sqrt(np.einsum("ij,ij->i", patterns, patterns))[:, None]
-        distances: Floats = patterns @ patterns.T
+        mean = sum((block.sum(axis=1, keepdims=True) for block in blocks()), np.zeros((n_stimuli, 1))) / n_neuroids
+        largest = np.zeros((n_stimuli, 1))
+        for block in blocks():
+            np.maximum(largest, np.abs(block - mean).max(axis=1, keepdims=True), out=largest)
+        distances: Floats = np.zeros((n_stimuli, n_stimuli))
+        for block in blocks():
+            block -= mean
+            block /= largest  # unit size first: the squares of very small responses would underflow
+            distances += block @ block.T
+        size = np.sqrt(np.diagonal(distances))
+        distances /= size[:, None] * size
+    undefined = (largest <= ROUNDING * np.abs(mean))[:, 0]
     np.subtract(1.0, distances, out=distances)
     np.clip(distances, 0.0, 2.0, out=distances)
     np.fill_diagonal(distances, 0.0)
