@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
 
-__all__ = ["CODES", "DETAILS", "Column", "Estimates", "Leaf", "average_of", "leaf_of"]
+__all__ = ["CODES", "DETAILS", "Column", "Computed", "Estimates", "Leaf", "average_of", "leaf_of"]
 
 CODES = {
     "s": "scored",
@@ -202,6 +202,8 @@ class Column:
     group : list of str
         Letters of the groups of models that do not differ significantly: ``'ab'``, or ``'c-k'`` for all from c to k;
         two models differ if they share none. Empty without a score.
+    reliability : dict
+        ``value``, ``low``, ``high``, ``reason`` and ``is_bound``, see `brainscore_core.scoring.statistics.Reliability`.
     """
 
     models: tuple[str, ...]
@@ -215,33 +217,43 @@ class Column:
     rank_low: list[int | None]
     rank_high: list[int | None]
     group: list[str]
+    reliability: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A node: what is shown of it, and what averages and comparisons need."""
+
+    column: Column
+    estimates: Estimates
+    joint: JointErrors
+    leaf: Leaf | None = None
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A benchmark: its column, what is known about each score, and what its records say about itself.
+    """A benchmark: what is known about each score, and what its records say about itself.
 
     Attributes
     ----------
     details : dict of str to list
-        Each of `DETAILS`, for each model of the column.
+        Each of `DETAILS`, for each model of the column; of a leaf that is kept, ``created`` and ``version`` alone.
     layers : list of dict or None
         Region -> layer and origin, as the records have it.
     facts : dict
-        ``simulated``, ``version``, ``ceiling``, ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``reliability``,
-        ``fails`` (class -> number of models).
+        ``simulated``, ``version``, ``ceiling``, ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``fails`` (class ->
+        number of models).
     problems : list of str
         Which records cannot be read, and why.
     """
 
-    column: Column
     details: dict[str, list[Any]]
     layers: list[dict[str, Any] | None]
     facts: dict[str, Any]
     problems: list[str] = field(default_factory=list)
 
 
-def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") -> tuple[Leaf, Estimates]:
+def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") -> Computed:
     """Compute a benchmark from its records.
 
     Parameters
@@ -253,8 +265,8 @@ def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") ->
 
     Returns
     -------
-    (Leaf, Estimates)
-        The latter are for averages over benchmarks: influences whose stimuli and units have no names are left out.
+    Computed
+        Its estimates are for averages over benchmarks: influences whose stimuli and units have no names are left out.
     """
     models = tuple(sorted(records))
     of_models = [records[model] for model in models]
@@ -279,10 +291,11 @@ def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") ->
         for name, value in _details(each, newest, shows).items():
             details[name].append(value)
     shown = [None if each is None or shows != "all" else _layers(each) for each in of_models]
-    return Leaf(column, details, shown, _facts(of_models, counted, comparison, shows)), Estimates.of(among)
+    leaf = Leaf(details, shown, _facts(of_models, counted, shows))
+    return Computed(column, Estimates.of(among), comparison.joint, leaf)
 
 
-def average_of(parts: Sequence[tuple[Column, Estimates]]) -> tuple[Column, Estimates]:
+def average_of(parts: Sequence[tuple[Column, Estimates]]) -> Computed:
     """Compute a node from those below it that count."""
     models = tuple(sorted({model for column, _ in parts for model in column.models}))
     position = {model: place for place, model in enumerate(models)}
@@ -299,7 +312,7 @@ def average_of(parts: Sequence[tuple[Column, Estimates]]) -> tuple[Column, Estim
     code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing.tolist())
     comparison = Comparison(whole.value, whole.joint())
     column = _column(models, comparison, whole.intervals(), code, (missing.tolist(), [n_below] * n_models))
-    return column, whole
+    return Computed(column, whole, comparison.joint)
 
 
 def _column(
@@ -311,7 +324,7 @@ def _column(
 ) -> Column:
     scores = comparison.scores
     missing, n = below or ([int(each != "s") for each in code], [1] * len(models))
-    ranks = comparison.rank_intervals()
+    ranks, reliability = comparison.rank_intervals(), comparison.reliability()
     ordered = np.sort(-scores[np.isfinite(scores)])
     rank = np.where(np.isfinite(scores), 1.0 + np.searchsorted(ordered, -scores, side="left"), np.nan)
     return Column(
@@ -326,6 +339,11 @@ def _column(
         _integers(ranks[:, 0]),
         _integers(ranks[:, 1]),
         _letters(comparison.groups(exact=False)),
+        {
+            **{name: _float(getattr(reliability, name)) for name in ("value", "low", "high")},
+            "reason": reliability.reason or None,
+            "is_bound": reliability.is_bound,
+        },
     )
 
 
@@ -394,7 +412,6 @@ def _text(value: object) -> str:
 def _facts(
     records: Sequence[ScoreRecord | None],
     counted: Sequence[ScoreRecord | None],
-    comparison: Comparison,
     shows: str,
 ) -> dict[str, Any]:
     readable = [each for each in records if each is not None]
@@ -405,17 +422,11 @@ def _facts(
         kind, _, name = each.status.partition(":")
         if kind == "failed":
             fails[name] = fails.get(name, 0) + 1
-    reliability = comparison.reliability()
     sizes = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
     return {
         "simulated": any(each.simulated for each in readable),
         "version": None if latest is None else latest.benchmark_version,
         **{name: getattr(latest, name) if latest is not None and shows == "all" else None for name in sizes},
-        "reliability": {
-            **{name: _float(getattr(reliability, name)) for name in ("value", "low", "high")},
-            "reason": reliability.reason or None,
-            "is_bound": reliability.is_bound,
-        },
         "fails": dict(sorted(fails.items())),
     }
 

@@ -16,7 +16,7 @@ lists over models are in the order of ``board.models``, all over nodes in that o
 ``detail/<slug of a benchmark>``
     A list over models for each of `brainscore_web.leaderboard.board.DETAILS`.
 ``models/<slug>``, ``benchmarks/<slug>``
-    What a page shows beside.
+    What a page shows beside; the latter also of averages.
 ``status``
     ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: what they mean.
 ``similarity``
@@ -51,14 +51,13 @@ __all__ = [
     "TABLE",
     "Board",
     "aligned",
-    "benchmark_file",
-    "board_file",
-    "column_file",
-    "detail_file",
-    "model_file",
+    "aligned_details",
+    "benchmark_content",
+    "board_content",
+    "model_content",
     "script",
     "similarity",
-    "status_file",
+    "status_content",
     "table_csv",
     "table_json",
     "table_parquet",
@@ -117,14 +116,14 @@ def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, A
     return found
 
 
-def board_file(board: Board) -> str:
-    """Return the content of ``board.js``."""
+def board_content(board: Board) -> dict[str, Any]:
+    """Return what ``board.js`` hands over."""
     models, nodes = board.models, board.nodes
     of_models = ("family", "year", "parameters", "training", "public", "imagenet")
     facts = [board.leaves[place].facts if place in board.leaves else {} for place in range(len(nodes))]
     names = [each.identifier for each in models]
     top = top_of(nodes)
-    content = {
+    return {
         "made": {"revision": board.revision, "newest": board.newest, "schema": 1},
         "models": {
             "id": names,
@@ -153,77 +152,71 @@ def board_file(board: Board) -> str:
                 name: [each.get(name) for each in facts]
                 for name in ("ceiling", "n_stimuli", "n_neuroids", "n_subjects")
             },
-            "reliability": [each.get("reliability", {}).get("value") for each in facts],
+            "reliability": [column.reliability.get("value") for column in board.columns],
         },
         "top": top,
         "columns": {str(place): aligned(board.columns[place], names, leaf=nodes[place].leaf) for place in top},
     }
-    return script("board", content)
 
 
-def column_file(board: Board, place: int) -> str:
-    """Return the content of ``columns/<slug>.js``."""
-    node = board.nodes[place]
-    names = [each.identifier for each in board.models]
-    return script(f"columns/{node.slug}", aligned(board.columns[place], names, leaf=node.leaf))
-
-
-def detail_file(slug: str, models: Sequence[str], of: Sequence[str], details: Mapping[str, Sequence[object]]) -> str:
-    """Return the content of ``detail/<slug>.js``: `details` are of the models `of`."""
+def aligned_details(
+    models: Sequence[str], of: Sequence[str], details: Mapping[str, Sequence[Any]]
+) -> dict[str, list[Any]]:
+    """Return what ``detail/<slug>.js`` hands over: `details` are of the models `of`."""
     position = {model: place for place, model in enumerate(of)}
     places = [position.get(model) for model in models]
-    lists = {name: [None if place is None else details[name][place] for place in places] for name in DETAILS}
-    return script(f"detail/{slug}", lists)
+    return {name: [None if place is None else details[name][place] for place in places] for name in DETAILS}
 
 
-def status_file(board: Board, run: Mapping[str, object]) -> str:
-    """Return the content of ``status.js``; `run`: ``started``, ``finished`` and ``trigger`` of the last one."""
+def status_content(board: Board, run: Mapping[str, object]) -> dict[str, Any]:
+    """Return what ``status.js`` hands over; `run`: ``started``, ``finished`` and ``trigger`` of the last one."""
     names = [each.identifier for each in board.models]
     codes = [aligned(board.columns[place], names, leaf=True)["code"] for place in sorted(board.leaves)]
     about = {name: run.get(name) for name in ("started", "finished", "trigger")}
-    return script("status", {"codes": codes, "codes_of": CODES, **about})
+    return {"codes": codes, "codes_of": CODES, **about}
 
 
-def model_file(board: Board, place: int) -> str:
-    """Return the content of ``models/<slug>.js``: facts, history (what has been scored and when), layers, atlas."""
+def model_content(board: Board, place: int) -> dict[str, Any]:
+    """Return what ``models/<slug>.js`` hands over: facts, history (what was scored and when), layers, atlas."""
     entry = board.models[place]
     history: list[dict[str, Any]] = []
     layers: dict[str, Any] = {}
     for at in sorted(board.leaves):
-        leaf = board.leaves[at]
-        here = _place_in(leaf.column, entry.identifier)
+        leaf, column = board.leaves[at], board.columns[at]
+        here = _place_in(column, entry.identifier)
         if here is None:
             continue
-        score, created = leaf.column.value[here], leaf.details["created"][here]
+        score, created = column.value[here], leaf.details["created"][here]
         if score is not None:
             version = leaf.details["version"][here]
             history.append({"benchmark": at, "created": created, "version": version, "score": score})
         for region, layer in (leaf.layers[here] or {}).items():
             layers.setdefault(region, layer)
     history.sort(key=lambda each: (each["created"] or "", each["benchmark"]))
-    facts = {**dataclasses.asdict(entry), "load": entry.load}
-    content = {"id": entry.identifier, "facts": facts, "history": history, "layers": layers, "atlas": None}
-    return script(f"models/{board.slugs[place]}", content)
+    facts = dataclasses.asdict(entry)
+    return {"id": entry.identifier, "facts": facts, "history": history, "layers": layers, "atlas": None}
 
 
-def benchmark_file(board: Board, place: int, entries: Mapping[str, BenchmarkEntry]) -> str:
-    """Return the content of ``benchmarks/<slug>.js``."""
-    node, facts = board.nodes[place], board.leaves[place].facts
-    entry = entries[node.identifier]
-    content = {
+def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkEntry]) -> dict[str, Any]:
+    """Return what ``benchmarks/<slug>.js`` hands over, of a benchmark or an average."""
+    node = board.nodes[place]
+    facts = board.leaves[place].facts if node.leaf else {}
+    entry = entries.get(node.identifier)
+    about = {} if entry is None else dataclasses.asdict(entry)
+    stimuli = about.pop("stimuli", ())
+    return {
         "id": node.identifier,
-        "facts": {**dataclasses.asdict(entry), "data": list(entry.data), "version": facts.get("version")},
+        "facts": {**about, "version": facts.get("version")},
         "ceiling": {
             "value": facts.get("ceiling"),
             "low": None,
             "high": None,
             "how": None if facts.get("ceiling") is None else "as the newest record of a score states it",
         },
-        "reliability": facts.get("reliability"),
-        "stimuli": [f"stimuli/{each}" for each in entry.stimuli],
+        "reliability": board.columns[place].reliability or None,
+        "stimuli": [f"stimuli/{each}" for each in stimuli],
         "fails": facts.get("fails", {}),
     }
-    return script(f"benchmarks/{node.slug}", content)
 
 
 def _place_in(column: Column, model: str) -> int | None:

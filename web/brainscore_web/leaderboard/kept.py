@@ -48,6 +48,10 @@ class Kept:
         digest, rest = content[:_DIGEST], memoryview(content)[_DIGEST:]
         return bytes(rest) if hashlib.sha256(rest).digest() == digest else None
 
+    def has(self, kind: str, key: str) -> bool:
+        """Tell whether there is an entry, whole or not."""
+        return self._path(kind, key).is_file()
+
     def put(self, kind: str, key: str, content: bytes) -> None:
         """Keep an entry, if the disk lets it."""
         try:

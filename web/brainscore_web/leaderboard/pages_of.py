@@ -1,88 +1,130 @@
-"""Render the pages: one for the table, for each model, for each benchmark, and those that compare, explore and tell.
+"""Render the pages: one for the table, for each model, for each benchmark and average, and those that compare and tell.
 
-Templates are in ``pages/``. All of them get `root` (``''`` or ``'../'``, in front of every link), `page` (which one
-this is) and `site` (`revision`, `newest`, `n_models`, `n_benchmarks`). ``index.html`` also gets `columns` (names) and
-`rows` (`rank`, `name`, `slug`, `cells`), the best models as text, which are there without a script; ``model.html`` gets
-`model` (`ModelEntry`), `slug` and `name`; ``benchmark.html`` gets `benchmark` (`BenchmarkEntry`), `slug`, `name` and
-`node`.
+Templates are in ``pages/``; each says which variables it gets. What takes long are the rows of tables, one for each
+model on each node: they are made node by node, so that they can be kept between builds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
-from brainscore_web.leaderboard.tree import top_of
+from brainscore_core.caching import content_digest
 
-if TYPE_CHECKING:
-    from brainscore_web.leaderboard.catalogue import Catalogue
-    from brainscore_web.leaderboard.data_files import Board
-
-__all__ = ["first_rows", "write_pages"]
+__all__ = ["DIGESTS", "Pages", "Rows", "without_counts"]
 
 _PAGES = Path(__file__).parent / "pages"
-_SINGLE = ("index", "compare", "explore", "status")
-_MOST_ROWS = 50
+_COUNTED = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects", "reliability")
+Rows = dict[str, Any]
+
+DIGESTS = {
+    "weights": "weights",
+    "model_revision": "plugin of the model",
+    "environment": "environment",
+    "library": "library",
+}
+"""What the page of a model says its scores were made with: field of a record -> in words."""
 
 
-def write_pages(write: Callable[[str, str], None], board: Board, catalogue: Catalogue) -> None:
-    """Render every page whose template is there."""
-    environment = Environment(
-        loader=FileSystemLoader(_PAGES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    there = set(environment.list_templates())
-    site = {
-        "revision": board.revision,
-        "newest": board.newest,
-        "n_models": len(board.models),
-        "n_benchmarks": len(board.leaves),
-    }
-    for name in _SINGLE:
-        if f"{name}.html" in there:
-            more = first_rows(board) if name == "index" else {}
-            write(
-                f"{name}.html", environment.get_template(f"{name}.html").render(root="", page=name, site=site, **more)
-            )
-    for name, contexts in (("model", _models(board)), ("benchmark", _benchmarks(board, catalogue))):
-        if f"{name}.html" in there:
-            template = environment.get_template(f"{name}.html")
-            for context in contexts:
-                write(f"{name}s/{context['slug']}.html", template.render(root="../", page=name, site=site, **context))
+def without_counts(board: Mapping[str, Any], node: int | None = None) -> dict[str, Any]:
+    """Return what pages of nodes get of the board: what stays as it is when a score elsewhere changes.
+
+    Parameters
+    ----------
+    node : int or None
+        Place of the node whose counts are kept.
+    """
+    nodes = dict(board["nodes"])
+    for name in _COUNTED:
+        nodes[name] = [value if place == node else None for place, value in enumerate(nodes[name])]
+    made = {**board["made"], "revision": None, "newest": None}
+    return {"made": made, "models": board["models"], "nodes": nodes, "top": board["top"]}
 
 
-def first_rows(board: Board) -> dict[str, Any]:
-    """Return `columns` and `rows` of the best models, by the first root that has an average."""
-    top = [place for place in top_of(board.nodes) if board.nodes[place].counts and not board.nodes[place].leaf]
-    if not top:
-        return {"columns": [], "rows": []}
-    slug_of = {entry.identifier: (entry, slug) for entry, slug in zip(board.models, board.slugs, strict=True)}
-    shown = {place: dict(zip(board.columns[place].models, board.columns[place].value, strict=True)) for place in top}
-    first = board.columns[top[0]]
-    ranked = [each for each in zip(first.rank, first.models, strict=True) if each[0] is not None]
-    rows = []
-    for rank, model in sorted(ranked, key=lambda each: (each[0] or 0, each[1]))[:_MOST_ROWS]:
-        entry, slug = slug_of[model]
-        values = [shown[place].get(model) for place in top]
-        cells = ["" if value is None else f"{value:.3f}" for value in values]
-        rows.append({"rank": rank, "name": entry.name or model, "slug": slug, "cells": cells})
-    return {"columns": [board.nodes[place].name for place in top], "rows": rows}
+class Pages:
+    """The pages of one site.
 
+    Parameters
+    ----------
+    board : dict
+        As in ``data/board.js``; for pages of nodes what `without_counts` leaves of it is enough.
+    """
 
-def _models(board: Board) -> Iterator[dict[str, Any]]:
-    for entry, slug in zip(board.models, board.slugs, strict=True):
-        yield {"model": entry, "slug": slug, "name": entry.name or entry.identifier}
+    def __init__(self, board: Mapping[str, Any]) -> None:
+        self.board = board
+        self._environment = Environment(
+            loader=FileSystemLoader(_PAGES),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
 
+    def has(self, name: str) -> bool:
+        """Return whether there is such a page."""
+        return (_PAGES / f"{name}.html").is_file()
 
-def _benchmarks(board: Board, catalogue: Catalogue) -> Iterator[dict[str, Any]]:
-    for place in sorted(board.leaves):
-        node = board.nodes[place]
-        entry = catalogue.benchmark[node.identifier]
-        yield {"benchmark": entry, "slug": node.slug, "name": node.name, "node": node}
+    def single(self, name: str, **variables: object) -> str:
+        """Return a page that the site has once, such as ``'compare'``."""
+        return self._render(name, root="", **variables)
+
+    @cached_property
+    def revision(self) -> str:
+        """Digest of everything but scores that the rows of tables are made of."""
+        names = {name: self.board["models"][name] for name in ("id", "slug", "name")}
+        return content_digest(names, {file.name: file.read_text("utf-8") for file in sorted(_PAGES.glob("*.html"))})
+
+    def rows(self, node: int, column: Mapping[str, Any], detail: Mapping[str, Any] | None) -> Rows:
+        """Return the rows that tables have of one node; plain JSON, to be kept.
+
+        Parameters
+        ----------
+        node : int
+            Place of the node.
+        column, detail : dict
+            As in ``data/columns`` and ``data/detail``; an average has no detail.
+
+        Returns
+        -------
+        dict
+            ``of_models``: for each model the row of its page. ``scores``, ``without``: all rows of the page of the
+            node, of models with a score and without. ``digests``: what each record was made with, see `DIGESTS`.
+        """
+        macros: Any = self._environment.get_template("macros.html").module
+        models, nodes = self.board["models"], self.board["nodes"]
+        places = range(len(models["id"]))
+        value = column["value"]
+        ranked = sorted((place for place in places if value[place] is not None), key=lambda at: -value[at])
+        without = [place for place in places if value[place] is None]
+        there = [] if detail is None else [place for place in places if detail["status"][place] is not None]
+        return {
+            "of_models": [macros.score_row("../", nodes, node, column, detail, place) for place in places],
+            "scores": "".join(macros.benchmark_row("../", models, column, detail, place) for place in ranked),
+            "without": "".join(macros.without_row("../", models, column, detail, place) for place in without),
+            "digests": {place: [(detail or {})[name][place] for name in DIGESTS] for place in there},
+        }
+
+    def benchmark(self, node: int, data: Mapping[str, Any], column: Mapping[str, Any], rows: Rows) -> str:
+        """Return the page of a benchmark or an average."""
+        tables = {name: Markup(rows[name]) for name in ("scores", "without")}  # noqa: S704  # made by `rows`
+        return self._render("benchmark", root="../", index=node, data=data, column=column, **tables)
+
+    def model(self, place: int, data: Mapping[str, Any], rows: Sequence[Rows]) -> str:
+        """Return the page of a model, from the rows of all nodes."""
+        table = Markup("".join(each["of_models"][place] for each in rows))  # noqa: S704  # made by `rows`
+        made = [each["digests"][str(place)] for each in rows if str(place) in each["digests"]]
+        digests = {
+            label: dict(Counter(digests[at] for digests in made).most_common())
+            for at, label in enumerate(DIGESTS.values())
+        }
+        return self._render("model", root="../", index=place, data=data, rows=table, digests=digests if made else {})
+
+    def _render(self, page: str, **variables: object) -> str:
+        return self._environment.get_template(f"{page}.html").render(page=page, board=self.board, **variables)

@@ -28,7 +28,7 @@ def close(first, second, tolerance=1e-12):
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS[:4])
 def test_a_benchmark_is_what_comparing_its_records_says(benchmark):
-    column = leaf_of(OF[benchmark])[0].column
+    column = leaf_of(OF[benchmark]).column
     (compared,) = compare_records(OF[benchmark].values(), column.models)
     assert close(column.value, [each.value for each in compared.scores], 0)
     assert close(column.low, [low for low, _ in compared.intervals], 0)
@@ -58,14 +58,14 @@ def test_averages_are_those_of_core(change):
     }
     computed = {}
     for name in of:
-        leaf, estimates = leaf_of(of[name])
-        computed[name] = leaf.column, estimates
+        computed[name] = _both(leaf_of(of[name]))
     names = list(of)
     parents = {names[0]: "one", names[1]: "one", names[2]: "two", names[3]: "two", names[4]: "top"}
     parents |= {names[5]: "top", "one": "top", "two": "top"}
-    one = average_of([computed[names[0]], computed[names[1]]])
-    two = average_of([computed[names[2]], computed[names[3]]])
-    top, estimates = average_of([one, two, computed[names[4]], computed[names[5]]])
+    one = _both(average_of([computed[names[0]], computed[names[1]]]))
+    two = _both(average_of([computed[names[2]], computed[names[3]]]))
+    found = average_of([one, two, computed[names[4]], computed[names[5]]])
+    top, estimates = found.column, found.estimates
     wanted = []
     for model in top.models:
         scores = {name: Estimate.of_record(of[name][model]) for name in names if model in of[name]}
@@ -75,7 +75,7 @@ def test_averages_are_those_of_core(change):
     assert close(top.low, [each.interval()[0] for each in wanted], 1e-8)
     joint = JointErrors.of_estimates(wanted)
     with np.errstate(invalid="ignore"):
-        assert np.allclose(estimates.joint().pair_errors, joint.pair_errors, rtol=1e-7, atol=1e-9, equal_nan=True)
+        assert np.allclose(found.joint.pair_errors, joint.pair_errors, rtol=1e-7, atol=1e-9, equal_nan=True)
     assert {"a", "p"} <= set(top.code)
     assert max(top.n) == 6
     if change == "errors":
@@ -85,9 +85,8 @@ def test_averages_are_those_of_core(change):
 def test_a_model_without_any_score_below_has_no_average():
     of = {model: dataclasses.replace(each, score=None, message="no") for model, each in OF[BENCHMARKS[0]].items()}
     only = sorted(of)[:3]
-    column, _ = average_of(
-        [_both({model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}), _both(of)]
-    )
+    others = {model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}
+    column = average_of([_both(leaf_of(each)) for each in (others, of)]).column
     for model, value, code, missing in zip(column.models, column.value, column.code, column.missing, strict=True):
         if model in only:
             assert (value, code, missing) == (None, "-", 2)
@@ -96,16 +95,15 @@ def test_a_model_without_any_score_below_has_no_average():
     assert set(only) < set(column.models)
 
 
-def _both(records):
-    leaf, estimates = leaf_of(records)
-    return leaf.column, estimates
+def _both(computed):
+    return computed.column, computed.estimates
 
 
 def test_ranks_count_who_is_better_and_equal_scores_share_theirs():
     records = {}
     for model, score in {"a": 0.5, "b": 0.7, "c": 0.5, "d": 0.1}.items():
         records[model] = dataclasses.replace(RECORDS[0], model=model, score=score, error=None, influence=None)
-    column = leaf_of(records)[0].column
+    column = leaf_of(records).column
     assert column.rank == [2, 1, 2, 4]
     assert column.rank_low == [1] * 4
     assert column.rank_high == [4] * 4  # without errors, nobody is told apart
@@ -122,8 +120,9 @@ def test_every_record_has_its_code_and_its_reason():
         "left": dataclasses.replace(base, score=None, status="skipped:private data"),
         "broken": None,
     }
-    leaf, _ = leaf_of({model: each and dataclasses.replace(each, model=model) for model, each in of.items()})
-    told = dict(zip(leaf.column.models, zip(leaf.column.code, leaf.details["reason"], strict=True), strict=True))
+    computed = leaf_of({model: each and dataclasses.replace(each, model=model) for model, each in of.items()})
+    leaf, column = computed.leaf, computed.column
+    told = dict(zip(column.models, zip(column.code, leaf.details["reason"], strict=True), strict=True))
     assert {model: code for model, (code, _) in told.items()} == {
         "scored": "q",
         "newer": "s",
@@ -142,21 +141,21 @@ def test_every_record_has_its_code_and_its_reason():
 
 def test_what_may_not_be_shown_is_not_there():
     records = OF[BENCHMARKS[0]]
-    whole, score, nothing = (leaf_of(records, shows=shows)[0] for shows in ("all", "score", "nothing"))
+    whole, score, nothing = (leaf_of(records, shows=shows) for shows in ("all", "score", "nothing"))
     assert score.column == whole.column
-    assert any(value is not None for value in whole.details["raw"])
+    assert any(value is not None for value in whole.leaf.details["raw"])
     assert not any(
-        value is not None for name in ("raw", "layers", "message", "n_stimuli") for value in score.details[name]
+        value is not None for name in ("raw", "layers", "message", "n_stimuli") for value in score.leaf.details[name]
     )
-    assert score.facts["ceiling"] is None
+    assert score.leaf.facts["ceiling"] is None
     assert set(nothing.column.code) == {"h"}
     assert not any(value is not None for value in nothing.column.value)
-    assert not any(value is not None for name in DETAILS for value in nothing.details[name])
+    assert not any(value is not None for name in DETAILS for value in nothing.leaf.details[name])
 
 
 def test_groups_tell_who_differs():
     """A model has letters if it has a score; the best has the first."""
-    column = leaf_of(OF[BENCHMARKS[2]])[0].column
+    column = leaf_of(OF[BENCHMARKS[2]]).column
     assert [bool(group) for group in column.group] == [value is not None for value in column.value]
     best = max((value, place) for place, value in enumerate(column.value) if value is not None)[1]
     assert column.group[best].startswith("a")

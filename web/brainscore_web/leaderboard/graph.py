@@ -1,0 +1,212 @@
+"""Compute benchmarks from their records and nodes from those below them, each only if it is not kept.
+
+Each has a key, the digest of everything that it is made from, under which it is kept
+(`brainscore_web.leaderboard.kept`). A record that is new changes the keys of its benchmark and of what stands above it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+import brainscore_core
+from brainscore_core.caching import content_digest
+from brainscore_core.errors import ConfigurationError, CorruptFileError
+from brainscore_core.scoring import provenance
+from brainscore_core.scoring.records import ScoreRecord
+from brainscore_web.leaderboard.board import Column, Estimates, average_of, leaf_of
+from brainscore_web.leaderboard.kept import Kept, from_arrays, to_arrays
+from brainscore_web.leaderboard.sources import Source, pair_of
+
+__all__ = ["Graph", "Job", "LeafJob", "NodeJob", "as_json", "code_digest", "column_from", "details_of"]
+
+_HERE = Path(__file__).parent
+_FEW_RECORDS = 5_000
+"""Up to so many are sooner computed than a second process has started."""
+
+Task = TypeVar("Task")
+
+
+@dataclass(frozen=True)
+class LeafJob:
+    """A benchmark, to be computed from its records: model -> path and digest."""
+
+    key: str
+    shows: str
+    records: dict[str, tuple[str, str]]
+
+    @property
+    def n_records(self) -> int:
+        """How many records it takes to compute this."""
+        return len(self.records)
+
+
+@dataclass(frozen=True)
+class NodeJob:
+    """A node, to be computed from those below it that count."""
+
+    key: str
+    parts: tuple[LeafJob | NodeJob, ...]
+
+    @property
+    def n_records(self) -> int:
+        """How many records it takes to compute this, if nothing is kept."""
+        return sum(part.n_records for part in self.parts)
+
+
+Job = LeafJob | NodeJob
+
+
+@cache
+def code_digest() -> str:
+    """Return the digest of the code that computes, and of what it computes with."""
+    core = Path(brainscore_core.__file__).parent
+    sources = provenance.sources_digest(
+        [_HERE, core / "scoring", core / "metrics"], [_HERE / "pages", _HERE / "static"]
+    )
+    known = provenance.versions()
+    return content_digest(sources, {name: known.get(name) for name in ("python", "numpy", "scipy")})
+
+
+def _computed(job: Job, source: Source, kept: Kept) -> tuple[Column, Estimates]:
+    """Return column and estimates of a job, kept or computed; entries that are damaged are computed again."""
+    told, arrays = kept.get("column", job.key), kept.get("estimates", job.key)
+    if told is not None and arrays is not None:
+        return column_from(json.loads(told)["column"]), _estimates_from(arrays)
+    of_leaf: dict[str, Any] = {}
+    if isinstance(job, LeafJob):
+        problems: list[str] = []
+        computed = leaf_of(_records(job, source, problems), shows=job.shows)
+        if computed.leaf is not None:
+            of_leaf = {"layers": computed.leaf.layers, "facts": computed.leaf.facts, "problems": problems}
+            of_leaf |= {name: computed.leaf.details[name] for name in ("created", "version")}
+            kept.put("details", job.key, as_json(computed.leaf.details))
+    else:
+        computed = average_of([_computed(part, source, kept) for part in job.parts])
+    arrays = _estimates_to(computed.estimates)
+    kept.put("estimates", job.key, arrays)
+    kept.put("column", job.key, as_json({"column": dataclasses.asdict(computed.column), **of_leaf}))
+    return computed.column, _estimates_from(arrays)  # as the next build will read it
+
+
+def _records(job: LeafJob, source: Source, problems: list[str]) -> dict[str, ScoreRecord | None]:
+    found: dict[str, ScoreRecord | None] = {}
+    contents = source.read(path for path, _ in job.records.values())
+    for (model, (path, digest)), content in zip(job.records.items(), contents, strict=True):
+        if not source.is_of(content, digest):  # it would be kept under a key that is not its own
+            raise ConfigurationError(f"{path} was changed while it was read. Build again.")
+        found[model] = None
+        try:
+            record = ScoreRecord.from_json(content, path)
+        except CorruptFileError as error:
+            problems.append(str(error))
+            continue
+        if (record.benchmark, record.model) == pair_of(path):
+            found[model] = record
+        else:
+            problems.append(f"{path} holds the record of another pair.")
+    return found
+
+
+def details_of(job: LeafJob, source: Source, kept: Kept) -> dict[str, list[Any]]:
+    """Return the details of a benchmark, kept or computed."""
+    content = kept.get("details", job.key)
+    if content is not None:
+        return dict(json.loads(content))
+    leaf = leaf_of(_records(job, source, []), shows=job.shows).leaf
+    return {} if leaf is None else leaf.details
+
+
+def as_json(content: object) -> bytes:
+    """Return JSON as bytes."""
+    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+
+
+def column_from(content: Mapping[str, Any]) -> Column:
+    """Read the JSON of a column."""
+    return Column(**{**content, "models": tuple(content["models"])})
+
+
+def _estimates_to(estimates: Estimates) -> bytes:
+    """Return estimates as bytes; buckets as records keep them, rounded to 1/127 of the largest of their kind."""
+    arrays = dict(vars(estimates))
+    buckets = arrays.pop("buckets")
+    scale = np.abs(buckets).max(axis=2, initial=0.0) / 127
+    divisor = np.where(scale > 0, scale, 1.0)[:, :, None]
+    exact = np.rint(buckets / divisor)
+    if np.allclose(exact * divisor, buckets, rtol=0, atol=1e-9 * float(np.abs(buckets).max(initial=0.0))):
+        arrays |= {"buckets": exact.astype(np.int8), "scale": scale}
+    else:  # an average is no multiple of anything
+        arrays |= {"buckets": buckets.astype(np.float32), "scale": np.ones_like(scale)}
+    return to_arrays(arrays)
+
+
+def _estimates_from(content: bytes) -> Estimates:
+    arrays = from_arrays(content)
+    scale = arrays.pop("scale")
+    arrays["buckets"] = arrays["buckets"].astype(np.float64) * scale[:, :, None]
+    return Estimates(**arrays)
+
+
+def _compute(task: tuple[Job, Source, Kept]) -> None:
+    _computed(*task)
+
+
+class Graph:
+    """Compute jobs that are not kept, in several processes."""
+
+    def __init__(self, source: Source, kept: Kept, processes: int) -> None:
+        self.source, self.kept, self.processes = source, kept, processes
+        self.used: dict[str, set[str]] = {}
+        self.n_computed = 0
+
+    def ensure(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
+        """Return what is told of each job's column."""
+        for job in jobs:
+            self.use("column", job.key)
+            self.use("estimates", job.key)
+        found = [self.kept.get("column", job.key) for job in jobs]
+        missing = [job for job, content in zip(jobs, found, strict=True) if content is None]
+        self.n_computed += len(missing)
+        tasks = [(job, self.source, self.kept) for job in missing]
+        self.run(_compute, tasks, n_records=sum(job.n_records for job in missing))
+        told = []
+        for job, content in zip(jobs, found, strict=True):
+            made = self.kept.get("column", job.key) if content is None else content
+            if made is None:
+                raise ConfigurationError(f"{self.kept.folder} cannot be written; name another folder: --kept FOLDER")
+            told.append(json.loads(made))
+        return told
+
+    def run(self, function: Callable[[Task], object], tasks: Sequence[Task], *, n_records: int) -> None:
+        """Call a function with each task, in several processes if it is about many records."""
+        if n_records > _FEW_RECORDS and len(tasks) > 1 and self.processes > 1:
+            context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+            with ProcessPoolExecutor(min(self.processes, len(tasks)), mp_context=context) as pool:
+                list(pool.map(function, tasks))
+        else:
+            for task in tasks:
+                function(task)
+
+    def use(self, kind: str, key: str) -> None:
+        """Note that an entry is of this build."""
+        self.used.setdefault(kind, set()).add(key)
+
+    def remembered(self, kind: str, key: str, make: Callable[[], bytes]) -> bytes:
+        """Return an entry, made if it is not kept."""
+        self.use(kind, key)
+        content = self.kept.get(kind, key)
+        if content is None:
+            content = make()
+            self.kept.put(kind, key, content)
+        return content

@@ -1,0 +1,216 @@
+"""Write the files of the site: data, pages, downloads, what is static.
+
+What belongs to one node of the tree is made by several processes and kept under the digest of all it is made from; what
+belongs to a model holds its ranks on all nodes, so that it is written anew each time, of parts that are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.caching import content_digest
+from brainscore_core.errors import ConfigurationError
+from brainscore_web.leaderboard import data_files
+from brainscore_web.leaderboard.data_files import Board, script
+from brainscore_web.leaderboard.graph import Graph, LeafJob, as_json, code_digest, details_of
+from brainscore_web.leaderboard.pages_of import Pages, Rows, without_counts
+from brainscore_web.leaderboard.tree import Node, top_of
+
+if TYPE_CHECKING:
+    from brainscore_web.leaderboard.board import Column
+    from brainscore_web.leaderboard.catalogue import Catalogue
+    from brainscore_web.leaderboard.kept import Kept
+    from brainscore_web.leaderboard.sources import Source
+
+__all__ = ["write_site"]
+
+_STATIC = Path(__file__).parent / "static"
+_SINGLE = ("index", "compare", "explore", "status")
+_KINDS = ("column-file", "detail-file", "node-file", "page", "rows", "table")
+
+
+@dataclass(frozen=True)
+class _NodeTask:
+    """All that the files of one node are made from; `board` as `without_counts` leaves it."""
+
+    place: int
+    node: Node
+    column: Column
+    data: dict[str, Any]
+    job: LeafJob | None
+    board: dict[str, Any]
+
+    @property
+    def key(self) -> str:
+        job = None if self.job is None else self.job.key
+        column = content_digest(as_json(vars(self.column)))
+        about = as_json([self.place, vars(self.node), self.data, self.board])
+        return content_digest(code_digest(), Pages(self.board).revision, about, column, job)
+
+
+def write_site(
+    folder: Path,
+    board: Board,
+    jobs: Mapping[int, LeafJob],
+    graph: Graph,
+    catalogue: Catalogue,
+    *,
+    pictures: Path | None,
+    run: Mapping[str, object],
+) -> None:
+    """Write all files.
+
+    Parameters
+    ----------
+    folder : Path
+        Empty.
+    jobs : mapping of int to LeafJob
+        Place of a benchmark that has records -> how it was computed.
+    catalogue : Catalogue
+        With an entry for each model and benchmark.
+    pictures, run
+        See `brainscore_web.leaderboard.site.build`.
+    """
+    writer = _Writer(folder, board, graph)
+    writer.write("data/board.js", script("board", writer.content))
+    status = data_files.status_content(board, run)
+    writer.write("data/status.js", script("status", status))
+    writer.write("data/similarity.js", _similarity(board, jobs, graph))
+    pages = Pages(writer.content)
+    for page in _SINGLE:
+        if pages.has(page):
+            writer.write(f"{page}.html", pages.single(page, **({"data": status} if page == "status" else {})))
+    writer.write_nodes(jobs, catalogue)
+    writer.write_models()
+    parquet = data_files.table_parquet(board)
+    writer.write("data/scores.parquet", parquet)
+    for file in sorted(_STATIC.glob("*.*")):
+        writer.write(f"static/{file.name}", file.read_bytes())
+    if pictures is not None:
+        for picture in sorted({each for entry in catalogue.benchmarks for each in entry.stimuli}):
+            _copy(pictures / picture, folder / "stimuli" / picture)
+    writer.write(".nojekyll", "")  # GitHub's pages take files as they are then
+
+
+class _Writer:
+    def __init__(self, folder: Path, board: Board, graph: Graph) -> None:
+        self.folder, self.board, self.graph = folder, board, graph
+        self.content = data_files.board_content(board)
+        self.rows: list[Rows] = []
+        for name in ("data/columns", "data/detail", "data/models", "data/benchmarks", "models", "benchmarks", "static"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+
+    def write(self, path: str, content: str | bytes | None) -> None:
+        """Write a file; None is none."""
+        if content is not None:
+            (self.folder / path).write_bytes(
+                content.encode("utf-8", "replace") if isinstance(content, str) else content
+            )
+
+    def write_nodes(self, jobs: Mapping[int, LeafJob], catalogue: Catalogue) -> None:
+        """Write the files of all nodes, and the downloads of all scores."""
+        board, graph = self.board, self.graph
+        tasks = [
+            _NodeTask(
+                place,
+                node,
+                board.columns[place],
+                data_files.benchmark_content(board, place, catalogue.benchmark),
+                jobs.get(place),
+                without_counts(self.content, place),
+            )
+            for place, node in enumerate(board.nodes)
+        ]
+        keys = [task.key for task in tasks]
+        missing = [
+            (task, key, graph.source, graph.kept)
+            for task, key in zip(tasks, keys, strict=True)
+            if not all(graph.kept.has(kind, key) for kind in _KINDS)
+        ]
+        graph.run(_node_files, missing, n_records=sum(len(task.column.models) for task, *_ in missing))
+        top = set(top_of(board.nodes))
+        tables: list[list[str]] = []
+        for task, key in zip(tasks, keys, strict=True):
+            files = {kind: graph.kept.get(kind, key) for kind in _KINDS}
+            for kind in _KINDS:
+                graph.use(kind, key)
+            if None in files.values():  # damaged, or the disk is full
+                files = dict(_node_files((task, key, graph.source, graph.kept)))
+            slug = task.node.slug
+            if task.place not in top:
+                self.write(f"data/columns/{slug}.js", files["column-file"])
+            if task.node.leaf:
+                self.write(f"data/detail/{slug}.js", files["detail-file"])
+                tables.append(json.loads(files["table"] or b""))
+            self.write(f"data/benchmarks/{slug}.js", files["node-file"])
+            self.write(f"benchmarks/{slug}.html", files["page"] or None)
+            self.rows.append(json.loads(files["rows"] or b""))
+        header = data_files.table_csv([data_files.TABLE])
+        self.write("data/scores.csv", header + "".join(part for part, _ in tables))
+        self.write("data/scores.json", "[\n" + ",\n".join(part for _, part in tables if part) + "\n]\n")
+
+    def write_models(self) -> None:
+        """Write the files of all models."""
+        pages = Pages(self.content)
+        for place, slug in enumerate(self.board.slugs):
+            data = data_files.model_content(self.board, place)
+            self.write(f"data/models/{slug}.js", script(f"models/{slug}", data))
+            if pages.has("model"):
+                self.write(f"models/{slug}.html", pages.model(place, data, self.rows))
+
+
+def _node_files(given: tuple[_NodeTask, str, Source, Kept]) -> Iterator[tuple[str, bytes]] | list[tuple[str, bytes]]:
+    """Make the files of a node and keep them; return kind and content of each."""
+    task, key, source, kept = given
+    names = task.board["models"]["id"]
+    slug, column = task.node.slug, data_files.aligned(task.column, names, leaf=task.node.leaf)
+    detail = None
+    if task.node.leaf:
+        details = {} if task.job is None else details_of(task.job, source, kept)
+        detail = data_files.aligned_details(names, task.column.models, details)
+    pages = Pages(task.board)
+    rows = pages.rows(task.place, column, detail) if pages.has("macros") else {}
+    table = data_files.table_rows(task.node, task.column, names) if task.node.leaf else []
+    files = {
+        "column-file": script(f"columns/{slug}", column),
+        "detail-file": script(f"detail/{slug}", detail),
+        "node-file": script(f"benchmarks/{slug}", task.data),
+        "page": pages.benchmark(task.place, task.data, column, rows) if pages.has("benchmark") else "",
+        "rows": json.dumps({name: rows[name] for name in ("of_models", "digests") if name in rows}),
+        "table": json.dumps([data_files.table_csv(table), data_files.table_json(table)]),
+    }
+    found = [(kind, content.encode("utf-8", "replace")) for kind, content in files.items()]
+    for kind, content in found:
+        kept.put(kind, key, content)
+    return found
+
+
+def _similarity(board: Board, jobs: Mapping[int, LeafJob], graph: Graph) -> bytes:
+    places = sorted(board.leaves)
+    keys = [jobs[place].key if place in jobs else "" for place in places]
+
+    def make() -> bytes:
+        position = {each.identifier: at for at, each in enumerate(board.models)}
+        values = np.full((len(places), len(board.models)), np.nan)
+        for row, place in zip(values, places, strict=True):
+            column = board.columns[place]
+            row[[position[model] for model in column.models]] = [np.nan if v is None else v for v in column.value]
+        r, n = data_files.similarity(values)
+        rows = [[None if np.isnan(each) else each for each in row] for row in r.tolist()]
+        return script("similarity", {"nodes": places, "r": rows, "n": n.tolist()}).encode()
+
+    return graph.remembered("similarity", content_digest(code_digest(), places, keys), make)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.is_file():
+        raise ConfigurationError(f"The catalogue names the picture {source}, which is not there.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
