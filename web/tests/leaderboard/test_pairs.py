@@ -1,0 +1,81 @@
+"""Errors of differences in two bytes."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+
+from brainscore_core.scoring.joint_errors import JointErrors
+from brainscore_web.leaderboard.pairs import FREEDOMS, ahead, decode, encode, pairs_file
+
+
+def joint_errors(n_models: int = 7, n_stimuli: int = 40, n_units: int = 9, scale: float = 0.1) -> JointErrors:
+    rng = np.random.default_rng(3)
+    common = rng.standard_normal((n_stimuli, 1)) + rng.standard_normal(n_units)
+    return JointErrors.of_tables(common + scale * rng.standard_normal((n_models, n_stimuli, n_units)))
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 3.0])
+def test_errors_are_kept_within_a_hundredth(scale: float) -> None:
+    joint = joint_errors(scale=scale)
+    errors, freedom, is_matched = decode(encode(joint))
+    pairs = np.triu_indices(7, 1)
+    np.testing.assert_allclose(errors[pairs], joint.pair_errors[pairs], rtol=0.007)
+    assert (errors.diagonal() == 0).all()
+    assert (freedom[pairs] <= joint.pair_freedom[pairs]).all()
+    assert (freedom[pairs] > 0.6 * joint.pair_freedom[pairs]).all()
+    assert is_matched.all()
+    np.testing.assert_array_equal(encode(joint), encode(joint).T)
+
+
+def test_what_is_not_known_stays_unknown() -> None:
+    moments = np.zeros((3, 3, 3))
+    moments[0] = [[4e-4, 1e-4, 0], [1e-4, 4e-4, 0], [0, 0, 0]]
+    joint = JointErrors(moments, (30.0, np.inf), np.array([0.0, 1e-4, np.nan]), np.array([30.0, 5.0, np.inf]))
+    codes = encode(joint)
+    errors, freedom, is_matched = decode(codes)
+    assert np.isnan(errors[2, :2]).all()
+    assert np.isnan(freedom[2, :2]).all()
+    assert (codes[2, :2] == 0).all()
+    assert errors[0, 1] == pytest.approx(joint.pair_errors[0, 1], rel=0.007)
+    assert not is_matched[0, 1]
+    assert not is_matched[0, 2]
+
+
+def test_a_copy_does_not_differ_at_all() -> None:
+    table = np.random.default_rng(0).standard_normal((1, 30, 5))
+    errors, _, _ = decode(encode(JointErrors.of_tables(np.concatenate([table, table]))))
+    assert errors[0, 1] == 0
+
+
+@pytest.mark.parametrize(("error", "kept"), [(1e-9, 1e-5), (1e3, 10.0)])
+def test_what_lies_outside_is_kept_at_the_ends(error: float, kept: float) -> None:
+    moments = np.zeros((3, 2, 2))
+    moments[0] = np.diag([error**2 / 2] * 2)
+    errors, freedom, _ = decode(encode(JointErrors.of_moments(moments, (np.inf, np.inf))))
+    assert errors[0, 1] == pytest.approx(kept)
+    assert freedom[0, 1] == FREEDOMS[-1]
+
+
+@pytest.mark.parametrize("n_models", [2, 5, 6])
+def test_each_pair_stands_in_a_file_of_one_of_both(n_models: int) -> None:
+    codes = encode(joint_errors(n_models))
+    rows = ahead(codes, np.arange(n_models), n_models)
+    for first in range(n_models):
+        for second in range(n_models):
+            if first == second:
+                continue
+            ahead_by = (second - first) % n_models
+            holder, step = (first, ahead_by) if ahead_by <= n_models // 2 else (second, n_models - ahead_by)
+            kept = pairs_file([3, 7], np.stack([rows[holder], 0 * rows[holder]]))
+            assert kept["nodes"] == [3, 7]
+            table = np.frombuffer(base64.b64decode(kept["codes"]), "<u2").reshape(2, n_models // 2)
+            assert table[0, step - 1] == codes[first, second] != 0
+            assert not table[1].any()
+
+
+def test_models_without_a_score_have_no_codes() -> None:
+    codes = np.array([[0, 5], [5, 0]], dtype=np.uint16)
+    assert ahead(codes, np.array([1, 3]), 5).tolist() == [[0, 0], [0, 5], [0, 0], [0, 0], [0, 0]]
