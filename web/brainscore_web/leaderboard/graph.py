@@ -26,9 +26,10 @@ from brainscore_core.scoring import provenance
 from brainscore_core.scoring.records import ScoreRecord
 from brainscore_web.leaderboard.board import Column, Estimates, average_of, leaf_of
 from brainscore_web.leaderboard.kept import Kept, from_arrays, to_arrays
+from brainscore_web.leaderboard.pairs import Codes, encode
 from brainscore_web.leaderboard.sources import Source, pair_of
 
-__all__ = ["Graph", "Job", "LeafJob", "NodeJob", "as_json", "code_digest", "column_from", "details_of"]
+__all__ = ["Graph", "Job", "LeafJob", "NodeJob", "as_json", "code_digest", "column_from", "details_of", "pairs_of"]
 
 _HERE = Path(__file__).parent
 _FEW_RECORDS = 5_000
@@ -93,6 +94,7 @@ def _computed(job: Job, source: Source, kept: Kept) -> tuple[Column, Estimates]:
             kept.put("details", job.key, as_json(computed.leaf.details))
     else:
         computed = average_of([_computed(part, source, kept) for part in job.parts])
+    kept.put("pairs", job.key, encode(computed.joint).tobytes())
     arrays = _estimates_to(computed.estimates)
     kept.put("estimates", job.key, arrays)
     kept.put("column", job.key, as_json({"column": dataclasses.asdict(computed.column), **of_leaf}))
@@ -125,6 +127,20 @@ def details_of(job: LeafJob, source: Source, kept: Kept) -> dict[str, list[Any]]
         return dict(json.loads(content))
     leaf = leaf_of(_records(job, source, []), shows=job.shows).leaf
     return {} if leaf is None else leaf.details
+
+
+def pairs_of(job: Job, n_models: int, source: Source, kept: Kept) -> Codes:
+    """Return the codes of all pairs of a job's models, kept or computed, shape (n_models, n_models)."""
+    content = kept.get("pairs", job.key)
+    if content is not None and len(content) == 2 * n_models**2:
+        return np.frombuffer(content, np.uint16).reshape(n_models, n_models)
+    if isinstance(job, LeafJob):
+        computed = leaf_of(_records(job, source, []), shows=job.shows)
+    else:
+        computed = average_of([_computed(part, source, kept) for part in job.parts])
+    codes = encode(computed.joint)
+    kept.put("pairs", job.key, codes.tobytes())
+    return codes
 
 
 def as_json(content: object) -> bytes:
@@ -173,8 +189,8 @@ class Graph:
     def ensure(self, jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """Return what is told of each job's column."""
         for job in jobs:
-            self.use("column", job.key)
-            self.use("estimates", job.key)
+            for kind in ("column", "estimates", "pairs"):
+                self.use(kind, job.key)
         found = [self.kept.get("column", job.key) for job in jobs]
         missing = [job for job, content in zip(jobs, found, strict=True) if content is None]
         self.n_computed += len(missing)

@@ -109,8 +109,8 @@ def build(
     return Built(len(board.models), len(board.leaves), n_records, graph.n_computed, tuple(problems))
 
 
-def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, dict[int, LeafJob], list[str], int]:
-    """Compute the board; return it with the job of each benchmark that has records, problems, and how many records."""
+def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, dict[int, Job], list[str], int]:
+    """Compute the board; return it with the job of each node that has records, problems, and how many records."""
     notes_key = content_digest("notes", str(getattr(source, "folder", "")))
     noted = graph.kept.get("notes", notes_key)
     digests, notes = source.digests(None if noted is None else json.loads(noted))
@@ -161,8 +161,7 @@ def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, d
         source.revision,
         max(created, default=None),
     )
-    of_leaves = {place: job_of[nodes[place].identifier] for place in leaves if nodes[place].identifier in job_of}
-    return board, of_leaves, [problem for leaf in leaves.values() for problem in leaf.problems], len(digests)
+    return board, jobs, [problem for leaf in leaves.values() for problem in leaf.problems], len(digests)
 
 
 _UNKNOWN: dict[str, Any] = {"created": [], "version": [], "layers": [], "facts": {}, "problems": []}

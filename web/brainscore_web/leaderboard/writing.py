@@ -19,8 +19,9 @@ from brainscore_core.caching import content_digest
 from brainscore_core.errors import ConfigurationError
 from brainscore_web.leaderboard import data_files
 from brainscore_web.leaderboard.data_files import Board, script
-from brainscore_web.leaderboard.graph import Graph, LeafJob, as_json, code_digest, details_of
+from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, as_json, code_digest, details_of, pairs_of
 from brainscore_web.leaderboard.pages_of import Pages, Rows, without_counts
+from brainscore_web.leaderboard.pairs import Codes, ahead, pairs_file
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class _NodeTask:
 def write_site(
     folder: Path,
     board: Board,
-    jobs: Mapping[int, LeafJob],
+    jobs: Mapping[int, Job],
     graph: Graph,
     catalogue: Catalogue,
     *,
@@ -71,8 +72,8 @@ def write_site(
     ----------
     folder : Path
         Empty.
-    jobs : mapping of int to LeafJob
-        Place of a benchmark that has records -> how it was computed.
+    jobs : mapping of int to LeafJob or NodeJob
+        Place of a node that has records -> how it was computed.
     catalogue : Catalogue
         With an entry for each model and benchmark.
     pictures, run
@@ -82,13 +83,15 @@ def write_site(
     writer.write("data/board.js", script("board", writer.content))
     status = data_files.status_content(board, run)
     writer.write("data/status.js", script("status", status))
-    writer.write("data/similarity.js", _similarity(board, jobs, graph))
+    of_leaves = {place: job for place, job in jobs.items() if isinstance(job, LeafJob)}
+    writer.write("data/similarity.js", _similarity(board, of_leaves, graph))
     pages = Pages(writer.content)
     for page in _SINGLE:
         if pages.has(page):
             writer.write(f"{page}.html", pages.single(page, **({"data": status} if page == "status" else {})))
-    writer.write_nodes(jobs, catalogue)
+    writer.write_nodes(of_leaves, catalogue)
     writer.write_models()
+    writer.write_pairs(jobs)
     parquet = data_files.table_parquet(board)
     writer.write("data/scores.parquet", parquet)
     for file in sorted(_STATIC.glob("*.*")):
@@ -104,7 +107,16 @@ class _Writer:
         self.folder, self.board, self.graph = folder, board, graph
         self.content = data_files.board_content(board)
         self.rows: list[Rows] = []
-        for name in ("data/columns", "data/detail", "data/models", "data/benchmarks", "models", "benchmarks", "static"):
+        for name in (
+            "data/columns",
+            "data/detail",
+            "data/models",
+            "data/benchmarks",
+            "data/pairs",
+            "models",
+            "benchmarks",
+            "static",
+        ):
             (folder / name).mkdir(parents=True, exist_ok=True)
 
     def write(self, path: str, content: str | bytes | None) -> None:
@@ -164,6 +176,20 @@ class _Writer:
             self.write(f"data/models/{slug}.js", script(f"models/{slug}", data))
             if pages.has("model"):
                 self.write(f"models/{slug}.html", pages.model(place, data, self.rows))
+
+    def write_pairs(self, jobs: Mapping[int, Job]) -> None:
+        """Write the errors of the differences of all pairs of models, one file for each model."""
+        position = {each.identifier: at for at, each in enumerate(self.board.models)}
+        known: dict[int, Codes] = {}
+        for place, job in sorted(jobs.items()):
+            of = self.board.columns[place].models
+            places = np.array([position[model] for model in of], dtype=np.intp)
+            codes = ahead(pairs_of(job, len(of), self.graph.source, self.graph.kept), places, len(position))
+            if codes.any():
+                known[place] = codes
+        for place, slug in enumerate(self.board.slugs):
+            codes = np.array([each[place] for each in known.values()], dtype=np.uint16)
+            self.write(f"data/pairs/{slug}.js", script(f"pairs/{slug}", pairs_file(list(known), codes)))
 
 
 def _node_files(given: tuple[_NodeTask, str, Source, Kept]) -> Iterator[tuple[str, bytes]] | list[tuple[str, bytes]]:

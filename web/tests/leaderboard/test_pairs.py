@@ -7,8 +7,12 @@ import base64
 import numpy as np
 import pytest
 
+from brainscore_core.scoring.comparison import compare_records
 from brainscore_core.scoring.joint_errors import JointErrors
+from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import FREEDOMS, ahead, decode, encode, pairs_file
+from brainscore_web.leaderboard.site import build, read_data
+from brainscore_web.leaderboard.sources import FolderSource
 
 
 def joint_errors(n_models: int = 7, n_stimuli: int = 40, n_units: int = 9, scale: float = 0.1) -> JointErrors:
@@ -79,3 +83,54 @@ def test_each_pair_stands_in_a_file_of_one_of_both(n_models: int) -> None:
 def test_models_without_a_score_have_no_codes() -> None:
     codes = np.array([[0, 5], [5, 0]], dtype=np.uint16)
     assert ahead(codes, np.array([1, 3]), 5).tolist() == [[0, 0], [0, 5], [0, 0], [0, 0], [0, 0]]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Build a site of a few models, and return it with where its records and what was computed are."""
+    folder = tmp_path_factory.mktemp("pairs")
+    few = MadeUp.of("7x8", seed=5)
+    (folder / "records").mkdir()
+    few.write(folder / "records")
+    build(FolderSource(folder / "records"), few.catalogue, folder / "site", kept=folder / "kept", processes=1)
+    return few, folder
+
+
+def test_files_of_a_site_hold_the_errors_that_records_give(made) -> None:
+    few, folder = made
+    board = read_data(folder / "site/data/board.js")
+    slugs, names = board["models"]["slug"], board["models"]["id"]
+    files = [read_data(folder / f"site/data/pairs/{slug}.js") for slug in slugs]
+    nodes, n_compared = files[0]["nodes"], 0
+    tables = np.array([np.frombuffer(base64.b64decode(each["codes"]), "<u2").reshape(len(nodes), 3) for each in files])
+    records = list(few.records())
+    for compared in compare_records(records, names):
+        node = board["nodes"]["id"].index(compared.name)
+        if few.catalogue.benchmark[compared.name].shows != "all":
+            continue
+        for first in range(7):
+            others = (first + 1 + np.arange(3)) % 7
+            errors, freedom, is_matched = decode(tables[first, nodes.index(node)])
+            expected = compared.comparison.joint.pair_errors[first, others]
+            np.testing.assert_allclose(errors, expected, rtol=0.007)
+            known = np.isfinite(expected)
+            assert (freedom[known] <= compared.comparison.joint.pair_freedom[first, others][known]).all()
+            np.testing.assert_array_equal(is_matched[known], compared.comparison.joint.is_matched[first, others][known])
+            n_compared += int(known.sum())
+    assert n_compared > 60
+    averages = [node for node in nodes if not board["nodes"]["leaf"][node]]
+    assert "V1" in [board["nodes"]["id"][node] for node in averages]
+
+
+@pytest.mark.parametrize("damage", ["removed", "cut"])
+def test_pairs_that_are_not_kept_are_computed_again(made, damage: str) -> None:
+    few, folder = made
+    before = {file.name: file.read_bytes() for file in (folder / "site/data/pairs").iterdir()}
+    for file in (folder / "kept/pairs").iterdir():
+        if damage == "removed":
+            file.unlink()
+        else:
+            file.write_bytes(file.read_bytes()[:-2])
+    built = build(FolderSource(folder / "records"), few.catalogue, folder / "site", kept=folder / "kept", processes=1)
+    assert built.n_computed == 0
+    assert {file.name: file.read_bytes() for file in (folder / "site/data/pairs").iterdir()} == before
