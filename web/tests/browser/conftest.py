@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 import shutil
 import threading
 from functools import partial
@@ -100,3 +102,131 @@ def render():
         return pages.get_template(template).render(**variables)
 
     return render_
+
+
+HOSTILE = '=HYPERLINK("http://x") <img src=x onerror=alert(1)>, </script>'
+REGIONS = ("V1", "V2", "V4", "IT")
+
+
+def small_board(n_models=60, n_of_region=8):
+    """Make a board up: all its columns by node, with every code, a score above its ceiling and names that attack."""
+    rng = random.Random(0)
+    nodes = {name: [] for name in ("id", "name", "parent", "depth", "leaf", "region", "kind", "simulated", "counts")}
+
+    def add(name, parent=-1, *, region=None, kind=None, leaf=False, simulated=False):
+        values = (
+            name,
+            name.capitalize() if parent < 1 else name,
+            parent,
+            0 if parent < 0 else nodes["depth"][parent] + 1,
+        )
+        for key, value in zip(nodes, (*values, leaf, region, kind, simulated, not simulated), strict=True):
+            nodes[key].append(value)
+        return len(nodes["id"]) - 1
+
+    average = add("average")
+    neural = add("neural", average, kind="neural")
+    for region in REGIONS:
+        place = add(region, neural, region=region, kind="neural")
+        group = add(f"Alder1999.{region}", place, region=region, kind="neural")
+        for number in range(n_of_region):
+            parent = group if number < 2 else place
+            add(f"Birch{2000 + number}.{region}-pls", parent, region=region, kind="neural", leaf=True)
+    behavior = add("behavior", average, kind="behavior")
+    for number in range(3):
+        add(f"Cedar{2000 + number}-choices", behavior, kind="behavior", leaf=True)
+    engineering = add("engineering", kind="engineering")
+    add("Elm2020-top1", engineering, kind="engineering", leaf=True)
+    simulated = add("simulated", simulated=True)
+    add("Fir2021.V1-pls", simulated, region="V1", kind="neural", leaf=True, simulated=True)
+
+    n = len(nodes["id"])
+    nodes["slug"] = nodes["id"]
+    of_leaves = {"public": True, "ceiling": 0.8, "n_stimuli": 3200, "n_neuroids": 168, "n_subjects": None}
+    for name, value in {**of_leaves, "reliability": 0.9}.items():
+        nodes[name] = [value if leaf or name == "public" else None for leaf in nodes["leaf"]]
+    below = [[child for child in range(n) if nodes["parent"][child] == node] for node in range(n)]
+    columns = [None] * n
+    for node in reversed(range(n)):
+        if nodes["leaf"][node]:
+            codes = rng.choices("snfqrh", (80, 4, 4, 4, 4, 4), k=n_models)
+            values = [rng.uniform(-0.05, 1.1) if code == "s" else None for code in codes]
+            missing, counts = [int(each is None) for each in values], [1] * n_models
+        else:
+            parts = [columns[child] for child in below[node] if nodes["counts"][child]]
+            sums = [[part["value"][model] for part in parts] for model in range(n_models)]
+            values = [
+                None if not parts or all(each is None for each in of) else sum(each or 0 for each in of) / len(of)
+                for of in sums
+            ]
+            missing = [sum(part["missing"][model] for part in parts) for model in range(n_models)]
+            counts = [sum(part["n"][model] for part in parts) for model in range(n_models)]
+            codes = ["-" if v is None else "p" if m else "a" for v, m in zip(values, missing, strict=True)]
+        known = [each for each in values if each is not None]
+        rank = [None if each is None else 1 + sum(other > each for other in known) for each in values]
+        columns[node] = {
+            "value": values,
+            "low": [None if each is None else each - 0.02 for each in values],
+            "high": [None if each is None else each + 0.03 for each in values],
+            "code": "".join(codes),
+            "missing": missing,
+            "n": counts,
+            "rank": rank,
+            "rank_low": [None if each is None else max(1, each - 3) for each in rank],
+            "rank_high": [None if each is None else min(len(known), each + 3) for each in rank],
+            "group": ["" if each is None else "abcdef"[each // 11] for each in rank],
+        }
+    identifiers = [f"heron_{number:03}" for number in range(n_models)]
+    models = {
+        "id": [HOSTILE, *identifiers[1:]],
+        "slug": identifiers,
+        "name": [HOSTILE, *(each.replace("_", " ").capitalize() for each in identifiers[1:])],
+        "family": [("Heron", "Lynx", None)[number % 3] for number in range(n_models)],
+        "year": [2012 + number % 14 if number % 7 else None for number in range(n_models)],
+        "parameters": [10**6 * number if number % 5 else None for number in range(n_models)],
+        "training": [("Meadow-1M", "Harbour-400M, filtered")[number % 2] for number in range(n_models)],
+        "public": [number % 4 != 1 for number in range(n_models)],
+        "imagenet": [None] * n_models,
+    }
+    top = [
+        node for node in range(n) if nodes["depth"][node] < 2 or (nodes["depth"][node] == 2 and not nodes["leaf"][node])
+    ]
+    board = {
+        "made": {"revision": "0123456789abcdef", "newest": "2026-11-20T10:00:00Z", "schema": 1},
+        "models": models,
+        "nodes": nodes,
+        "top": top,
+        "columns": {str(node): columns[node] for node in top},
+    }
+    return board, columns
+
+
+@pytest.fixture(scope="session")
+def board_of_table():
+    """Return the board of `folder_of_table` and its columns."""
+    return small_board()
+
+
+@pytest.fixture(scope="session")
+def folder_of_table(tmp_path_factory, render, board_of_table):
+    """Write the table of a small board, with all its data files."""
+    board, columns = board_of_table
+    site = tmp_path_factory.mktemp("a table")
+    shutil.copytree(LEADERBOARD / "static", site / "static")
+    (site / "index.html").write_text(render("index.html", root="", page="index", board=board))
+
+    def put(name, value):
+        path = site / "data" / f"{name}.js"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"BrainScore.take({json.dumps(name)}, {json.dumps(value)});\n")
+
+    put("board", board)
+    n = len(board["models"]["id"])
+    for node, slug in enumerate(board["nodes"]["slug"]):
+        if node not in board["top"]:
+            put(f"columns/{slug}", columns[node])
+        if board["nodes"]["leaf"][node]:
+            detail = {"raw": [0.1234] * n, "ceiling": [0.8] * n, "status": ["scored"] * n, "message": [HOSTILE] * n}
+            detail |= {"n_stimuli": [3200] * n, "n_neuroids": [168] * n, "version": [2] * n, "library": ["3.0.0"] * n}
+            put(f"detail/{slug}", detail)
+    return site

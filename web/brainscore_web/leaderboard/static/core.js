@@ -188,9 +188,7 @@
   BrainScore.save = (name, text, type) => {
     const address = URL.createObjectURL(new Blob([text], { type }));
     const link = BrainScore.element("a", { href: address, download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
+    link.dispatchEvent(new MouseEvent("click")); // which nobody else hears, such as menus that close
     setTimeout(() => URL.revokeObjectURL(address), 60_000); // the download may not have begun
   };
 

@@ -1,0 +1,134 @@
+/**
+ * Averages and ranks over some of the benchmarks, by the rules of `brainscore_core.scoring.averages`.
+ *
+ * A node is the mean of the nodes below it; one without any score counts as 0, and where none has a score the node has
+ * none either. Benchmarks that are not chosen are no part of the tree.
+ */
+"use strict";
+(() => {
+  const BrainScore = (globalThis.BrainScore ??= {});
+
+  /** Add numbers without loss, as `math.fsum` does (Shewchuk 1997, doi:10.1007/PL00009321). */
+  const fsum = (numbers) => {
+    const partials = [];
+    for (let x of numbers) {
+      let kept = 0;
+      for (let y of partials) {
+        if (Math.abs(x) < Math.abs(y)) [x, y] = [y, x];
+        const high = x + y;
+        const low = y - (high - x);
+        if (low) partials[kept++] = low;
+        x = high;
+      }
+      partials.length = kept;
+      partials.push(x);
+    }
+    let place = partials.length - 1;
+    if (place < 0) return 0;
+    let total = partials[place];
+    let low = 0;
+    while (place > 0 && low === 0) {
+      const before = total;
+      total = before + partials[--place];
+      low = partials[place] - (total - before);
+    }
+    // Half a unit in the last place is rounded by what comes behind it.
+    if (place > 0 && ((low < 0 && partials[place - 1] < 0) || (low > 0 && partials[place - 1] > 0))) {
+      const twice = low * 2;
+      const moved = total + twice;
+      if (twice === moved - total) total = moved;
+    }
+    return total;
+  };
+
+  /** Return the rank of each value, 1 for the largest; equal values share one, null has none. */
+  const ranks = (values) => {
+    const there = values.flatMap((value, place) => (value === null ? [] : [place]));
+    there.sort((a, b) => values[b] - values[a]);
+    const found = values.map(() => null);
+    there.forEach((place, i) => {
+      found[place] = i && values[place] === values[there[i - 1]] ? found[there[i - 1]] : i + 1;
+    });
+    return found;
+  };
+
+  /** Return the children of each node. */
+  const childrenOf = (parents) => {
+    const children = parents.map(() => []);
+    parents.forEach((parent, node) => parent >= 0 && children[parent].push(node));
+    return children;
+  };
+
+  /**
+   * Say how the average of each node is made of others over the chosen benchmarks.
+   * @param {{parent: number[], leaf: boolean[], counts: ?boolean[]}} nodes parents before children; a benchmark that
+   *   doesn't count (simulated, or without any score) is in no average
+   * @param {(leaf: number) => boolean} isChosen
+   * @returns {{parts: Map<number, Array<[number, number]>>, without: Set<number>}} for each node of which some, not all,
+   *   benchmarks are chosen: [node, weight] of what is to be added, nodes of which all are; and the nodes without any
+   */
+  const plan = (nodes, isChosen) => {
+    const children = childrenOf(nodes.parent);
+    const [whole, counts] = [[], []];
+    const parts = new Map();
+    const without = new Set();
+    for (let node = nodes.parent.length - 1; node >= 0; node--) {
+      if (nodes.leaf[node]) {
+        whole[node] = Boolean(isChosen(node));
+        counts[node] = whole[node] && (nodes.counts?.[node] ?? true);
+        if (!whole[node]) without.add(node);
+        continue;
+      }
+      const kept = children[node].filter((child) => counts[child]);
+      whole[node] = children[node].every((child) => whole[child]);
+      counts[node] = kept.length > 0;
+      if (children[node].every((child) => without.has(child))) without.add(node);
+      else if (!whole[node]) {
+        const below = kept.flatMap((child) => (whole[child] ? [[child, 1]] : parts.get(child)));
+        parts.set(
+          node,
+          below.map(([part, weight]) => [part, weight / kept.length]),
+        );
+      }
+    }
+    return { parts, without };
+  };
+
+  /**
+   * Average columns.
+   * @param {Array<[object, number]>} parts columns and their weights
+   * @param {number} size of how many models
+   * @returns {object} a Column. Its interval is the widest there can be, with errors that all go together: how they do
+   *   is known where records are, not here; for the same reason ranks have no interval and there are no groups.
+   */
+  const combine = (parts, size) => {
+    const models = Array.from({ length: size }, (_, model) => model);
+    const sum = (name, model) => {
+      const there = parts.filter(([column]) => column.value[model] !== null);
+      if (!there.length || there.some(([column]) => column[name][model] === null)) return null;
+      return fsum(there.map(([column, weight]) => weight * column[name][model]));
+    };
+    const countOf = (column, name, model) => {
+      if (column[name]) return column[name][model];
+      return name === "n" ? 1 : Number(column.value[model] === null); // a benchmark
+    };
+    const count = (name, model) => parts.reduce((total, [column]) => total + countOf(column, name, model), 0);
+    const value = models.map((model) => sum("value", model));
+    const missing = models.map((model) => count("missing", model));
+    return {
+      value,
+      low: models.map((model) => sum("low", model)),
+      high: models.map((model) => sum("high", model)),
+      code: models.map((model) => (value[model] === null ? "-" : missing[model] ? "p" : "a")).join(""),
+      missing,
+      n: models.map((model) => count("n", model)),
+      rank: ranks(value),
+      rank_low: models.map(() => null),
+      rank_high: models.map(() => null),
+      group: models.map(() => ""),
+      reweighted: true,
+    };
+  };
+
+  BrainScore.averages = { fsum, ranks, childrenOf, plan, combine };
+})();

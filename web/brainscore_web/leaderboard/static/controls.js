@@ -1,0 +1,233 @@
+/** Search, filters, choice of columns, and what can be taken away: everything around the table. */
+"use strict";
+(() => {
+  const BrainScore = (globalThis.BrainScore ??= {});
+  const { view, element, format, state } = BrainScore;
+  const { models, nodes } = view;
+  const byId = (id) => document.getElementById(id);
+
+  // -- search and filters ---------------------------------------------------------------------------------------------
+
+  const INPUTS = ["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax", "below"];
+
+  const fill = (id, values) => {
+    const options = [...new Set(values.filter((value) => value !== null))].sort(new Intl.Collator("en").compare);
+    byId(id).append(...options.map((value) => element("option", { value }, value)));
+  };
+
+  const showState = () => {
+    for (const name of INPUTS) byId(name).value = state.get(name) ?? (name === "below" ? "interval" : "");
+  };
+
+  for (const name of INPUTS) {
+    byId(name).addEventListener("input", (event) => {
+      const value = event.target.value;
+      state.set({ [name]: name === "below" && value === "interval" ? null : value });
+      BrainScore.table.update();
+    });
+  }
+
+  const chips = () =>
+    view.filters().map(({ names, text }) =>
+      element(
+        "button",
+        {
+          type: "button",
+          class: "chip",
+          "aria-label": `Remove the filter ${text}`,
+          onclick() {
+            state.set(Object.fromEntries(names.map((name) => [name, null])));
+            showState();
+            BrainScore.table.update();
+            byId("q").focus();
+          },
+        },
+        text,
+        element("span", { "aria-hidden": "true" }, " \u00d7"),
+      ),
+    );
+
+  const weightNote = () => {
+    if (!view.isReweighted()) return null;
+    const without = view.nodesIn("without");
+    const leaves = nodes.leaf.flatMap((leaf, node) => (leaf ? [node] : []));
+    const n = leaves.filter(view.isChosenAmong(without)).length;
+    return element(
+      "p",
+      { class: "note" },
+      `Re-weighted: averages and ranks are over the ${format.count(n)} chosen of ${format.count(leaves.length)} benchmarks. Their intervals are the widest there can be; ranks have none. `,
+      element("button", { type: "button", class: "link", onclick: () => weigh(false) }, "Back to all"),
+    );
+  };
+
+  const tell = ({ pinned, found }) => {
+    const nFilters = view.filters().length;
+    byId("filters-count").textContent = nFilters ? ` ${nFilters}` : "";
+    const nHidden = state.list("without").length;
+    byId("columns-count").textContent = nHidden ? ` ${nHidden} out` : "";
+    byId("found").textContent = `${format.count(found)} of ${format.count(models.id.length)} models`;
+    byId("chips").replaceChildren(...chips());
+    byId("notes").replaceChildren(...[weightNote()].filter(Boolean));
+    byId("empty").hidden = found > 0;
+    const compare = byId("compare");
+    compare.hidden = pinned.length < 2;
+    compare.href = BrainScore.address(`compare.html#models=${pinned.slice(0, 5).map((model) => models.slug[model]).join(",")}`);
+    compare.textContent = `Compare ${Math.min(pinned.length, 5)} pinned`;
+    byId("unpin").hidden = pinned.length === 0;
+  };
+
+  byId("unpin").addEventListener("click", () => {
+    state.set({ pin: null });
+    BrainScore.table.update();
+  });
+  byId("clear").addEventListener("click", () => {
+    state.set(Object.fromEntries(["q", "access", "family", "training", "pmin", "pmax", "ymin", "ymax"].map((name) => [name, null])));
+    showState();
+    BrainScore.table.update();
+    byId("q").focus();
+  });
+
+  // -- choice of columns ----------------------------------------------------------------------------------------------
+
+  const weigh = (shall) => {
+    state.set({ weigh: shall ? "chosen" : null });
+    byId("weigh").checked = shall;
+    BrainScore.table.update();
+  };
+  byId("weigh").addEventListener("change", (event) => weigh(event.target.checked));
+
+  const leave = (node, isShown) => {
+    const without = view.nodesIn("without");
+    if (isShown) without.delete(node);
+    else without.add(node);
+    state.set({ without: [...without].sort((a, b) => a - b).map((each) => nodes.slug[each]) });
+    BrainScore.table.update();
+  };
+
+  const choice = (node) => {
+    const box = element("input", { type: "checkbox", checked: !view.nodesIn("without").has(node), onchange: (event) => leave(node, event.target.checked) });
+    const label = element("label", {}, box, element("span", {}, nodes.name[node]));
+    if (nodes.leaf[node]) return element("li", {}, label);
+    const inner = element("ul");
+    // What is below is made when somebody looks: there are hundreds.
+    const ontoggle = (event) => event.target.open && !inner.firstChild && inner.append(...view.children[node].filter(view.hasLeaf).map(choice));
+    return element("li", {}, label, element("details", { ontoggle }, element("summary", {}, element("span", { class: "heard" }, `Below ${nodes.name[node]}: `), view.countOf(node)), inner));
+  };
+  const showChoices = () => {
+    byId("choices").replaceChildren(...view.roots.map(choice));
+    byId("weigh").checked = state.get("weigh") === "chosen";
+  };
+  byId("columns").addEventListener("toggle", (event) => event.target.open && showChoices());
+  byId("all-columns").addEventListener("click", () => {
+    state.set({ without: null });
+    showChoices();
+    BrainScore.table.update();
+  });
+
+  // -- what can be taken away -----------------------------------------------------------------------------------------
+
+  const FORMULA = /^[\s]*[=+\-@\t\r]/u;
+
+  /** Write a cell of a table in text; what a spreadsheet would take for a formula starts with an apostrophe. */
+  const written = (value, separator) => {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number" || typeof value === "boolean") return String(value);
+    const safe = FORMULA.test(value) ? `'${value}` : value;
+    if (separator === "\t") return safe.replace(/[\t\r\n]+/g, " ");
+    return /["\r\n,;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+
+  const entry = (model) => {
+    const ranked = view.column(view.ranked());
+    return {
+      model: models.id[model],
+      name: models.name[model],
+      rank: ranked?.rank[model] ?? null,
+      rank_low: ranked?.rank_low[model] ?? null,
+      rank_high: ranked?.rank_high[model] ?? null,
+      ties: ranked?.group[model] ?? "",
+      scores: Object.fromEntries(
+        BrainScore.table.columns().map((node) => {
+          const column = view.column(node);
+          const value = column?.value[model] ?? null;
+          const n = Array.isArray(column?.n) ? column.n[model] : column?.n;
+          return [
+            nodes.id[node],
+            {
+              value,
+              low: column?.low[model] ?? null,
+              high: column?.high[model] ?? null,
+              status: !column ? "not loaded" : value === null ? view.reason(column.code[model], node)[1] : nodes.leaf[node] ? "scored" : `mean of ${n - column.missing[model]} of ${n}`,
+            },
+          ];
+        }),
+      ),
+    };
+  };
+
+  /** Return models with the columns in view as text; numbers in full. */
+  const text = (chosen, separator = ",") => {
+    const columns = BrainScore.table.columns();
+    const heading = ["model", "name", "rank", "rank_low", "rank_high", "ties"];
+    for (const node of columns) for (const what of ["", " low", " high", " status"]) heading.push(nodes.id[node] + what);
+    const lines = chosen.map(entry).map(({ scores, ...facts }) => {
+      const numbers = columns.flatMap((node) => Object.values(scores[nodes.id[node]]));
+      return [...Object.values(facts), ...numbers];
+    });
+    const join = (line) => line.map((value) => written(value, separator)).join(separator);
+    return [heading, ...lines].map(join).join(separator === "," ? "\r\n" : "\n") + (separator === "," ? "\r\n" : "");
+  };
+
+  const take = (button, name, type, make) =>
+    button.addEventListener("click", async () => {
+      button.setAttribute("aria-busy", "true");
+      await Promise.allSettled(BrainScore.table.columns().map(view.need));
+      button.removeAttribute("aria-busy");
+      BrainScore.save(name, make(BrainScore.table.order()), type);
+    });
+  take(byId("csv"), "brain-score.csv", "text/csv;charset=utf-8", text);
+  take(byId("json"), "brain-score.json", "application/json", (order) =>
+    JSON.stringify({ made: view.board.made, address: location.href, models: order.map(entry) }, null, 1),
+  );
+  BrainScore.download = { text, written };
+
+  byId("link").addEventListener("click", async (event) => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      event.target.textContent = "Copied";
+    } catch {
+      event.target.textContent = "The address above is the link"; // the browser doesn't let pages copy
+    }
+    setTimeout(() => (event.target.textContent = "Copy link to this view"), 2_000);
+  });
+
+  // Menus close as others open, and with Escape.
+  const menus = [...document.querySelectorAll("details.menu")];
+  for (const menu of menus) {
+    menu.addEventListener("toggle", () => {
+      if (menu.open) for (const other of menus) if (other !== menu) other.open = false;
+    });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      menu.open = false;
+      menu.querySelector("summary").focus();
+      event.stopPropagation();
+    });
+  }
+  document.addEventListener("click", (event) => {
+    for (const menu of menus) if (menu.open && !menu.contains(event.target) && event.target.isConnected) menu.open = false;
+  });
+
+  // -- start ----------------------------------------------------------------------------------------------------------
+
+  BrainScore.controls = { tell };
+  fill("family", models.family);
+  fill("training", models.training);
+  const start = () => {
+    showState();
+    BrainScore.table.update();
+    BrainScore.panel.update();
+  };
+  state.onChange(start);
+  start();
+})();

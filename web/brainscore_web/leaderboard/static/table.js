@@ -1,0 +1,476 @@
+/**
+ * The table: a grid of which only the rows and columns in sight exist, and that the keyboard walks through.
+ *
+ * Before and behind the columns in sight each row has one empty cell as wide as those left out; above and below there is
+ * one empty row each. Rows and columns are counted for those who hear them.
+ */
+"use strict";
+(() => {
+  const BrainScore = (globalThis.BrainScore ??= {});
+  const { view, element, format, state } = BrainScore;
+  const { models, nodes } = view;
+  const LEADING = 3; // rank, model, ties
+  const SHADES = 9;
+  const [MORE_ROWS, MORE_COLUMNS] = [4, 1]; // beyond those in sight
+
+  const scroller = document.getElementById("scroller");
+  const table = document.getElementById("board");
+  const [head, top, body] = ["head", "pinned", "rows"].map((id) => document.getElementById(id));
+  const group = table.querySelector("colgroup");
+
+  let columns = []; // nodes
+  let order = []; // models: pinned ones, then the others
+  let nPinned = 0;
+  let sight = null; // the window: {first, last, left, right}
+  let active = { row: 0, column: 1 }; // row -1 is the header
+  let size = null; // of cells, in px
+  let isPrinted = false;
+  const asked = new Set(); // columns under way
+  const failed = new Map(); // node -> why its column didn't come
+
+  const measure = () => {
+    const style = getComputedStyle(table);
+    const px = (name) => Number.parseFloat(style.getPropertyValue(name));
+    size = { row: px("--row"), column: px("--column"), leading: [px("--rank"), px("--model"), px("--ties")] };
+  };
+  const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
+
+  // -- shades ---------------------------------------------------------------------------------------------------------
+
+  const scales = new WeakMap();
+
+  /** Return the shade of a value among those of its column: 0 the lowest, 8 the highest. */
+  const shade = (column, value) => {
+    if (!scales.has(column)) {
+      const sorted = column.value.filter((each) => each !== null).sort((a, b) => a - b);
+      const at = (share) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
+      scales.set(column, [at(0.02), at(1)]); // a stray low value shall not make all others look alike
+    }
+    const [low, high] = scales.get(column);
+    if (!(high > low)) return 0;
+    return Math.min(SHADES - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * SHADES)));
+  };
+
+  // -- cells ----------------------------------------------------------------------------------------------------------
+
+  const cell = (tag, role, name, at, ...children) =>
+    element(tag, { role, class: name, tabindex: "-1", "aria-colindex": at + 1 }, ...children);
+  const gap = (tag, attributes = {}) => element(tag, { role: "presentation", "aria-hidden": "true", class: "gap", ...attributes });
+
+  const below = (node, column, model) => {
+    const what = state.get("below") ?? "interval";
+    if (what === "interval") return format.interval(column.low[model], column.high[model], 2) || "no interval";
+    if (what === "rank") return rankText(column, model);
+    if (what === "n") return nText(node, column, model);
+    return null;
+  };
+
+  const nText = (node, column, model) => {
+    if (nodes.leaf[node]) return view.countOf(node);
+    const n = Array.isArray(column.n) ? column.n[model] : column.n;
+    return `${n - column.missing[model]} of ${n}`;
+  };
+
+  const rankText = (column, model) => {
+    const [low, high] = [column.rank_low?.[model], column.rank_high?.[model]];
+    const rank = `#${column.rank[model]}`;
+    return low === null || low === undefined ? rank : low === high ? rank : `#${low}\u2013${high}`;
+  };
+
+  const scoreCell = (node, at, model) => {
+    const column = view.column(node);
+    if (!column) {
+      const text = failed.has(node) ? "not loaded" : "\u2026";
+      return cell("td", "gridcell", "score none", at, element("span", { class: "why" }, text));
+    }
+    const value = column.value[model];
+    const isSorted = view.sorting().by === node ? " sorted" : "";
+    if (value === null) {
+      const [short, words] = view.reason(column.code[model], node);
+      const told = short === words ? short : [element("span", { "aria-hidden": "true" }, short), element("span", { class: "heard" }, words)];
+      return cell("td", "gridcell", `score none${isSorted}`, at, element("span", { class: "why" }, told));
+    }
+    const isAbove = nodes.leaf[node] && value > 1 && nodes.kind[node] !== "engineering";
+    const isPart = !nodes.leaf[node] && column.missing[model] > 0;
+    const second = below(node, column, model);
+    return cell(
+      "td",
+      "gridcell",
+      `score heat-${shade(column, value)}${isSorted}${isPart ? " part" : ""}`,
+      at,
+      element("span", { class: "value" }, format.score(value), isAbove && element("abbr", { title: "above the ceiling" }, "\u25b2")),
+      second && element("span", { class: "second" }, second),
+    );
+  };
+
+  const rowOf = (model, place) => {
+    const ranked = view.column(view.ranked());
+    const rank = ranked?.rank[model] ?? null;
+    const [low, high] = [ranked?.rank_low?.[model] ?? null, ranked?.rank_high?.[model] ?? null];
+    const isPinned = place < nPinned;
+    const facts = [models.family[model], models.parameters[model] && format.millions(models.parameters[model]), models.year[model]];
+    const row = element(
+      "tr",
+      { role: "row", "aria-rowindex": place + 2, class: isPinned ? "pinned" : null },
+      cell(
+        "td",
+        "gridcell",
+        "rank",
+        0,
+        element("span", { class: "value" }, rank ?? "\u2013"),
+        element("span", { class: "second" }, low === null ? (rank === null ? "no rank" : "no interval") : low === high ? `${low}` : `${low}\u2013${high}`),
+      ),
+      cell(
+        "th",
+        "rowheader",
+        "model",
+        1,
+        element(
+          "button",
+          { type: "button", class: "pin", tabindex: "-1", "aria-pressed": String(isPinned), "aria-label": `Pin ${models.name[model]}`, title: "Keep in sight" },
+          isPinned ? "\u2605" : "\u2606",
+        ),
+        element("a", { href: BrainScore.address(`models/${models.slug[model]}.html`), tabindex: "-1", class: "value" }, models.name[model]),
+        element("span", { class: "second" }, facts.filter(Boolean).join(" \u00b7 "), !models.public[model] && " \u00b7 private"),
+      ),
+      cell("td", "gridcell", "ties", 2, element("span", { class: "value", title: ranked?.group[model] || null }, ranked?.group[model] || "\u2013")),
+      gap("td"),
+    );
+    for (let at = sight.left; at < sight.right; at++) row.append(scoreCell(columns[at], LEADING + at, model));
+    row.append(gap("td"));
+    row.dataset.model = model;
+    return row;
+  };
+
+  /** Let a long name break at its dots, and within what lies between them only where that is too long for a line. */
+  const breakable = (name) =>
+    name.split(/(?<=[.:/])/).flatMap((part) => [element("span", { class: part.length < 13 ? "whole" : null }, part), element("wbr")]);
+
+  const arrow = (descending) => element("span", { class: "arrow", "aria-hidden": "true" }, descending ? "\u2193" : "\u2191");
+  const counted = (node) => ["n\u00a0=\u00a0", view.countOf(node).split(" ")[0], element("span", { class: "heard" }, " benchmarks")];
+
+  const headerOf = (node, at) => {
+    const { by, descending } = view.sorting();
+    const isParent = !nodes.leaf[node];
+    const isOpen = isParent && view.isOpen(node);
+    const header = cell(
+      "th",
+      "columnheader",
+      `score depth-${Math.min(nodes.depth[node], 4)}${isOpen ? " open" : ""}${by === node ? " sorted" : ""}${nodes.simulated[node] ? " simulated" : ""}`,
+      at,
+      element(
+        "button",
+        { type: "button", class: "sort", tabindex: "-1" },
+        element("span", { class: "name" }, breakable(nodes.name[node])),
+      ),
+      element(
+        "span",
+        { class: "second" },
+        isParent
+          ? element("button", { type: "button", class: "expand", tabindex: "-1", "aria-expanded": String(isOpen), title: `Show what is below ${nodes.name[node]}` }, ...counted(node))
+          : element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html`), tabindex: "-1" }, view.countOf(node)),
+        nodes.simulated[node] && nodes.leaf[node] && element("span", { class: "tag" }, "simulated"),
+        by === node && arrow(descending),
+      ),
+    );
+    header.setAttribute("scope", "col");
+    header.setAttribute("aria-sort", by === node ? (descending ? "descending" : "ascending") : "none");
+    header.dataset.node = node;
+    return header;
+  };
+
+  const makeHead = () => {
+    const { by, descending } = view.sorting();
+    const ranked = nodes.name[view.ranked()];
+    const row = element(
+      "tr",
+      { role: "row", "aria-rowindex": 1 },
+      cell("th", "columnheader", "rank", 0, element("span", { class: "name" }, "Rank"), element("span", { class: "heard" }, ` by ${ranked}`)),
+      cell(
+        "th",
+        "columnheader",
+        `model${by === null ? " sorted" : ""}`,
+        1,
+        element(
+          "button",
+          { type: "button", class: "sort", tabindex: "-1" },
+          element("span", { class: "name" }, "Model"),
+          by === null && arrow(descending),
+        ),
+      ),
+      cell("th", "columnheader", "ties", 2, element("span", { class: "name" }, "Ties"), element("span", { class: "heard" }, ": who shares a letter")),
+      gap("td"),
+    );
+    row.children[1].setAttribute("aria-sort", by === null ? (descending ? "descending" : "ascending") : "none");
+    for (let at = sight.left; at < sight.right; at++) row.append(headerOf(columns[at], LEADING + at));
+    row.append(gap("td"));
+    head.replaceChildren(row);
+  };
+
+  // -- the window -----------------------------------------------------------------------------------------------------
+
+  const look = () => {
+    const rest = order.length - nPinned;
+    if (isPrinted) return { first: 0, last: rest, left: 0, right: Math.min(columns.length, 14) };
+    const stuck = isStuck() ? nPinned * size.row : 0;
+    const y = Math.max(0, scroller.scrollTop - (isStuck() ? 0 : nPinned * size.row));
+    const first = Math.floor(y / size.row / MORE_ROWS) * MORE_ROWS - MORE_ROWS;
+    const high = Math.max(0, scroller.clientHeight - head.offsetHeight - stuck);
+    const last = first + (Math.ceil(high / size.row / MORE_ROWS) + 3) * MORE_ROWS;
+    const x = Math.max(0, scroller.scrollLeft - size.leading[2]);
+    const left = Math.floor(x / size.column) - MORE_COLUMNS;
+    const right = left + Math.ceil((scroller.clientWidth - size.leading[1]) / size.column) + 2 * MORE_COLUMNS + 1;
+    const within = (value, most) => Math.min(Math.max(value, 0), most);
+    return { first: within(first, rest), last: within(last, rest), left: within(left, columns.length), right: within(right, columns.length) };
+  };
+  const isStuck = () => nPinned > 0 && nPinned <= 5;
+
+  const setWidths = () => {
+    const before = sight.left * size.column;
+    const widths = [...size.leading, before, ...Array(sight.right - sight.left).fill(size.column)];
+    // The last one also fills what is left where all columns have room.
+    widths.push(Math.max((columns.length - sight.right) * size.column, isPrinted ? 0 : scroller.clientWidth - sum(widths)));
+    group.replaceChildren(
+      ...widths.map((width) => {
+        const column = element("col");
+        column.style.width = `${width}px`;
+        return column;
+      }),
+    );
+    table.style.width = `${sum(widths)}px`;
+  };
+
+  const space = (nRows) => {
+    const row = gap("tr");
+    row.append(element("td", { colspan: LEADING + 2 + sight.right - sight.left }));
+    row.firstChild.style.height = `${nRows * size.row}px`;
+    return nRows > 0 ? [row] : [];
+  };
+
+  const askFor = () => {
+    const { by } = view.sorting();
+    const wanted = columns.slice(sight.left, sight.right);
+    if (by !== null) wanted.push(by);
+    for (const node of wanted) {
+      const key = `${node} ${view.isReweighted() ? state.get("without") : ""}`;
+      if (view.column(node) || asked.has(key)) continue;
+      asked.add(key);
+      view
+        .need(node)
+        .then(
+          () => failed.delete(node),
+          (error) => failed.set(node, error.message),
+        )
+        .then(() => {
+          asked.delete(key);
+          if (failed.has(node)) asked.add(key); // once is enough
+          BrainScore.table.arrived(node);
+        });
+    }
+  };
+
+  /** Show what is in sight; `anew` if more changed than the place. */
+  const draw = (anew) => {
+    const before = sight;
+    sight = look();
+    const sameColumns = !anew && before && before.left === sight.left && before.right === sight.right;
+    if (sameColumns && before.first === sight.first && before.last === sight.last) return;
+    const hadFocus = table.contains(document.activeElement);
+    if (!sameColumns) {
+      setWidths();
+      makeHead();
+      top.replaceChildren(...order.slice(0, nPinned).map(rowOf));
+      top.style.top = `${head.offsetHeight}px`;
+    }
+    const kept = new Map(sameColumns ? [...body.children].map((row) => [row.dataset.model, row]) : []);
+    const shown = order.slice(nPinned + sight.first, nPinned + sight.last);
+    const rows = shown.map((model, i) => kept.get(String(model)) ?? rowOf(model, nPinned + sight.first + i));
+    body.replaceChildren(...space(sight.first), ...rows, ...space(order.length - nPinned - sight.last));
+    mark(hadFocus);
+    askFor();
+  };
+
+  // -- walking through it ---------------------------------------------------------------------------------------------
+
+  const rowAt = (place) => {
+    if (place < 0) return head.firstChild;
+    return table.querySelector(`tbody > tr[aria-rowindex="${place + 2}"]`);
+  };
+  const cellAt = ({ row, column }) => rowAt(row)?.querySelector(`:scope > [aria-colindex="${column + 1}"]`) ?? null;
+
+  /** Let the tabulator key find one cell: that which was left last, or else one in sight. */
+  const mark = (shallFocus) => {
+    active.row = Math.min(active.row, order.length - 1);
+    active.column = Math.min(active.column, LEADING + columns.length - 1);
+    for (const each of table.querySelectorAll('[tabindex="0"]')) each.tabIndex = -1;
+    const found = cellAt(active);
+    (found ?? cellAt({ row: -1, column: 1 })).tabIndex = 0;
+    if (shallFocus) (found ?? scroller).focus({ preventScroll: true }); // keys go on where the cell is out of sight
+  };
+
+  /** Move the scroller so that a cell isn't hidden below what stays in place. */
+  const reveal = ({ row, column }) => {
+    if (row >= nPinned) {
+      const headHeight = head.offsetHeight + (isStuck() ? nPinned * size.row : 0);
+      const y = (isStuck() ? row - nPinned : row) * size.row;
+      if (y < scroller.scrollTop) scroller.scrollTop = y;
+      const seen = scroller.clientHeight - headHeight - size.row;
+      if (y > scroller.scrollTop + seen) scroller.scrollTop = y - seen;
+    }
+    if (column >= LEADING) {
+      const stuck = scroller.clientWidth > 640 ? size.leading[0] + size.leading[1] : size.leading[1];
+      const x = sum(size.leading) + (column - LEADING) * size.column;
+      if (x - stuck < scroller.scrollLeft) scroller.scrollLeft = x - stuck;
+      const seen = scroller.clientWidth - size.column;
+      if (x > scroller.scrollLeft + seen) scroller.scrollLeft = x - seen;
+    } else scroller.scrollLeft = 0;
+  };
+
+  const go = (row, column) => {
+    active = { row: Math.min(Math.max(row, -1), order.length - 1), column: Math.min(Math.max(column, 0), LEADING + columns.length - 1) };
+    reveal(active);
+    draw(false);
+    mark(true);
+  };
+
+  const place = (found) => ({ row: Number(found.parentElement.getAttribute("aria-rowindex")) - 2, column: Number(found.getAttribute("aria-colindex")) - 1 });
+
+  const sortBy = (column) => {
+    if (column !== 0 && column !== 2) view.setSort(column === 1 ? null : columns[column - LEADING]);
+    BrainScore.table.update();
+  };
+  const expand = (column) => {
+    const node = columns[column - LEADING];
+    if (node === undefined || nodes.leaf[node]) return;
+    view.setOpen(node, !view.isOpen(node));
+    BrainScore.table.update();
+    BrainScore.table.say(`${nodes.name[node]} ${view.isOpen(node) ? "expanded" : "collapsed"}: ${columns.length} columns of scores`);
+  };
+  const pin = (row) => {
+    const model = order[row];
+    view.togglePin(model);
+    BrainScore.table.update();
+    active.row = order.indexOf(model);
+    draw(true);
+    BrainScore.table.say(`${models.name[model]} ${view.pinned().includes(model) ? "pinned" : "no longer pinned"}`);
+  };
+  const openPanel = ({ row, column }) => {
+    const node = column < LEADING ? view.ranked() : columns[column - LEADING];
+    BrainScore.panel.open(order[row], node);
+  };
+
+  const act = (at) => {
+    if (at.row < 0) sortBy(at.column);
+    else if (at.column === 1) rowAt(at.row).querySelector("a").click();
+    else openPanel(at);
+  };
+
+  const page = () => Math.max(1, Math.floor((scroller.clientHeight - head.offsetHeight) / size.row) - 1);
+  const MOVES = {
+    ArrowUp: ({ row, column }) => [row - 1, column],
+    ArrowDown: ({ row, column }) => [row + 1, column],
+    ArrowLeft: ({ row, column }) => [row, column - 1],
+    ArrowRight: ({ row, column }) => [row, column + 1],
+    PageUp: ({ row, column }) => [Math.max(0, row - page()), column],
+    PageDown: ({ row, column }) => [row + page(), column],
+    Home: ({ row }, isFirst) => [isFirst ? 0 : row, 0],
+    End: ({ row }, isLast) => [isLast ? order.length - 1 : row, LEADING + columns.length - 1],
+  };
+
+  scroller.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey) return;
+    const move = MOVES[event.key];
+    if (move) go(...move(active, event.ctrlKey));
+    else if (event.ctrlKey) return;
+    else if (event.key === "Enter" && !event.target.matches("a")) act(active);
+    else if (event.key === " " && active.row < 0) expand(active.column);
+    else if (event.key === "p" && active.row >= 0) pin(active.row);
+    else return;
+    event.preventDefault();
+  });
+
+  table.addEventListener("click", (event) => {
+    const found = event.target.closest("[aria-colindex]");
+    if (!found) return;
+    active = place(found);
+    const button = event.target.closest("button");
+    if (event.target.closest("a")) return;
+    if (button?.matches(".pin")) pin(active.row);
+    else if (button?.matches(".expand")) expand(active.column);
+    else if (active.row < 0) sortBy(active.column);
+    else if (active.column !== 1 && !String(getSelection())) openPanel(active);
+    else mark(false);
+  });
+
+  table.addEventListener("focusin", (event) => {
+    if (!event.target.matches("[aria-colindex]")) return;
+    active = place(event.target);
+    mark(false);
+  });
+
+  // A row is copied as text with tabulators between its cells; where text is selected, that text is.
+  document.addEventListener("copy", (event) => {
+    if (String(getSelection()) || !scroller.contains(document.activeElement)) return;
+    const chosen = active.row < nPinned && active.row >= 0 ? order.slice(0, nPinned) : [order[Math.max(active.row, 0)]];
+    event.clipboardData.setData("text/plain", BrainScore.download.text(chosen, "\t"));
+    event.preventDefault();
+    BrainScore.table.say(`${chosen.length} row${chosen.length > 1 ? "s" : ""} copied`);
+  });
+
+  // -- what others call -----------------------------------------------------------------------------------------------
+
+  let waiting = null; // {anew}
+  const soon = (anew) => {
+    if (waiting) {
+      waiting.anew ||= anew;
+      return;
+    }
+    waiting = { anew };
+    requestAnimationFrame(() => {
+      const due = waiting;
+      waiting = null;
+      draw(due.anew);
+    });
+  };
+
+  BrainScore.table = {
+    /** Show what the address says. */
+    update() {
+      columns = view.columns();
+      const found = view.rows();
+      order = [...found.pinned, ...found.rest];
+      nPinned = found.pinned.length;
+      table.setAttribute("aria-rowcount", order.length + 1);
+      table.setAttribute("aria-colcount", LEADING + columns.length);
+      table.classList.toggle("flat", state.get("below") === "nothing");
+      top.classList.toggle("stuck", isStuck());
+      measure();
+      draw(true);
+      BrainScore.controls?.tell(found);
+    },
+    /** A column has come, or hasn't. */
+    arrived(node) {
+      if (view.sorting().by === node) BrainScore.table.update();
+      else soon(true);
+    },
+    /** Say something to those who hear the page. */
+    say(text) {
+      document.getElementById("said").textContent = text;
+    },
+    focus: () => mark(true),
+    order: () => order,
+    columns: () => columns,
+  };
+
+  const print = (shall) => {
+    isPrinted = shall;
+    draw(true);
+  };
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+  scroller.addEventListener("scroll", () => soon(false), { passive: true });
+  new ResizeObserver(() => {
+    measure();
+    soon(true);
+  }).observe(scroller);
+})();

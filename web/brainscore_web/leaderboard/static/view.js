@@ -1,0 +1,231 @@
+/** Which rows and columns of the board are shown, in which order, with which numbers: all of it follows from the address. */
+"use strict";
+(() => {
+  const BrainScore = (globalThis.BrainScore ??= {});
+  const { state, averages, format } = BrainScore;
+  const board = BrainScore.taken("board");
+  const { models, nodes } = board;
+  const children = averages.childrenOf(nodes.parent);
+  const loaded = new Map(Object.entries(board.columns).map(([node, column]) => [Number(node), column]));
+  const nodeOf = new Map(nodes.slug.map((slug, node) => [slug, node]));
+  const modelOf = new Map(models.slug.map((slug, model) => [slug, model]));
+  const roots = nodes.parent.flatMap((parent, node) => (parent < 0 && hasLeaf(node) ? [node] : []));
+
+  function hasLeaf(node) {
+    return nodes.leaf[node] || children[node].some(hasLeaf);
+  }
+  const rootOf = nodes.parent.map(() => 0);
+  nodes.parent.forEach((parent, node) => (rootOf[node] = parent < 0 ? node : rootOf[parent]));
+  const hasValues = (node) => loaded.get(node)?.value.some((value) => value !== null);
+  const mainRoot = roots.find(hasValues) ?? roots[0] ?? 0;
+
+  /** Open without being asked: above what has its scores in the first file, below the first root with any. */
+  const top = new Set(board.top);
+  const isOpenAtFirst = (node) =>
+    !nodes.leaf[node] && rootOf[node] === mainRoot && children[node].every((child) => top.has(child));
+
+  // -- columns --------------------------------------------------------------------------------------------------------
+
+  const nodesIn = (name) => new Set(state.list(name).flatMap((slug) => nodeOf.get(slug) ?? []));
+
+  const isOpen = (node) => {
+    const [open, closed] = [nodesIn("open"), nodesIn("closed")];
+    return open.has(node) || (isOpenAtFirst(node) && !closed.has(node));
+  };
+
+  const setOpen = (node, shall) => {
+    const [open, closed] = [nodesIn("open"), nodesIn("closed")];
+    open.delete(node);
+    closed.delete(node);
+    if (shall !== isOpenAtFirst(node)) (shall ? open : closed).add(node);
+    const slugs = (set) => [...set].sort((a, b) => a - b).map((each) => nodes.slug[each]);
+    state.set({ open: slugs(open), closed: slugs(closed) });
+  };
+
+  /** Return the nodes that are shown, each before those below it. */
+  const columns = () => {
+    const [open, closed, without] = [nodesIn("open"), nodesIn("closed"), nodesIn("without")];
+    const shown = [];
+    const visit = (node) => {
+      if (without.has(node) || !hasLeaf(node)) return;
+      shown.push(node);
+      if (open.has(node) || (isOpenAtFirst(node) && !closed.has(node))) children[node].forEach(visit);
+    };
+    roots.forEach(visit);
+    return shown;
+  };
+
+  // -- numbers --------------------------------------------------------------------------------------------------------
+
+  let weighed = { key: "", parts: new Map(), without: new Set(), made: new Map() };
+
+  const isReweighted = () => state.get("weigh") === "chosen" && state.list("without").length > 0;
+
+  const isChosenAmong = (without) => (leaf) => {
+    for (let node = leaf; node >= 0; node = nodes.parent[node]) if (without.has(node)) return false;
+    return true;
+  };
+
+  const weighing = () => {
+    const key = isReweighted() ? state.get("without") : "";
+    if (weighed.key !== key) {
+      const made = key ? averages.plan(nodes, isChosenAmong(nodesIn("without"))) : { parts: new Map(), without: new Set() };
+      weighed = { key, made: new Map(), ...made };
+    }
+    return weighed;
+  };
+
+  /** Return the column of a node if all that it needs has come; else undefined. */
+  const column = (node) => {
+    const { parts, made } = weighing();
+    if (!parts.has(node)) return loaded.get(node);
+    if (!made.has(node)) {
+      const needed = parts.get(node).map(([part, weight]) => [loaded.get(part), weight]);
+      if (needed.some(([each]) => !each)) return undefined;
+      made.set(node, averages.combine(needed, models.id.length));
+    }
+    return made.get(node);
+  };
+
+  const fetchColumn = async (node) => {
+    if (!loaded.has(node)) loaded.set(node, await BrainScore.load(`columns/${nodes.slug[node]}`));
+  };
+
+  /** Load what the column of a node needs. */
+  const need = async (node) => {
+    const parts = weighing().parts.get(node)?.map(([part]) => part) ?? [node];
+    await Promise.all(parts.map(fetchColumn));
+  };
+
+  // -- rows -----------------------------------------------------------------------------------------------------------
+
+  const collator = new Intl.Collator("en", { numeric: true });
+  const byName = models.name.map((_, model) => model).sort((a, b) => collator.compare(models.name[a], models.name[b]));
+  const placeByName = [];
+  byName.forEach((model, place) => (placeByName[model] = place));
+  const searched = models.id.map((id, model) => `${models.name[model]} ${id} ${models.family[model] ?? ""}`.toLowerCase());
+
+  /** Return the node that rows are sorted by, or null for names; and in which direction. */
+  const sorting = () => {
+    const slug = state.get("sort");
+    const by = slug === "model" ? null : (nodeOf.get(slug) ?? mainRoot);
+    return { by, descending: state.get("desc") === null ? by !== null : state.get("desc") === "1" };
+  };
+
+  /** Return the node whose ranks are shown: the one sorted by, else the first of all. */
+  const ranked = () => sorting().by ?? mainRoot;
+
+  const setSort = (node) => {
+    const { by, descending } = sorting();
+    const slug = node === null ? "model" : nodes.slug[node];
+    const turned = by === node ? !descending : node !== null;
+    state.set({ sort: node === mainRoot ? null : slug, desc: turned === (node !== null) ? null : turned ? "1" : "0" });
+  };
+
+  const number = (name) => {
+    const text = state.get(name);
+    return text === null || !Number.isFinite(Number(text)) ? null : Number(text);
+  };
+
+  /** What can be filtered by: the words for people, and whether a model passes. */
+  const filters = () => {
+    const made = [];
+    const add = (names, text, passes) => made.push({ names, text, passes });
+    const access = state.get("access");
+    if (access === "public" || access === "private") {
+      add(["access"], access, (model) => models.public[model] === (access === "public"));
+    }
+    for (const [name, values] of [["family", models.family], ["training", models.training]]) {
+      const chosen = state.get(name);
+      if (chosen !== null) add([name], `${name}: ${chosen}`, (model) => values[model] === chosen);
+    }
+    for (const [low, high, values, scale, told] of [
+      ["pmin", "pmax", models.parameters, 1e6, (text) => `${text} M parameters`],
+      ["ymin", "ymax", models.year, 1, (text) => `year ${text}`],
+    ]) {
+      const [from, to] = [number(low), number(high)];
+      if (from === null && to === null) continue;
+      const text = from === null ? `\u2264 ${to}` : to === null ? `\u2265 ${from}` : `${from}\u2013${to}`;
+      add([low, high], told(text), (model) => {
+        const value = values[model];
+        return value !== null && (from === null || value >= from * scale) && (to === null || value <= to * scale);
+      });
+    }
+    return made;
+  };
+
+  const pinned = () => state.list("pin").flatMap((slug) => modelOf.get(slug) ?? []);
+
+  const togglePin = (model) => {
+    const slugs = state.list("pin");
+    const slug = models.slug[model];
+    state.set({ pin: slugs.includes(slug) ? slugs.filter((each) => each !== slug) : [...slugs, slug] });
+  };
+
+  const compare = () => {
+    const { by, descending } = sorting();
+    const sign = descending ? -1 : 1;
+    const values = by === null ? null : column(by)?.value;
+    return (a, b) => {
+      if (values) {
+        const [x, y] = [values[a], values[b]];
+        if (x === null || y === null) {
+          if (x !== y) return x === null ? 1 : -1; // without a score at the end, in either direction
+        } else if (x !== y) return x < y ? -sign : sign;
+        return placeByName[a] - placeByName[b];
+      }
+      return by === null ? sign * (placeByName[a] - placeByName[b]) : placeByName[a] - placeByName[b];
+    };
+  };
+
+  /** Return the models in their order: pinned ones, which no filter hides, and the others. */
+  const rows = () => {
+    const words = (state.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const passing = filters();
+    const atTop = new Set(pinned());
+    const passes = (model) =>
+      words.every((word) => searched[model].includes(word)) && passing.every((filter) => filter.passes(model));
+    const found = byName.filter(passes);
+    const order = compare();
+    return {
+      pinned: [...atTop].sort(order),
+      rest: found.filter((model) => !atTop.has(model)).sort(order),
+      found: found.length,
+    };
+  };
+
+  // -- words ----------------------------------------------------------------------------------------------------------
+
+  const REASONS = {
+    n: ["n/a", "not applicable"],
+    f: ["failed", "failed"],
+    q: ["not run", "not run yet"],
+    r: ["running", "running now"],
+    h: ["private", "private: this score may not be shown"],
+    "-": ["none", "none of its benchmarks has a score"],
+  };
+
+  /** Return why there is no score: [short, in words]. */
+  const reason = (code, node) => {
+    const isApart = !nodes.leaf[node] && nodes.counts?.[rootOf[node]] === false;
+    return isApart ? ["no mean", "not averaged"] : (REASONS[code] ?? ["none", "no score"]);
+  };
+
+  /** How much data a score of this node is over, in a few letters. */
+  const countOf = (node) => {
+    if (!nodes.leaf[node]) {
+      const { without } = weighing();
+      const isApart = nodes.counts?.[rootOf[node]] === false; // then all of them are, and none is averaged
+      const count = (each) => (without.has(each) ? 0 : nodes.leaf[each] ? Number(isApart || (nodes.counts?.[each] ?? true)) : children[each].reduce((n, c) => n + count(c), 0));
+      return `${format.count(count(node))} benchmarks`;
+    }
+    if (nodes.n_neuroids[node] !== null && nodes.kind[node] === "neural") return `${format.count(nodes.n_neuroids[node])} neuroids`;
+    if (nodes.n_subjects[node] !== null) return `${format.count(nodes.n_subjects[node])} subjects`;
+    return nodes.n_stimuli[node] === null ? "n not stated" : `${format.count(nodes.n_stimuli[node])} stimuli`;
+  };
+
+  BrainScore.view = {
+    board, models, nodes, children, roots, rootOf, mainRoot, nodeOf, modelOf, hasLeaf, columns, isOpen, setOpen, column, need, weighing,
+    sorting, setSort, ranked, filters, rows, pinned, togglePin, reason, countOf, isReweighted, nodesIn, isChosenAmong,
+  };
+})();

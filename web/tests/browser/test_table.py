@@ -1,0 +1,385 @@
+"""The table, used as people use it: from a server and from a file, with the mouse, the keyboard and the address."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+HASHED = re.compile(r"#(.*)$")
+
+
+@pytest.fixture(scope="session")
+def table_address(folder_of_table, serve):
+    """Return the address of the table on a server."""
+    return serve(folder_of_table) + "index.html"
+
+
+@pytest.fixture
+def table(table_address, open_page):
+    """Open the table, with some of its state in the address."""
+    return lambda state="", **options: open_page(table_address + state, **options)
+
+
+def names(page):
+    """Return the names of the models in sight, in order."""
+    return page.locator("#board tbody th.model a").all_inner_texts()
+
+
+def headings(page):
+    """Return the names of the columns of scores in sight."""
+    return [text.replace("\n", "") for text in page.locator("#board thead th.score .name").all_inner_texts()]
+
+
+def expected_order(columns, node, *, descending=True):
+    """Return models by the value of a node, those without last, ties by name."""
+    values = columns[node]["value"]
+    sign = -1 if descending else 1
+    there = [model for model in range(len(values)) if values[model] is not None]
+    return sorted(there, key=lambda model: sign * values[model])
+
+
+def slugs(page, board):
+    """Return the slugs of the models in sight."""
+    links = page.locator("#board tbody th.model a").evaluate_all("(all) => all.map((a) => a.getAttribute('href'))")
+    return [link.removeprefix("models/").removesuffix(".html") for link in links]
+
+
+def test_first_rows_are_read_without_scripts(folder_of_table, board_of_table, open_page):
+    board, columns = board_of_table
+    page = open_page((folder_of_table / "index.html").as_uri(), java_script_enabled=False)
+    order = expected_order(columns, 0)[:25]
+    assert slugs(page, board) == [board["models"]["slug"][model] for model in order]
+    first = page.locator("#rows tr").first
+    value, low, high = (columns[0][name][order[0]] for name in ("value", "low", "high"))
+    assert f"{value:.3f}" in first.inner_text()
+    assert f"{low:.2f}–{high:.2f}" in first.inner_text()
+    assert "These are the 25 first of 60 models" in page.locator("noscript").inner_text()
+    assert not page.locator("#q").is_visible()  # what does nothing is not there
+
+
+@pytest.mark.parametrize("where", ["server", "file"])
+def test_table_opens_sorted_by_the_average(where, folder_of_table, board_of_table, table_address, open_page):
+    board, columns = board_of_table
+    page = open_page(table_address if where == "server" else (folder_of_table / "index.html").as_uri())
+    assert headings(page) == ["Average", "Neural", "V1", "V2", "V4", "IT", "Behavior", "Engineering", "Simulated"]
+    order = expected_order(columns, 0)
+    shown = slugs(page, board)
+    assert shown == [board["models"]["slug"][model] for model in order[: len(shown)]]
+    assert page.locator("th[aria-sort=descending]").inner_text().startswith("Average")
+    assert page.locator("#board").get_attribute("aria-rowcount") == "61"
+    assert page.locator("#board").get_attribute("aria-colcount") == str(3 + 9)
+    page.locator("#scroller").evaluate("(it) => it.scrollTo(0, 1e6)")
+    last = board["models"]["slug"][order[-1]]
+    page.wait_for_function("(slug) => document.querySelector(`#rows a[href*=${slug}]`)", arg=last)
+    assert page.locator("#rows tr[aria-rowindex='61']").count() == 1
+
+
+def test_sorting_by_any_column_and_back_again(table, board_of_table):
+    board, columns = board_of_table
+    page = table()
+    v4 = board["nodes"]["id"].index("V4")
+    for descending in (True, False):
+        page.locator("thead .sort", has_text="V4").click()
+        order = expected_order(columns, v4, descending=descending)
+        shown = slugs(page, board)
+        assert shown == [board["models"]["slug"][model] for model in order[: len(shown)]]
+        kind = "descending" if descending else "ascending"
+        assert page.locator(f"th[aria-sort={kind}]").count() == 1
+    page.reload()
+    assert slugs(page, board) == shown
+    # Ranks are of the column that is sorted by.
+    assert page.locator("#rows td.rank .value").first.inner_text() == str(columns[v4]["rank"][order[0]])
+    page.locator("thead .sort", has_text="Model").click()
+    assert names(page)[:2] == ["Heron 001", "Heron 002"] or names(page)[1:3] == ["Heron 001", "Heron 002"]
+
+
+def test_models_without_a_score_come_last_in_both_directions(table, board_of_table):
+    board, columns = board_of_table
+    leaf = board["nodes"]["id"].index("Birch2003.V1-pls")
+    without = [model for model, value in enumerate(columns[leaf]["value"]) if value is None]
+    assert without
+    for descending in ("1", "0"):
+        page = table(f"#open=V1&sort=Birch2003.V1-pls&desc={descending}")
+        page.wait_for_function("BrainScore.view.column(BrainScore.view.sorting().by)")
+        last = page.evaluate("BrainScore.view.rows().rest")[-len(without) :]
+        assert set(last) == set(without)
+
+
+def test_columns_unfold_below_their_parent(table):
+    page = table()
+    assert page.locator("th.score[data-node='2'] .expand").get_attribute("aria-expanded") == "false"
+    page.locator("th.score[data-node='2'] .expand").click()
+    assert headings(page)[:6] == ["Average", "Neural", "V1", "Alder1999.V1", "Birch2002.V1-pls", "Birch2003.V1-pls"]
+    page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
+    assert page.locator("#board").get_attribute("aria-colcount") == str(3 + 9 + 7)
+    page.locator("th.score[data-node='3'] .expand").click()  # the group of two below it
+    assert "#open=V1,Alder1999.V1" in page.url
+    page.reload()
+    assert headings(page)[3:6] == ["Alder1999.V1", "Birch2000.V1-pls", "Birch2001.V1-pls"]
+    page.locator("th.score[data-node='1'] .expand").click()
+    assert headings(page) == ["Average", "Neural", "Behavior", "Engineering", "Simulated"]
+    assert "closed=neural" in page.url
+
+
+def test_every_cell_without_a_score_says_why(table, board_of_table):
+    board, columns = board_of_table
+    page = table("#open=V1,simulated")
+    page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
+    texts = page.locator("#rows td.score").evaluate_all("(all) => all.map((cell) => cell.innerText.trim())")
+    assert texts
+    assert all(texts)
+    words = {"n": "n/a", "f": "failed", "q": "not run", "r": "running", "h": "private"}
+    leaf = board["nodes"]["id"].index("Birch2002.V1-pls")
+    for code, word in words.items():
+        model = columns[leaf]["code"].index(code)
+        page = table(f"#open=V1&q={board['models']['slug'][model]}")
+        at = page.locator(f"th[data-node='{leaf}']").get_attribute("aria-colindex")
+        page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
+        assert word in page.locator(f"#rows td[aria-colindex='{at}']").inner_text()
+
+
+def test_search_and_filters(table, board_of_table):
+    board, _ = board_of_table
+    models = board["models"]
+    page = table()
+    page.locator("#q").fill("heron 01")
+    assert page.locator("#found").inner_text() == "11 of 60 models"  # 001, and 010 to 019
+    assert all("01" in name for name in names(page))
+    page.locator("#q").fill("nobody")
+    assert page.get_by_text("No model passes").is_visible()
+    page.locator("#q").fill("")
+    page.locator("#filters summary").click()
+    page.locator("#access").select_option("private")
+    page.locator("#ymin").fill("2015")
+    page.locator("#pmax").fill("40")
+    page.locator("#training").select_option("Harbour-400M, filtered")
+    expected = [
+        slug
+        for slug, public, year, parameters, training in zip(
+            *(models[name] for name in ("slug", "public", "year", "parameters", "training")), strict=True
+        )
+        if not public and year and year >= 2015 and parameters and parameters <= 40e6 and "Harbour" in training
+    ]
+    assert sorted(slugs(page, board)) == expected
+    page.reload()
+    assert sorted(slugs(page, board)) == expected
+    assert page.locator("#chips .chip").count() == 4
+    page.get_by_role("button", name="Remove the filter private").click()
+    assert len(slugs(page, board)) > len(expected)
+    page.locator("#filters summary").click()
+    page.locator("#clear").click()
+    assert page.locator("#found").inner_text() == "60 of 60 models"
+    assert "#" not in page.url
+
+
+def test_pinned_rows_stay_in_sight(table, board_of_table):
+    board, columns = board_of_table
+    last = board["models"]["slug"][expected_order(columns, 0)[-1]]
+    page = table(f"#pin={last}&q=nobody")
+    assert slugs(page, board) == [last]  # no search hides it
+    page.locator("#q").fill("")
+    page.locator("#rows .pin").first.click()
+    assert page.locator("#pinned tr").count() == 2
+    page.get_by_role("link", name="Compare 2 pinned").wait_for()
+    assert last in page.get_by_role("link", name="Compare 2 pinned").get_attribute("href")
+    page.reload()
+    assert page.locator("#pinned tr").count() == 2
+    page.locator("#scroller").evaluate("(it) => it.scrollTo(0, 1000)")
+    box, frame = page.locator("#pinned tr").first.bounding_box(), page.locator("#scroller").bounding_box()
+    assert frame["y"] < box["y"] < frame["y"] + 150
+    page.locator("#unpin").click()
+    assert page.locator("#pinned tr").count() == 0
+
+
+def test_one_click_leads_to_what_lies_behind_a_score(table, board_of_table):
+    board, columns = board_of_table
+    leaf = board["nodes"]["id"].index("Birch2002.V1-pls")
+    above = next(model for model, value in enumerate(columns[leaf]["value"]) if value is not None and value > 1.03)
+    slug = board["models"]["slug"][above]
+    page = table(f"#open=V1&q={slug}")
+    at = page.locator(f"th[data-node='{leaf}']").get_attribute("aria-colindex")
+    page.locator(f"#rows td[aria-colindex='{at}']", has_text="▲").click()
+    panel = page.locator("#panel")
+    panel.get_by_text("Raw score").wait_for()
+    text = panel.inner_text()
+    value, low, high = (columns[leaf][name][above] for name in ("value", "low", "high"))
+    for expected in (f"{value:.3f}", f"{low:.3f}–{high:.3f}", "0.1234", "0.8000", "3,200", "168", "Above the ceiling"):
+        assert expected in text
+    assert panel.get_by_role("link", name="All about Birch2002.V1-pls").get_attribute("href").startswith("benchmarks/")
+    assert f"cell={slug},Birch2002.V1-pls" in page.url
+    page.reload()
+    panel.get_by_text("Raw score").wait_for()
+    page.keyboard.press("Escape")
+    assert not panel.is_visible()
+    assert "cell" not in page.url
+
+
+def test_average_tells_its_parts(table):
+    page = table("#cell=heron_005,neural")
+    panel = page.locator("#panel")
+    panel.get_by_text("benchmarks have a score").wait_for()
+    assert panel.locator(".parts button").all_inner_texts() == ["V1", "V2", "V4", "IT"]
+    panel.get_by_role("button", name="V2").click()
+    panel.get_by_role("button", name="Birch2007.V2-pls").wait_for()
+
+
+def test_texts_of_others_are_text(table):
+    page = table("#cell=heron_000,Birch2002.V1-pls&pin=heron_000")
+    page.locator("#panel").get_by_text("Raw score").wait_for()
+    assert page.locator("img[src='x']").count() == 0
+    assert page.locator("#panel h2").inner_text().startswith("=HYPERLINK")
+
+
+def test_keyboard_alone(table, board_of_table):
+    board, columns = board_of_table
+    page = table()
+    page.locator("#take summary").focus()
+    page.keyboard.press("Tab")  # into the grid, by one stop
+    focused = "document.activeElement.getAttribute('aria-colindex') + ' ' + document.activeElement.parentElement.getAttribute('aria-rowindex')"
+    assert page.evaluate(focused) == "2 2"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == "4 3"
+    page.keyboard.press("Control+End")
+    assert page.evaluate(focused) == "12 61"
+    page.keyboard.press("PageUp")
+    page.keyboard.press("Control+Home")
+    assert page.evaluate(focused) == "1 2"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("p")
+    assert page.locator("#pinned tr").count() == 1
+    assert page.evaluate(focused) == "2 2"
+    assert "pinned" in page.locator("#said").inner_text()
+    page.keyboard.press("p")
+    page.keyboard.press("Control+Home")
+    for key in ("ArrowUp", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.dataset.node") == "2"
+    page.keyboard.press("Enter")
+    assert "sort=V1" in page.url
+    page.keyboard.press("Space")
+    assert "open=V1" in page.url
+    assert "expanded" in page.locator("#said").inner_text()
+    assert page.evaluate("document.activeElement.dataset.node") == "2"  # where it was
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.locator("#panel").get_by_text("benchmarks have a score").wait_for()
+    assert page.evaluate("document.activeElement.id") == "panel-title"
+    page.keyboard.press("Escape")
+    assert page.evaluate(focused) == "6 2"
+    page.keyboard.press("Tab")  # and out again, by one
+    assert not page.evaluate("document.getElementById('board').contains(document.activeElement)")
+
+
+def test_keys_go_on_where_the_cell_is_out_of_sight(table):
+    page = table()
+    page.locator("#rows td.score").first.focus()
+    page.locator("#scroller").evaluate("(it) => it.scrollTo(0, 1e6)")
+    page.wait_for_function("!document.querySelector('#rows tr[aria-rowindex=\"2\"]')")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.parentElement.getAttribute('aria-rowindex')") == "3"
+
+
+@pytest.mark.parametrize("state", ["", "#open=V1&sort=V2&desc=0&q=heron&pin=heron_003,heron_000&without=behavior"])
+def test_view_is_taken_away_whole(table, board_of_table, state):
+    board, columns = board_of_table
+    page = table(state)
+    page.locator("#take summary").click()
+    with page.expect_download() as download:
+        page.locator("#csv").click()
+    content = download.value.path().read_bytes().decode()
+    rows = list(csv.DictReader(io.StringIO(content)))
+    with page.expect_download() as download:
+        page.locator("#json").click()
+    told = json.loads(download.value.path().read_text())
+    order = page.evaluate("BrainScore.table.order()")
+    shown = [board["nodes"]["id"][node] for node in page.evaluate("BrainScore.table.columns()")]
+    assert len(rows) == len(order) == 60
+    assert ("behavior" in shown) == ("without" not in state)
+    for row, entry, model in zip(rows, told["models"], order, strict=True):
+        name = board["models"]["id"][model]
+        assert entry["model"] == name
+        assert row["model"] == ("'" + name if name.startswith("=") else name)
+        assert list(entry["scores"]) == shown
+        for node in shown:
+            column = columns[board["nodes"]["id"].index(node)]
+            value = column["value"][model]
+            assert entry["scores"][node]["value"] == value
+            assert row[node] == "" if value is None else float(row[node]) == value
+            assert row[f"{node} status"]
+            assert (float(row[f"{node} low"]) if row[f"{node} low"] else None) == column["low"][model]
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1"])
+def test_no_text_becomes_a_formula(table_address, open_page, text):
+    page = open_page(table_address)
+    assert page.evaluate("(text) => BrainScore.download.written(text, ',')", text).lstrip('"').startswith("'")
+    assert page.evaluate("BrainScore.download.written(-0.5, ',')") == "-0.5"
+
+
+def test_rows_are_copied_as_text(table, board_of_table):
+    page = table("#pin=heron_004,heron_007", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("#pinned td.score").first.focus()
+    page.keyboard.press("Control+c")
+    page.wait_for_function("document.getElementById('said').textContent === '2 rows copied'")
+    lines = page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert len(lines) == 3
+    assert lines[0].split("\t")[:2] == ["model", "name"]
+    assert {line.split("\t")[0] for line in lines[1:]} == {"heron_004", "heron_007"}
+
+
+def test_going_back_brings_the_view_back(table):
+    page = table("#sort=V2")
+    page.evaluate("location.hash = '#sort=V4'")
+    page.wait_for_function("document.querySelector('th[aria-sort=descending]').innerText.startsWith('V4')")
+    page.go_back()
+    page.wait_for_function("document.querySelector('th[aria-sort=descending]').innerText.startsWith('V2')")
+
+
+def test_what_an_address_gets_wrong_is_left_out(table):
+    page = table("#sort=nothing&open=x,V1&pin=nobody&cell=a,b&pmin=abc&without=%&below=x&desc=7")
+    assert headings(page)[2] == "V1"
+    assert page.locator("#found").inner_text() == "60 of 60 models"
+
+
+def test_column_that_does_not_come_says_so(folder_of_table, open_page, tmp_path):
+    import shutil
+
+    site = tmp_path / "broken"
+    shutil.copytree(folder_of_table, site)
+    (site / "data/columns/Birch2002.V1-pls.js").unlink()
+    page = open_page((site / "index.html").as_uri() + "#open=V1", expected_errors=["ERR_FILE_NOT_FOUND"])
+    page.get_by_text("not loaded").first.wait_for()
+    page.locator("td.score", has_text="not loaded").first.click()
+    page.locator("#panel").get_by_text("could not be loaded").wait_for()
+
+
+def test_only_what_is_in_sight_exists(table):
+    page = table("#open=V1,V2,V4,IT,behavior,engineering", viewport={"width": 1440, "height": 900})
+    for at in range(0, 4_000, 400):
+        page.locator("#scroller").evaluate("(it, at) => it.scrollTo(at, at)", at)
+        page.evaluate("new Promise(requestAnimationFrame)")
+        assert page.evaluate("document.querySelectorAll('*').length") < 2_500
+        # The header stands above its column.
+        lefts = "[...document.querySelectorAll(selector)].map((each) => Math.round(each.getBoundingClientRect().left))"
+        heads, cells = page.evaluate(
+            f"['thead th.score', '#rows tr[aria-rowindex]:nth-child(2) td.score'].map((selector) => {lefts})"
+        )
+        assert heads == cells
+
+
+def test_print_shows_all_rows(table):
+    page = table()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#rows tr[aria-rowindex]").count() == 60
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#rows tr[aria-rowindex]").count() < 60
+
+
+@pytest.mark.parametrize("width", [390, 820, 1440])
+def test_nothing_hangs_over_the_edge(table, width):
+    page = table("#open=V1&pin=heron_001", viewport={"width": width, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
