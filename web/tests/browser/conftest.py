@@ -110,7 +110,7 @@ REGIONS = ("V1", "V2", "V4", "IT")
 
 def small_board(n_models=60, n_of_region=8):
     """Make a board up: all its columns by node, with every code, a score above its ceiling and names that attack."""
-    rng = random.Random(0)
+    rng = random.Random(0)  # noqa: S311 - made-up scores, no secrets
     nodes = {name: [] for name in ("id", "name", "parent", "depth", "leaf", "region", "kind", "simulated", "counts")}
 
     def add(name, parent=-1, *, region=None, kind=None, leaf=False, simulated=False):
