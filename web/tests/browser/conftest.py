@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from brainscore_web.leaderboard.pages_of import Pages
+
 LEADERBOARD = Path(__file__).parents[2] / "brainscore_web" / "leaderboard"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -92,16 +94,8 @@ def open_page(browser):
 
 @pytest.fixture(scope="session")
 def render():
-    """Return the function that renders a page from its template, in the way that the site is built."""
-    jinja2 = pytest.importorskip("jinja2", reason="needs jinja2")
-    pages = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(LEADERBOARD / "pages"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-
-    def render_(template, **variables):
-        return pages.get_template(template).render(**variables)
-
-    return render_
+    """Return the function that renders a page: ``render('index', board)``."""
+    return lambda name, board, root="": Pages(board)._render(name, root=root)
 
 
 HOSTILE = '=HYPERLINK("http://x") <img src=x onerror=alert(1)>, </script>'
@@ -213,7 +207,7 @@ def folder_of_table(tmp_path_factory, render, board_of_table):
     board, columns = board_of_table
     site = tmp_path_factory.mktemp("a table")
     shutil.copytree(LEADERBOARD / "static", site / "static")
-    (site / "index.html").write_text(render("index.html", root="", page="index", board=board))
+    (site / "index.html").write_text(render("index", board))
 
     def put(name, value):
         path = site / "data" / f"{name}.js"

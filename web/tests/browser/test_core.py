@@ -17,7 +17,7 @@ def folder(tmp_path_factory, render):
     shutil.copytree(STATIC, site / "static")
     for path, root in (("index.html", ""), ("models/one.html", "../")):
         (site / path).parent.mkdir(exist_ok=True)
-        (site / path).write_text(render("base.html", root=root, page="index", board=MADE))
+        (site / path).write_text(render("base", MADE, root))
     inline = """<script>fooled = 1</script><script src="data:text/javascript,fooled=2"></script>
       <style>button {position: fixed}</style><button id="inline" onclick="fooled = 3" style="position: fixed">x</button>
     </body>"""

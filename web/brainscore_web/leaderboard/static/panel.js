@@ -132,7 +132,7 @@
       "p",
       { class: "links" },
       element("a", { href: BrainScore.address(`models/${models.slug[model]}.html`) }, `All about ${models.name[model]}`),
-      nodes.leaf[node] && element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html`) }, `All about ${nodes.name[node]}`),
+      element("a", { href: BrainScore.address(`benchmarks/${nodes.slug[node]}.html`) }, `All about ${nodes.name[node]}`),
     );
 
   const show = async (model, node) => {
