@@ -36,6 +36,7 @@ __all__ = [
     "PluginError",
     "PrivateDataError",
     "ProtocolError",
+    "RecordsError",
     "RequirementsError",
     "StateChangedError",
     "StimulusError",
@@ -163,6 +164,10 @@ class CeilingError(BrainScoreError, ValueError):
 
 class ContractError(BrainScoreError, TypeError, ValueError):
     """What one part hands to another (a metric, a score, what a factory made) is not what both have agreed on."""
+
+
+class RecordsError(BrainScoreError, OSError):
+    """Records of scores cannot be kept where they have to be: the disk is full, or nothing can be written there."""
 
 
 class ProtocolError(BrainScoreError, ValueError):

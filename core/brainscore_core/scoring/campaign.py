@@ -7,15 +7,20 @@ something else of that form.
 from __future__ import annotations
 
 import dataclasses
+import errno
+import shutil
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from brainscore_core.caching import atomic_path
+from brainscore_core.errors import RecordsError
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batch
 from brainscore_core.scoring.judging import Isolation, failed
@@ -27,6 +32,8 @@ __all__ = ["Runner", "UnscoredPair", "run_here", "run_pairs"]
 
 _LEAST_MINUTES = 5 / 60  # a batch is not started with less time than that
 _LOOK_EVERY_S = 0.5
+# What keeps a record from being written, and would keep those of all other pairs, too.
+_OF_ALL_RECORDS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
 
 
 class Runner(Protocol):
@@ -150,6 +157,11 @@ def run_pairs(
         The new ones.
     list of UnscoredPair
         The pairs without a new record.
+
+    Raises
+    ------
+    RecordsError
+        If records cannot be written, such as on a full disk. What runs is ended first.
     """
     campaign = _Campaign(records, revision_of, tell)
     todo: list[PairTask] = []
@@ -165,8 +177,15 @@ def run_pairs(
             campaign.keep(pair, PairOutcome(_skipped(pair, why_no_private)))
         todo = [each for each in todo if not each.private]
     pending = {(pair.model, pair.benchmark): pair for pair in todo}
-    for outcome in run(batches_of(todo), minutes=minutes) if todo else ():
-        campaign.keep(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
+    if todo:
+        _require_place(records)
+    outcomes = run(batches_of(todo), minutes=minutes) if todo else iter(())
+    try:
+        for outcome in outcomes:
+            campaign.keep(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
+    finally:
+        if isinstance(outcomes, Generator):  # an error would hold it, and with it the processes
+            outcomes.close()
     campaign.left += [UnscoredPair(pair, "no time was left for it", is_fine=False) for pair in pending.values()]
     return campaign.made, campaign.left
 
@@ -203,6 +222,8 @@ class _Campaign:
         try:
             record = _written(record, outcome, record_path(self.records, pair.model, pair.benchmark))
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in _OF_ALL_RECORDS:
+                raise _no_place(self.records, error) from error
             self.left.append(UnscoredPair(pair, f"its record cannot be written: {error}", is_fine=False))
             return
         self.made.append(record)
@@ -216,16 +237,44 @@ def _written(record: ScoreRecord, outcome: PairOutcome, path: Path) -> ScoreReco
         if not lock.is_file():
             with atomic_path(lock) as temporary:
                 temporary.write_text(outcome.lock, encoding="utf-8", newline="\n")
-    if record.values:
-        from brainscore_core.scoring.values import digest_of, values_path  # brings NumPy, which planning does without
+    if not record.values:
+        record.write(path)
+        return record
+    from brainscore_core.scoring.values import digest_of, values_path  # brings NumPy, which planning does without
 
-        if digest_of(outcome.values) == record.values:
-            with atomic_path(values_path(path)) as temporary:
-                temporary.write_bytes(outcome.values)
-        else:
-            record = dataclasses.replace(record, values=None)
-    record.write(path)
+    if digest_of(outcome.values) != record.values:
+        record = dataclasses.replace(record, values=None)
+        record.write(path)
+        return record
+    # Neither takes the place of an older one before there was room for both.
+    with atomic_path(path) as temporary:
+        temporary.write_text(record.to_json(), encoding="utf-8")
+        with atomic_path(values_path(path)) as beside:
+            beside.write_bytes(outcome.values)
     return record
+
+
+def _require_place(records: Path) -> None:
+    """Raise before hours have been spent if nothing can be written to a folder."""
+    try:
+        records.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=records).close()
+    except OSError as error:
+        raise _no_place(records, error) from error
+
+
+def _no_place(records: Path, error: OSError) -> RecordsError:
+    return RecordsError(
+        f"No record can be kept in {records}: {error.strerror or error}.{_free_space(records)} What was kept is whole. "
+        "Make room there, or name another folder (--records), and run the same again: it goes on with the pairs that "
+        "have no record."
+    )
+
+
+def _free_space(folder: Path) -> str:
+    with suppress(OSError):
+        return f" {shutil.disk_usage(folder).free / 1e6:,.1f} MB are free."
+    return ""
 
 
 def _skipped(pair: PairTask, reason: str) -> ScoreRecord:

@@ -1,6 +1,7 @@
 """Test that every pair of a campaign gets its record, whatever becomes of the others."""
 
 import dataclasses
+import subprocess
 import threading
 import time
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from brainscore_core.errors import RecordsError
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.campaign import run_here, run_pairs
@@ -38,6 +40,83 @@ def all_scored(batches, *, minutes):
 
 def revision_of(kind, identifier):
     return f"{kind} {identifier}"
+
+
+# -- where records cannot be kept --------------------------------------------------------------------------------------
+
+WRITES_RECORDS = """
+    import json, pathlib, sys, time
+    from brainscore_core.scoring.events import append_event
+
+    value = lambda name: sys.argv[sys.argv.index(name) + 1]
+    benchmarks = sys.argv[sys.argv.index("--benchmark") + 1 : sys.argv.index("--records")]
+    here = pathlib.Path(__file__).parent
+    template = json.loads((here / "record.json").read_text())
+    for benchmark in benchmarks:
+        append_event(pathlib.Path(value("--events")), "started", benchmark)
+        with (here / "log").open("a") as log:
+            log.write(benchmark + "\\n")
+        target = pathlib.Path(value("--records"), benchmark, value("--model") + ".json")
+        target.parent.mkdir(parents=True)
+        target.write_text(json.dumps({**template, "model": value("--model"), "benchmark": benchmark}))
+        append_event(pathlib.Path(value("--events")), "ended", benchmark, "scored")
+        if benchmark == "b5" and (here / "waits").exists():  # to be ended, before what follows is begun
+            time.sleep(600)
+"""
+
+
+def test_a_full_disk_ends_the_campaign_and_with_room_it_goes_on(small_disk, install_library):
+    disk, package = small_disk("size=16k"), install_library(WRITES_RECORDS)  # a record takes a page of 4 KiB
+    tasks = [Task("m", f"b{number}") for number in range(8)]
+    (package / "waits").touch()
+
+    def go_on():
+        is_scored = reuse([FolderStore(disk / "records")], revision_of)
+        run = partial(run_here, library=package.name)
+        return run_pairs(tasks, disk / "records", run, revision_of=revision_of, is_scored=is_scored)
+
+    with pytest.raises(RecordsError, match=rf"in {disk}/records: No space left on device\. .*MB are free.*--records"):
+        go_on()
+    kept = {record.benchmark for record in FolderStore(disk / "records")}
+    files = [path for path in disk.rglob("*") if path.is_file()]
+    assert 0 < len(kept) == len(files) < 5
+    assert all(ScoreRecord.read(file).is_scored for file in files)
+    assert "b6" not in (package / "log").read_text()
+    (package / "waits").unlink()
+    subprocess.run(["mount", "-o", "remount,size=1m", str(disk)], check=True)
+    made, left = go_on()
+    assert {record.benchmark for record in made} == {task.benchmark for task in tasks} - kept
+    assert {each.pair.benchmark for each in left} == kept
+
+
+def test_where_nothing_can_be_written_nothing_is_begun(small_disk):
+    disk = small_disk("size=1m,ro")
+    with pytest.raises(RecordsError, match=f"in {disk}/records: Read-only file system"):
+        run_pairs([Task("a")], disk / "records", lambda batches, *, minutes: pytest.fail("it was begun"))
+
+
+def test_values_that_there_is_no_room_for_leave_the_older_score_whole(small_disk):
+    disk = small_disk("size=64k")
+
+    def score(size):
+        values = values_bytes({"neuroid": np.random.default_rng(0).random(size)})
+        pair = of(Task("a"))
+        record = dataclasses.replace(pair.record, values=digest_of(values))
+        run_pairs([Task("a")], disk, lambda batches, *, minutes: iter([PairOutcome(record, values=values)]))
+
+    score(10)
+    before = {path: path.read_bytes() for path in disk.rglob("*") if path.is_file()}
+    assert len(before) == 2
+    with pytest.raises(RecordsError, match="No space left"):
+        score(100_000)
+    assert {path: path.read_bytes() for path in disk.rglob("*") if path.is_file()} == before
+
+
+def test_an_identifier_too_long_for_a_file_costs_its_own_pair(tmp_path):
+    made, left = run_pairs([Task("a"), Task("m" * 300)], tmp_path, all_scored)
+    assert [record.model for record in made] == ["a"]
+    assert [(each.pair.model, each.is_fine) for each in left] == [("m" * 300, False)]
+    assert "too long" in left[0].reason
 
 
 # -- what is scored, and what is kept ----------------------------------------------------------------------------------

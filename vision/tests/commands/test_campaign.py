@@ -130,6 +130,15 @@ def test_a_pair_that_is_not_applicable_is_an_answer(scored, tmp_path, capsys):
     assert len(pairs_of(scored.asked[1])) == 2
 
 
+def test_records_that_cannot_be_kept_are_one_error(scored, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert score(tmp_path / "file", "--models", "pixels", "--benchmarks", V1, IT) == 1
+    said = capsys.readouterr().err
+    assert said.count("Error: ") == 1
+    assert f"Error: No record can be kept in {tmp_path}/file" in said
+    assert scored.asked == []
+
+
 def test_a_pair_without_a_record_is_a_failure(scored, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(campaign, "run_here", lambda batches, **_: iter(()))
     assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, IT) == 1
