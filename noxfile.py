@@ -47,6 +47,7 @@ PUBLISHED_ACTIVATIONS = (
     "vision/tests/model_helpers/activations/fixtures/peer_trials.py",
     "vision/tests/model_helpers/activations/temporal/fixtures/peer_video.py",
 )
+ON_SLURM = "core/tests/scoring/cluster/test_slurm.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
 
 nox.needs_version = ">=2024.4.15"
@@ -109,7 +110,7 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the slow proofs, such as a hundred processes killed at random moments."""
     python = workspace(session, "test")
-    arguments = session.posargs or ["-n", "auto"]
+    arguments = session.posargs or ["-n", "auto", "--ignore", ON_SLURM]
     # Not what needs more than time: published numbers, for instance, are of data that are not public.
     marked = "slow and not (private_access or network or gpu)"
     session.run(python, "-m", "pytest", "-m", marked, *arguments, external=True, env=SURROUNDINGS)
@@ -119,7 +120,8 @@ def slow(session: nox.Session) -> None:
 def slurm(session: nox.Session) -> None:
     """Score on a real Slurm of one node, whose jobs are cancelled, killed and cut off; needs root, slurm-wlm, munge."""
     python = workspace(session, "test")
-    arguments = session.posargs or ["-rs", "core/tests/scoring/cluster/test_slurm.py"]
+    # Each has a Slurm of its own; one waits for two minutes until the time of its job is over.
+    arguments = session.posargs or ["-rs", "-n", "2", "--dist", "worksteal", ON_SLURM]
     session.run(python, "-m", "pytest", "-m", "slow", *arguments, external=True, env=SURROUNDINGS)
 
 
