@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import threading
+from functools import cache
 from pathlib import Path
 
 __all__ = ["guard", "release"]
@@ -35,13 +36,13 @@ def guard(pid: int) -> None:
         If no further process can be started.
     """
     if os.name != "nt":
-        _GUARD.add(pid)
+        _guard().add(pid)
 
 
 def release(pid: int) -> None:
     """Forget a program that has ended."""
     if os.name != "nt":
-        _GUARD.remove(pid)
+        _guard().remove(pid)
 
 
 class _Guard:
@@ -104,7 +105,10 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-_GUARD = _Guard()
-atexit.register(_GUARD.end)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_GUARD.after_fork)
+@cache
+def _guard() -> _Guard:
+    """Return the guard of this process, made when it is first needed."""
+    made = _Guard()
+    atexit.register(made.end)
+    os.register_at_fork(after_in_child=made.after_fork)
+    return made

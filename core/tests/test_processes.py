@@ -144,7 +144,7 @@ SLEEPER = """
 PARENT = """
     import os, signal, subprocess, sys, threading, time
     from brainscore_core.processes import running
-    from brainscore_core.process_guard import _GUARD
+    from brainscore_core.process_guard import _guard
 
     def start():
         stack.append(running([sys.executable, "-c", *sys.argv[1:3]]))
@@ -162,7 +162,7 @@ PARENT = """
     [
         "start()",
         "thread = threading.Thread(target=start); thread.start(); thread.join()",  # it is gone before the process
-        "start(); _GUARD.process.kill(); _GUARD.process.wait(); running(['true']).__enter__()",
+        "start(); _guard().process.kill(); _guard().process.wait(); running(['true']).__enter__()",
         "running(['true']).__enter__(); os.fork() or start()",  # the child has a guard of its own
     ],
 )
