@@ -11,7 +11,6 @@ import dataclasses
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from brainscore_core.scoring.events import Event, EventReader
 from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask
 from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
 from brainscore_core.scoring.store import lock_path
+from brainscore_core.scoring.work_folder import work_folder
 
 __all__ = ["Isolation", "Judge", "failed"]
 
@@ -84,12 +84,15 @@ class Judge:
             Whether a process for the same pairs was killed before it had begun with one: if this one is too, all pairs
             have failed so; else it may have been an accident, and none has an outcome.
         """
-        with tempfile.TemporaryDirectory(prefix="brainscore-batch-") as name:
-            folder = Path(name)
+        with work_folder("brainscore-batch-") as folder:
+            (folder / "tmp").mkdir()
+            surroundings = os.environ if self.environment is None else self.environment
+            # What it has not removed when it is ended goes with the folder.
+            environment = {**surroundings, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder / "tmp"))}
             with EventReader(folder / "events.jsonl", len(pairs)) as events:
                 watch = _Watch(self, pairs, folder / "records", events, no_time_left)
                 try:
-                    with running(self._command(pairs, folder), environment=self.environment, folder=folder) as program:
+                    with running(self._command(pairs, folder), environment=environment, folder=folder) as program:
                         problem = yield from watch.until_the_end(program)
                 except (OSError, ValueError) as error:  # ValueError: an identifier holds what no argument can
                     yield from (PairOutcome(failed(pair, "NotStarted", str(error))) for pair in pairs)

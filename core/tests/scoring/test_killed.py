@@ -132,7 +132,9 @@ def test_a_campaign_killed_at_random_moments_loses_nothing_and_does_nothing_twic
         wait_until(lambda: not processes_with(judges), 20)  # they do not outlive who started them
     recorded_before.append({(each.model, each.benchmark) for each in FolderStore(records)})
     assert 0 < len(recorded_before[-1]) < 600
+    assert list(tmp_path.glob("brainscore-batch-*")), "the last one was killed at work"
     assert start(N_KILLS).wait() == 0
+    assert not list(tmp_path.glob("brainscore-batch-*")), "what was left there was not removed"
 
     executions = [tuple(line.split()) for line in log.read_text().splitlines()]
     twice = [line for line in executions if line[1:3] in recorded_before[int(line[0])]]
