@@ -1,22 +1,26 @@
 """Check ``metadata.yml`` against its schema, in which a plugin says what people and the planning want to know about it.
 
-=============== ========================================================================================
-``access``      ``public`` or ``private``: whether scoring needs data or weights that not everybody may see
-``licence``     SPDX expression, such as ``CC-BY-4.0``, ``MIT`` or ``LicenseRef-agreement-with-the-authors``
-``contact``     who answers questions: an e-mail address, a GitHub name with ``@``, or a web address
-``citation``    the publication as people would cite it
-``doi``         the publication, such as ``10.1523/JNEUROSCI.5181-14.2015``
-``minutes``     what a test run or a score takes, about
-``memory_gb``   memory that a test run or a score takes, about
-``gpus``        how many GPUs a score cannot do without; most go without any
-``region``      where was recorded, such as ``IT`` or ``[V4, IT]``
-``behaviour``   what was done, such as ``match to sample``
-``species``     such as ``Macaca mulatta`` or ``Homo sapiens``
-``technique``   such as ``electrophysiology``, ``fMRI``, ``EEG`` or ``psychophysics``
-``n_stimuli``   how many different stimuli are compared
-``n_neuroids``  how many neurons, sites or voxels
-``n_subjects``  how many people or animals
-=============== ========================================================================================
+================= ========================================================================================
+``access``        ``public`` or ``private``: whether scoring needs data or weights that not everybody may see
+``licence``       SPDX expression, such as ``CC-BY-4.0``, ``MIT`` or ``LicenseRef-agreement-with-the-authors``
+``contact``       who answers questions: an e-mail address, a GitHub name with ``@``, or a web address
+``citation``      the publication as people would cite it
+``doi``           the publication, such as ``10.1523/JNEUROSCI.5181-14.2015``
+``minutes``       what a test run or a score takes, about
+``memory_gb``     memory that a test run or a score takes, about
+``gpus``          how many GPUs a score cannot do without; most go without any
+``region``        where was recorded, such as ``IT`` or ``[V4, IT]``
+``behaviour``     what was done, such as ``match to sample``
+``species``       such as ``Macaca mulatta`` or ``Homo sapiens``
+``technique``     such as ``electrophysiology``, ``fMRI``, ``EEG`` or ``psychophysics``
+``n_stimuli``     how many different stimuli are compared
+``n_neuroids``    how many neurons, sites or voxels
+``n_subjects``    how many people or animals
+``family``        of models, such as ``ResNet``; the leaderboard shows this and what follows
+``training_data`` what a model was trained on, such as ``ImageNet-1k``
+``parameters``    how many parameters a model has
+``imagenet_top1`` share of the pictures of ImageNet that a model gives their label, in [0, 1]
+================= ========================================================================================
 
 The first three are required, and one of ``citation`` and ``doi``. What describes an experiment is one value, or a list;
 a count that differs between the parts of a plugin is a mapping, such as ``n_neuroids: {V4: 88, IT: 168}``.
@@ -47,7 +51,11 @@ _Problem = tuple[int, str, str]  # line, what was found, what to do about it
 
 _DESCRIBED = ("region", "behaviour", "species", "technique")
 _COUNTED = ("n_stimuli", "n_neuroids", "n_subjects")
-KEYS = ("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus", *_DESCRIBED, *_COUNTED)
+_OF_MODELS = ("family", "training_data", "parameters", "imagenet_top1")
+KEYS = (
+    *("access", "licence", "contact", "citation", "doi", "minutes", "memory_gb", "gpus"),
+    *(*_DESCRIBED, *_COUNTED, *_OF_MODELS),
+)
 REQUIRED = ("access", "licence", "contact")
 CITED = ("citation", "doi")
 PUBLISHED = frozenset({"models", "benchmarks", "data", "metrics"})
@@ -170,6 +178,11 @@ def _is_count(value: object) -> bool:
     return bool(counts) and all(isinstance(each, int) and not isinstance(each, bool) and each > 0 for each in counts)
 
 
+def _is_share(value: object) -> bool:
+    shares = list(value.values()) if isinstance(value, dict) else [value]
+    return bool(shares) and all(_is_positive(each) and float(each) <= 1 for each in shares)
+
+
 _VALID: Mapping[str, Callable[[object], bool]] = {
     "access": lambda value: value in ("public", "private"),
     "licence": _is_licence,
@@ -179,8 +192,9 @@ _VALID: Mapping[str, Callable[[object], bool]] = {
     "minutes": _is_positive,
     "memory_gb": _is_positive,
     "gpus": lambda value: not isinstance(value, dict) and _is_count(value),
-    **dict.fromkeys(_DESCRIBED, _is_description),
-    **dict.fromkeys(_COUNTED, _is_count),
+    **dict.fromkeys((*_DESCRIBED, "family", "training_data"), _is_description),
+    **dict.fromkeys((*_COUNTED, "parameters"), _is_count),
+    "imagenet_top1": _is_share,
 }
 _EXPECTED: Mapping[str, str] = {
     "access": "public or private",
@@ -191,8 +205,11 @@ _EXPECTED: Mapping[str, str] = {
     "minutes": "a number above 0",
     "memory_gb": "a number above 0",
     "gpus": "a whole number above 0",
-    **dict.fromkeys(_DESCRIBED, "a text, or a list of texts"),
-    **dict.fromkeys(_COUNTED, "a whole number above 0, or a mapping from the parts of the plugin to such numbers"),
+    **dict.fromkeys((*_DESCRIBED, "family", "training_data"), "a text, or a list of texts"),
+    **dict.fromkeys(
+        (*_COUNTED, "parameters"), "a whole number above 0, or a mapping from the parts of the plugin to such numbers"
+    ),
+    "imagenet_top1": "a number between 0 and 1, or a mapping from identifiers to such numbers",
 }
 
 RULES = (check_metadata_file,)

@@ -21,6 +21,10 @@ SOUND = {
     "n_stimuli": "2560",
     "n_neuroids": "{V4: 88, IT: 168}",
     "n_subjects": "2",
+    "family": "ResNet",
+    "training_data": "[ImageNet-1k, Stylized-ImageNet]",
+    "parameters": "{net18: 11689512, net50: 25557032}",
+    "imagenet_top1": "{net18: 0.698, net50: 0.761}",
 }
 
 
@@ -67,6 +71,9 @@ def test_sound():
         ("n_neuroids", "{V4: 88, IT: many}"),
         ("n_neuroids", "{}"),
         ("n_subjects", "true"),
+        ("parameters", "25.6M"),
+        ("imagenet_top1", "76.1"),
+        ("imagenet_top1", "{}"),
     ],
 )
 def test_wrong_values(key, value):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from brainscore_core.plugin_management.source import PluginSource
     from brainscore_vision.catalogue.facts import BenchmarkFacts
 
-__all__ = ["Description", "describe", "size_text"]
+__all__ = ["Description", "describe", "first_sentence", "licence_of", "size_text"]
 
 _EXPERIMENT = ("region", "behaviour", "species", "technique", "n_stimuli", "n_neuroids", "n_subjects")
 _COSTS = {"minutes": "minutes", "memory_gb": "GB of memory", "gpus": "GPUs"}
@@ -89,7 +89,7 @@ def _lines(
     kind: Kind, name: str, plugin: Plugin, known: list[str], tell: Callable[[str], None] | None
 ) -> Iterator[tuple[str, str]]:
     source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
-    if what := _first_sentence(source):
+    if what := first_sentence(source):
         yield "what", what
     yield "plugin", str(plugin.directory)
     facts = _facts(name, tell) if kind.name == "benchmark" else None
@@ -118,8 +118,7 @@ def _costs(directory: Path, metadata: Mapping[str, object]) -> Iterator[tuple[st
 
 
 def _terms(directory: Path, source: PluginSource, metadata: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    licence = constant(source, "LICENSE", "LICENCE") or metadata.get("licence") or _licence_file(directory)
-    yield "licence", str(licence or _NOT_STATED)
+    yield "licence", licence_of(directory, source, metadata) or _NOT_STATED
     if "contact" in metadata:
         yield "contact", str(metadata["contact"])
     bibtex = constant(source, "BIBTEX")
@@ -170,7 +169,14 @@ def _ceiling(benchmark: str) -> str:
     return f"{newest.ceiling:.4f} (version {newest.benchmark_version}, {newest.created[:10]})"
 
 
-def _first_sentence(source: PluginSource) -> str | None:
+def licence_of(directory: Path, source: PluginSource, metadata: Mapping[str, object]) -> str | None:
+    """Return the licence that a plugin states in its source, in its ``metadata.yml`` or in a file of its own."""
+    licence = constant(source, "LICENSE", "LICENCE") or metadata.get("licence") or _licence_file(directory)
+    return str(licence) if licence else None
+
+
+def first_sentence(source: PluginSource) -> str | None:
+    """Return the first paragraph of the docstring of a plugin, in one line."""
     init = source.files.get("__init__.py")
     text = ast.get_docstring(init.tree) if init and init.tree else None
     return " ".join(text.split("\n\n")[0].split()) if text else None

@@ -41,6 +41,8 @@ class BenchmarkFacts:
         Key in ``benchmark_registry``.
     plugin : Plugin
         That registers it.
+    parent : str or None
+        The node of the hierarchy that it stands below; None: it is in no average, or that is not known.
     region : str or None
         Such as ``'IT'``; None where no region was recorded, or none is said.
     kind : str or None
@@ -53,6 +55,7 @@ class BenchmarkFacts:
 
     identifier: str
     plugin: Plugin
+    parent: str | None
     region: str | None
     kind: str | None
     public: bool
@@ -136,6 +139,7 @@ def _facts(
     return BenchmarkFacts(
         identifier=identifier,
         plugin=plugin,
+        parent=path[-1] if path else None,
         region=_region(identifier, path, plugin),
         kind=path[1] if len(path) > 1 else _kind(plugin),
         # One file for all variants of a benchmark cannot say of each; its data can.

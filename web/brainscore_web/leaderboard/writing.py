@@ -153,6 +153,8 @@ class _Writer:
             files = {kind: graph.kept.get(kind, key) for kind in _KINDS}
             for kind in _KINDS:
                 graph.use(kind, key)
+            if task.job is not None:
+                graph.use("details", task.job.key)
             if None in files.values():  # damaged, or the disk is full
                 files = dict(_node_files((task, key, graph.source, graph.kept)))
             slug = task.node.slug

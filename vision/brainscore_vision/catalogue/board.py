@@ -1,0 +1,147 @@
+"""Tell the leaderboard what is known of models and benchmarks besides their scores; no model is run.
+
+Plain JSON, of the form that `brainscore_web.leaderboard.catalogue` reads: it finds this by an entry point of the group
+``brainscore.catalogues``, so that neither package imports the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.plugin_management.registry import KINDS
+from brainscore_core.plugin_management.source import PluginSource, read_plugin
+from brainscore_vision import hierarchy
+from brainscore_vision.catalogue.describe import first_sentence, licence_of
+from brainscore_vision.catalogue.entries import metadata_of, plugin_index
+from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
+from brainscore_vision.catalogue.references import constant
+
+if TYPE_CHECKING:
+    from brainscore_core.plugin_management.index import Plugin
+
+__all__ = ["board_catalogue"]
+
+_ROOTS = {"neural": "average", "behavior": "average", "engineering": None}
+"""What stands above the first nodes of the hierarchy on the board: engineering counts for itself, in no average."""
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\{}]+", re.ASCII)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_MOST = 1_000  # characters of what people read
+
+
+def board_catalogue(tell: Callable[[str], None] | None = None) -> dict[str, list[dict[str, Any]]]:
+    """Return all models and benchmarks that plugins register, and the tree that benchmarks stand in.
+
+    Parameters
+    ----------
+    tell : callable, optional
+        Is told if benchmarks have to be made, which takes a while, see `facts.benchmark_facts`.
+
+    Returns
+    -------
+    dict of str to list of dict
+        ``models``, ``benchmarks`` and ``nodes``; what is not known is left out.
+    """
+    return {
+        "models": [entry for plugin in plugin_index().plugins("models") for entry in _models(plugin)],
+        "benchmarks": [_benchmark(facts) for facts in benchmark_facts(tell=tell)],
+        "nodes": list(_nodes()),
+    }
+
+
+def _nodes() -> Iterator[dict[str, Any]]:
+    yield {"identifier": "average", "name": "Average"}
+    for node in hierarchy.nodes()[1:]:
+        path = hierarchy.path_to(node)
+        entry = {"identifier": node, "kind": path[1], "parent": _ROOTS[node] if len(path) == 2 else path[-2]}
+        if node in _ROOTS:
+            entry["name"] = node.capitalize()
+        if path[1] == "neural" and len(path) > 2:
+            entry["region"] = (
+                path[2] if path[2] in hierarchy.children("neural") and not _is_experiment(path[2]) else None
+            )
+        yield {name: value for name, value in entry.items() if value is not None}
+
+
+def _is_experiment(node: str) -> bool:
+    """Tell whether a node below the neural ones is an experiment over several regions, which end in their year."""
+    return re.search(r"\d{4}$", node) is not None
+
+
+def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
+    source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
+    about = _about(plugin, source, metadata)
+    for name in dict.fromkeys(plugin.identifiers(KINDS["model"])):
+        yield {
+            "identifier": name,
+            "public": metadata.get("access", "public") == "public",
+            "load": f"load_model({name!r})",
+            **about,
+            **_stated(
+                family=_line(metadata.get("family")),
+                year=_year(metadata, about.get("bibtex")),
+                training=_line(metadata.get("training_data")),
+                parameters=_of_identifier(metadata.get("parameters"), name),
+                imagenet=_of_identifier(metadata.get("imagenet_top1"), name),
+                description=_line(first_sentence(source)),
+            ),
+        }
+
+
+def _benchmark(facts: BenchmarkFacts) -> dict[str, Any]:
+    plugin = facts.plugin
+    source, metadata = read_plugin(plugin.directory, plugin.module), metadata_of(plugin.directory)
+    nodes = hierarchy.nodes()[1:]
+    return {
+        "identifier": facts.identifier,
+        "public": facts.public,
+        "simulated": metadata.get("technique") == "simulation",
+        **_about(plugin, source, metadata),
+        **_stated(
+            parent=facts.parent if facts.parent in nodes else None,
+            region=facts.region,
+            kind=facts.kind,
+            paradigm=_line(first_sentence(source)),
+            data=[entry.identifier for entry in facts.data or ()] or None,
+        ),
+    }
+
+
+def _about(plugin: Plugin, source: PluginSource, metadata: Mapping[str, object]) -> dict[str, Any]:
+    doi, contact = metadata.get("doi"), str(metadata.get("contact", ""))
+    address = f"https://doi.org/{doi}" if doi else contact
+    return _stated(
+        licence=_line(licence_of(plugin.directory, source, metadata)),
+        bibtex=constant(source, "BIBTEX") or _line(metadata.get("citation")),
+        url=address if len(address) <= _MOST and _ADDRESS.fullmatch(address) else None,
+        plugin=_folder(plugin.directory),
+    )
+
+
+def _folder(directory: Path) -> str:
+    """Return where a plugin is, as seen from the folder that holds the library."""
+    return "/".join(directory.parts[-3:])
+
+
+def _year(metadata: Mapping[str, object], bibtex: str | None) -> int | None:
+    found = _YEAR.search(str(metadata.get("citation") or bibtex or ""))
+    return int(found.group()) if found else None
+
+
+def _of_identifier(value: object, identifier: str) -> object:
+    """Return a number that a plugin states for all its identifiers, or for each."""
+    number = value.get(identifier) if isinstance(value, Mapping) else value
+    return number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
+
+
+def _line(value: object) -> str | None:
+    """Return a text as one line that can be printed, cut where it is too long."""
+    text = " ".join("".join(char if char.isprintable() else " " for char in str(value or "")).split())
+    return text[:_MOST] or None
+
+
+def _stated(**values: object) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

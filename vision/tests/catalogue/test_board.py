@@ -1,0 +1,55 @@
+"""Test what the leaderboard is told of models and benchmarks; that it is what the leaderboard reads, too."""
+
+import json
+import tomllib
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from brainscore_vision import hierarchy
+from brainscore_vision.catalogue.board import board_catalogue
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def told():
+    return board_catalogue()
+
+
+def test_the_tree_is_that_of_the_hierarchy_with_engineering_beside_the_average(told):
+    parents = {node["identifier"]: node.get("parent") for node in told["nodes"]}
+    assert set(parents) == {"average", *hierarchy.nodes()} - {hierarchy.ROOT}
+    assert (parents["average"], parents["engineering"], parents["behavior"]) == (None, None, "average")
+    assert (parents["V1"], parents["V1-orientation"], parents["ImageNet"]) == ("neural", "V1", "engineering")
+    regions = {node["identifier"]: node.get("region") for node in told["nodes"]}
+    assert (regions["IT"], regions["Li2026.V4"], regions["Bracci2019"], regions["neural"]) == ("IT", "V4", None, None)
+
+
+def test_models_and_benchmarks_are_those_that_are_registered(told):
+    models = {each["identifier"]: each for each in told["models"]}
+    assert models["efficientnet_lite0"]["plugin"] == "brainscore_vision/models/efficientnet_lite0"
+    assert models["efficientnet_lite0"]["licence"] == "MIT AND Apache-2.0"
+    assert models["efficientnet_lite0"]["year"] == 2019
+    benchmarks = {each["identifier"]: each for each in told["benchmarks"]}
+    assert benchmarks["SimulatedCortex2026.IT-pls"]["simulated"] is True
+    assert benchmarks["MajajHong2015.IT-pls"]["parent"] == "IT"
+    assert benchmarks["MajajHong2015.IT-pls"]["url"] == "https://doi.org/10.1523/JNEUROSCI.5181-14.2015"
+    assert benchmarks["MajajHong2015.IT-pls"]["simulated"] is False
+    assert benchmarks["MajajHong2015.IT-pls"]["public"] is False
+    assert len(models) == len(told["models"]) > 8
+    assert len(benchmarks) == len(told["benchmarks"]) > 200
+
+
+def test_the_leaderboard_reads_it(told):
+    """Whose package is named as a string: neither imports the other."""
+    catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))
+    assert len(catalogue.models) == len(told["models"])
+    assert catalogue.benchmark["MajajHong2015.IT-pls"].region == "IT"
+
+
+@pytest.mark.parametrize("folder", [".", "vision"])
+def test_the_entry_point_leads_here(folder):
+    declared = tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert EntryPoint("", declared["brainscore.catalogues"]["vision"], "").load() is board_catalogue

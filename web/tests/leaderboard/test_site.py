@@ -1,0 +1,273 @@
+"""Build sites from made-up records: what they hold, what stays the same, what is refused."""
+
+import dataclasses
+import json
+import os
+import subprocess
+
+import pytest
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_web.leaderboard import site
+from brainscore_web.leaderboard.board import DETAILS
+from brainscore_web.leaderboard.site import GoneError, build
+from brainscore_web.leaderboard.sources import CommitSource, FolderSource
+
+
+def change(records, number=0, **changes):
+    """Change a record with a score; return it."""
+    scored = (file for file in sorted(records.glob("*/*.json")) if '"status": "scored"' in file.read_text())
+    file = [each for each in scored if ScoreRecord.read(each).score is not None][number]
+    record = dataclasses.replace(ScoreRecord.read(file), **changes)
+    record.write(file)
+    return record
+
+
+def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, read):
+    built = build(source, made.catalogue, tmp_path / "site")
+    board, status = read(tmp_path / "site", "board"), read(tmp_path / "site", "status")
+    models, nodes = board["models"], board["nodes"]
+    assert models["id"] == sorted(each.identifier for each in made.catalogue.models)
+    assert {len(values) for values in models.values()} == {14}
+    assert {len(values) for values in nodes.values()} == {len(nodes["id"])}
+    assert all(parent < place for place, parent in enumerate(nodes["parent"]))
+    assert (built.n_models, built.n_benchmarks) == (14, sum(nodes["leaf"])) == (14, 14)
+    leaves = [place for place, leaf in enumerate(nodes["leaf"]) if leaf]
+    records = {(each.benchmark, each.model): each for each in made.records()}
+    assert built.n_records == len(records)
+    for row, place in zip(status["codes"], leaves, strict=True):
+        name = f"columns/{nodes['slug'][place]}"
+        column = board["columns"][str(place)] if place in board["top"] else read(tmp_path / "site", name)
+        assert column["code"] == row
+        detail = read(tmp_path / "site", f"detail/{nodes['slug'][place]}")
+        assert set(detail) == set(DETAILS)
+        for at, model in enumerate(models["id"]):
+            record = records.get((nodes["id"][place], model))
+            assert column["value"][at] == (None if record is None else record.score)
+            assert (column["rank"][at] is None) == (column["value"][at] is None)
+            assert detail["created"][at] == (None if record is None else record.created)
+            if record is not None and row[at] != "s":
+                assert detail["reason"][at]
+    assert (tmp_path / "site/data/columns" / f"{nodes['slug'][board['top'][0]]}.js").exists() is False
+
+
+def test_history_and_layers_of_a_model(source, made, tmp_path, read):
+    build(source, made.catalogue, tmp_path / "site")
+    board = read(tmp_path / "site", "board")
+    own = [each for each in made.records() if each.model == board["models"]["id"][3]]
+    told = read(tmp_path / "site", f"models/{board['models']['slug'][3]}")
+    scored = sorted(each.score for each in own if each.score is not None)
+    assert sorted(each["score"] for each in told["history"]) == scored
+    assert [each["created"] for each in told["history"]] == sorted(each["created"] for each in told["history"])
+    assert told["facts"]["identifier"] == told["id"] == own[0].model
+    assert set(told["layers"]) <= {"V1", "V2", "V4", "IT"} != set()
+
+
+def test_the_same_records_give_the_same_bytes(source, made, tmp_path, content, built):
+    """With nothing kept, and with all kept."""
+    build(source, made.catalogue, tmp_path / "one")
+    again = build(source, made.catalogue, tmp_path / "two", kept=tmp_path / "kept")
+    first = content(tmp_path / "one")
+    assert len(first) > 60
+    assert first == content(tmp_path / "two") == content(tmp_path / "site")
+    assert again.n_computed == 0
+
+
+def test_several_processes_give_the_same_bytes(source, made, tmp_path, content, monkeypatch):
+    build(source, made.catalogue, tmp_path / "one", processes=1)
+    monkeypatch.setattr("brainscore_web.leaderboard.graph._FEW_RECORDS", 0)
+    build(source, made.catalogue, tmp_path / "two", processes=2)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+
+
+@pytest.mark.parametrize("changes", [{"score": 0.123}, {"error": 0.2}, {"message": "another"}, {"ceiling": 0.9}])
+def test_one_record_that_changes_gives_what_a_build_from_nothing_gives(
+    records, source, made, tmp_path, content, changes, built
+):
+    changed = change(records, 40, **changes)
+    again = build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
+    build(source, made.catalogue, tmp_path / "anew")
+    assert content(tmp_path / "site") == content(tmp_path / "anew")
+    assert 0 < again.n_computed <= 5, changed.benchmark  # its benchmark and what stands above
+
+
+def test_a_record_that_is_new_or_gone_gives_what_a_build_from_nothing_gives(
+    records, source, made, tmp_path, content, built
+):
+    record = change(records, 7)
+    dataclasses.replace(record, model="another/model").write(record_path(records, "another/model", record.benchmark))
+    record_path(records, record.model, record.benchmark).unlink()
+    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept", gone=None)
+    build(source, made.catalogue, tmp_path / "anew")
+    assert content(tmp_path / "site") == content(tmp_path / "anew")
+    assert (tmp_path / "site/data/models/another~2Fmodel.js").is_file()
+
+
+def test_a_record_of_the_same_size_and_age_is_seen(records, source, made, tmp_path, monkeypatch):
+    """As a tool writes it that sets times back: only the change of the file's own entry tells."""
+    monkeypatch.setattr("brainscore_web.leaderboard.sources._RACY_NS", 0)
+    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
+    record = change(records, 3, score=0.25)
+    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
+    file = record_path(records, record.model, record.benchmark)
+    status = file.stat()
+    with file.open("r+") as stream:
+        text = stream.read()
+        stream.seek(0)
+        stream.write(text.replace('"score": 0.25', '"score": 0.75', 1))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
+    csv = (tmp_path / "site/data/scores.csv").read_text()
+    assert f"{record.model},{record.benchmark},0.75," in csv
+
+
+def test_a_record_that_is_not_new_is_not_read_again(records, monkeypatch):
+    monkeypatch.setattr("brainscore_web.leaderboard.sources._RACY_NS", 0)
+    source = FolderSource(records)
+    digests, notes = source.digests()
+    assert notes.keys() == digests.keys()
+    monkeypatch.setattr("pathlib.Path.read_bytes", lambda path: pytest.fail(f"read {path}"))
+    assert source.digests(notes) == (digests, notes)
+
+
+def test_a_record_that_has_just_been_written_is_read_again(records):
+    record = change(records)
+    path = record_path(records, record.model, record.benchmark).relative_to(records).as_posix()
+    assert path not in FolderSource(records).digests()[1]
+
+
+def test_a_record_that_changes_while_it_is_read_is_refused(records, source, made, tmp_path, monkeypatch):
+    digests, notes = source.digests()
+    monkeypatch.setattr(FolderSource, "digests", lambda *_: (digests, notes))
+    change(records, 5, score=0.3)
+    with pytest.raises(ConfigurationError, match="was changed while it was read"):
+        build(source, made.catalogue, tmp_path / "site")
+
+
+@pytest.mark.parametrize("damage", ["cut", "turned", "gone"])
+def test_what_is_kept_and_damaged_is_computed_again(source, made, tmp_path, content, damage, built):
+    before = content(tmp_path / "site")
+    kinds = {file.parent.name for file in (tmp_path / "kept").glob("*/*")}
+    assert kinds > {"column", "estimates", "details", "detail-file", "page", "rows", "table", "notes", "similarity"}
+    for kind in sorted(kinds):
+        for file in sorted((tmp_path / "kept" / kind).iterdir()):
+            data, place = file.read_bytes(), file.stat().st_size // 2
+            other = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+            file.write_bytes(data[:place] if damage == "cut" else other)
+            if damage == "gone":
+                file.unlink()
+        build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
+        assert content(tmp_path / "site") == before
+
+
+def test_what_is_kept_does_not_grow(records, source, made, tmp_path, built):
+    n_files = sum(1 for _ in (tmp_path / "kept").rglob("*"))
+    for score in (0.1, 0.2, 0.3):
+        change(records, 5, score=score)
+        build(source, made.catalogue, tmp_path / "site", kept=tmp_path / "kept")
+    assert sum(1 for _ in (tmp_path / "kept").rglob("*")) == n_files
+
+
+def test_a_record_that_cannot_be_read_is_told(records, source, made, tmp_path, read):
+    record = change(records, 2)
+    record_path(records, record.model, record.benchmark).write_text("{")
+    other = change(records, 3)
+    record_path(records, other.model, other.benchmark).write_text(record.to_json())
+    built = build(source, made.catalogue, tmp_path / "site")
+    assert len(built.problems) == 2
+    assert any("holds the record of another pair" in each for each in built.problems)
+    board = read(tmp_path / "site", "board")
+    slug = board["nodes"]["slug"][board["nodes"]["id"].index(record.benchmark)]
+    at = board["models"]["id"].index(record.model)
+    assert read(tmp_path / "site", f"detail/{slug}")["reason"][at] == "its record cannot be read"
+
+
+# -- what is gone ------------------------------------------------------------------------------------------------------
+
+
+def test_a_score_that_is_gone_is_refused_until_somebody_says_so(records, source, made, tmp_path, content, built):
+    before = content(tmp_path / "site")
+    record = change(records, 6)
+    record_path(records, record.model, record.benchmark).unlink()
+    with pytest.raises(GoneError, match=r"1 that the site at .* shows would be gone: the score of .* on") as raised:
+        build(source, made.catalogue, tmp_path / "site")
+    assert record.model in str(raised.value)
+    assert content(tmp_path / "site") == before
+    with pytest.raises(GoneError):
+        build(source, made.catalogue, tmp_path / "site", gone=["another"])
+    build(source, made.catalogue, tmp_path / "site", gone=[f"{record.model} {record.benchmark}"])
+    assert content(tmp_path / "site") != before
+
+
+@pytest.mark.parametrize("of", ["model", "benchmark"])
+def test_all_scores_of_a_model_or_benchmark_may_be_gone_by_its_name(records, source, made, tmp_path, of, built):
+    name = getattr(change(records, 9), of)
+    for record in FolderSource(records).read(source.digests()[0]):
+        content = json.loads(record)
+        if content[of] == name:
+            record_path(records, content["model"], content["benchmark"]).unlink()
+    models = [each for each in made.catalogue.models if (of, each.identifier) != ("model", name)]
+    catalogue = dataclasses.replace(made.catalogue, models=tuple(models))
+    with pytest.raises(GoneError):
+        build(source, catalogue, tmp_path / "site")
+    build(source, catalogue, tmp_path / "site", gone=[name])
+
+
+def test_a_folder_that_is_no_site_is_not_replaced(source, made, tmp_path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis/chapter.txt").write_text("mine")
+    with pytest.raises(ConfigurationError, match="is no site of a leaderboard"):
+        build(source, made.catalogue, tmp_path / "thesis")
+    assert (tmp_path / "thesis/chapter.txt").read_text() == "mine"
+
+
+def test_a_build_that_fails_leaves_the_site_and_nothing_else(source, made, tmp_path, content, monkeypatch, built):
+    before, there = content(tmp_path / "site"), sorted(tmp_path.iterdir())
+
+    def fail(*_, **__):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(site, "write_site", fail)
+    with pytest.raises(OSError, match="No space left"):
+        build(source, made.catalogue, tmp_path / "site")
+    assert (content(tmp_path / "site"), sorted(tmp_path.iterdir())) == (before, there)
+
+
+# -- branches ----------------------------------------------------------------------------------------------------------
+
+
+def git(folder, *arguments):
+    command = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_path, content, read):
+    git(tmp_path, "init", "-q", str(records))
+    git(records, "add", "-A")
+    git(records, "commit", "-qm", "first")
+    first = git(records, "rev-parse", "HEAD")
+    build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "then", kept=tmp_path / "kept")
+    change(records, 11, score=0.42)
+    git(records, "commit", "-qam", "second")
+    build(CommitSource.of(records, "HEAD"), made.catalogue, tmp_path / "now", kept=tmp_path / "kept")
+    build(CommitSource.of(records, first), made.catalogue, tmp_path / "past")
+    assert content(tmp_path / "past") == content(tmp_path / "then") != content(tmp_path / "now")
+    assert read(tmp_path / "past", "board")["made"]["revision"] == first
+    with pytest.raises(ConfigurationError, match="no branch or commit 'nowhere'"):
+        CommitSource.of(records, "nowhere")
+
+
+def test_a_folder_and_a_commit_show_the_same(records, source, made, tmp_path, content):
+    git(tmp_path, "init", "-q", str(records))
+    git(records, "add", "-A")
+    git(records, "commit", "-qm", "first")
+    commit = CommitSource.of(records, "HEAD")
+    build(source, made.catalogue, tmp_path / "one")
+    build(commit, made.catalogue, tmp_path / "two")
+    one, two = content(tmp_path / "one"), content(tmp_path / "two")
+    assert one.keys() == two.keys()
+    differ = {path for path in one if one[path] != two[path]}
+    assert "data/board.js" in differ
+    assert all(path.endswith((".html", "data/board.js")) for path in differ)  # which name the commit
