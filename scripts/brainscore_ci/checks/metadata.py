@@ -180,7 +180,7 @@ def _is_count(value: object) -> bool:
 
 def _is_share(value: object) -> bool:
     shares = list(value.values()) if isinstance(value, dict) else [value]
-    return bool(shares) and all(_is_positive(each) and float(each) <= 1 for each in shares)
+    return bool(shares) and all(_is_positive(each) and each <= 1 for each in shares)  # type: ignore[operator] # numbers
 
 
 _VALID: Mapping[str, Callable[[object], bool]] = {
