@@ -53,6 +53,7 @@ _SCHEDULING: Mapping[str, object] = {
     "distributed.scheduler.worker-ttl": None,
     "distributed.scheduler.default-task-durations": {"score_task": "1h"},  # else few jobs are asked for at first
     "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.admin.low-level-log-length": 100,  # of outcomes that have long been told; each may have megabytes
     "distributed.scheduler.http.routes": [],  # nobody looks at its pages, so it has none
     "distributed.worker.http.routes": [],
     "distributed.comm.timeouts.connect": f"{_CONNECT_S:g}s",

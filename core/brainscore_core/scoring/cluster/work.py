@@ -6,8 +6,10 @@ read strictly, on both sides.
 
 from __future__ import annotations
 
+import binascii
 import json
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -30,6 +32,9 @@ __all__ = ["Task", "outcome_of", "outcome_text", "score_task"]
 
 _MOST_PAIRS = 10_000  # of one piece
 _MOST_OUTPUT = 20_000  # characters of what was said on the way to a record
+# What stands beside a record. More does not travel, as the scheduler has the last outcomes in memory.
+_MOST_VALUES = 8 * 2**20
+_MOST_ENCODED = 4 * (_MOST_VALUES // 3 + 1)
 _Cost = Annotated[float, Strict(), Field(ge=0, le=1e9)]
 _Few = Annotated[int, Strict(), Field(ge=0, le=1024)]
 _Name = Annotated[str, text(MOST_NAME)]
@@ -172,8 +177,16 @@ def _is_wanted(worker: Worker, key: Any) -> bool:
 
 
 def outcome_text(outcome: PairOutcome) -> str:
-    """Return an outcome as JSON text; of a long output the end."""
-    return json.dumps({"record": outcome.record.to_json(), "output": outcome.output[-_MOST_OUTPUT:]})
+    """Return an outcome as JSON text; of a long output the end, and no values of more than 8 MiB."""
+    values = outcome.values if len(outcome.values) <= _MOST_VALUES else b""
+    return json.dumps(
+        {
+            "record": outcome.record.to_json(),
+            "output": outcome.output[-_MOST_OUTPUT:],
+            "values": b64encode(values).decode("ascii"),
+            "lock": outcome.lock if len(outcome.lock) <= MOST_BYTES else "",
+        }
+    )
 
 
 def outcome_of(data: object) -> PairOutcome:
@@ -187,13 +200,19 @@ def outcome_of(data: object) -> PairOutcome:
     if not isinstance(data, str):
         raise CorruptFileError("An outcome is expected as text.")
     found = read(_OUTCOME, data, "outcome")
-    return PairOutcome(ScoreRecord.from_json(found.record, "What a worker gave"), found.output)
+    try:
+        values = b64decode(found.values, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise CorruptFileError(f"The values of an outcome are expected in base64: {error}.") from error
+    return PairOutcome(ScoreRecord.from_json(found.record, "What a worker gave"), found.output, values, found.lock)
 
 
 @dataclass(frozen=True)
 class _Outcome(Untrusted):
     record: Annotated[str, text(MOST_BYTES)]
     output: Annotated[str, text(_MOST_OUTPUT)]
+    values: Annotated[str, text(_MOST_ENCODED)]
+    lock: Annotated[str, text(MOST_BYTES)]
 
 
 _OUTCOME = TypeAdapter(_Outcome)

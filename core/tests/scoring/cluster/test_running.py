@@ -2,10 +2,14 @@
 
 import os
 import time
+from functools import partial
 
 import pytest
 
+from brainscore_core.scoring.campaign import run_pairs
 from brainscore_core.scoring.cluster import run_on_cluster
+from brainscore_core.scoring.records import record_path
+from brainscore_core.scoring.values import read_values
 
 pytest.importorskip("distributed")
 
@@ -19,6 +23,17 @@ def test_every_pair_is_scored_once(batches, library):
     assert {each.record.status for each in made} == {"scored"}
     assert len(made) == 9
     assert names(made) == sorted(library.begun_pairs())
+
+
+def test_what_stands_beside_a_record_arrives_with_it(batches, library, tmp_path):
+    """Values of single neuroids are kept where the campaign runs, as its records are."""
+    run = partial(run_on_cluster, library=library.name, cluster="local:1")
+    (batch,) = batches(["valued"], 2)
+    made, _ = run_pairs(batch.pairs, tmp_path / "records", run, revision_of=lambda kind, name: "r")
+    assert len(made) == 2
+    for record in made:
+        values = read_values(record_path(tmp_path / "records", "valued", record.benchmark), record.values)
+        assert list(values["neuroid"]) == [0.0, 1.0, 2.0]
 
 
 def test_the_scheduler_is_not_asked_for_each_outcome(batches, library, monkeypatch):

@@ -54,13 +54,28 @@ def test_the_pairs_of_a_task_are_scored_here(batches, library):
 
 def test_an_outcome_arrives_as_it_was():
     record = ScoreRecord.without_score("failed:X", "no layer \udcff", model="m", benchmark="b")
-    read = outcome_of(outcome_text(PairOutcome(record, "said")))
-    assert (read.record, read.output) == (record, "said")
+    outcome = PairOutcome(record, "said", b"\x00values\xff", "numpy==2.4.2\n")
+    assert outcome_of(outcome_text(outcome)) == outcome
+
+
+def test_values_that_are_too_many_do_not_travel():
+    """The record says which there were; whoever keeps it takes that out."""
+    record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
+    most = 8 * 2**20
+    assert len(outcome_of(outcome_text(PairOutcome(record, values=b"v" * most))).values) == most
+    assert outcome_of(outcome_text(PairOutcome(record, values=b"v" * (most + 1)))).values == b""
 
 
 def test_of_a_long_output_the_end_arrives():
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
     assert outcome_of(outcome_text(PairOutcome(record, "x" * 100_000 + "end"))).output.endswith("xend")
+
+
+def test_values_that_are_no_base64_are_refused():
+    record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
+    content = {**json.loads(outcome_text(PairOutcome(record))), "values": "no!"}
+    with pytest.raises(CorruptFileError, match="base64"):
+        outcome_of(json.dumps(content))
 
 
 @pytest.mark.parametrize("data", [b"\x80\x04.", None, {}, "", "{}", '{"record": "{}", "output": ""}', "x" * 2**25])
