@@ -87,14 +87,14 @@ def noting_ingredients() -> Iterator[Ingredients]:
     found.plugins = dict(sorted(found.plugins.items()))
 
 
-def keep_result(record: ScoreRecord, path: Path, result: Score) -> ScoreRecord:
-    """Write the record of a score, with values and lock beside it; return it, and say in the score where it is."""
+def keep_result(record: ScoreRecord, path: Path, result: Score, candidate_lock: str = "") -> ScoreRecord:
+    """Write the record of a score, with values and locks beside it; return it, and say in the score where it is."""
     from brainscore_core.scoring import provenance
     from brainscore_core.scoring.store import keep
     from brainscore_core.scoring.values import values_of
 
     result.attrs["record_path"] = str(path)
-    return keep(record, path, values_of(result), provenance.installed())
+    return keep(record, path, values_of(result), provenance.installed(), candidate_lock)
 
 
 @cache

@@ -273,7 +273,9 @@ def score_and_record(
     with noting_ingredients() as ingredients:
         result, benchmark, model = _score_pair(model_identifier, benchmark_identifier, loaded)
     record = _record(result, benchmark, model_identifier, benchmark_identifier, started, revisions)
-    return result, keep_result(ingredients.noted_in(record, model), path, result), path
+    lock = getattr(model, "environment_lock", None)  # of one in a box that has an environment of its own
+    kept = keep_result(ingredients.noted_in(record, model), path, result, lock if isinstance(lock, str) else "")
+    return result, kept, path
 
 
 def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:

@@ -26,7 +26,7 @@ from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batc
 from brainscore_core.scoring.judging import Isolation, failed
 from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask
 from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import lock_path
+from brainscore_core.scoring.store import keep_lock
 
 __all__ = ["Runner", "UnscoredPair", "run_here", "run_pairs"]
 
@@ -232,11 +232,10 @@ class _Campaign:
 
 def _written(record: ScoreRecord, outcome: PairOutcome, path: Path) -> ScoreRecord:
     """Write a record, after what stands beside it as far as that is what the record names."""
-    if record.environment and provenance.text_digest(outcome.lock) == record.environment:
-        lock = lock_path(path, record.environment)
-        if not lock.is_file():
-            with atomic_path(lock) as temporary:
-                temporary.write_text(outcome.lock, encoding="utf-8", newline="\n")
+    named = (outcome.lock, record.environment), (outcome.candidate_lock, record.candidate_environment)
+    for lock, digest in named:
+        if digest and provenance.text_digest(lock) == digest:
+            keep_lock(path, lock)
     if not record.values:
         record.write(path)
         return record

@@ -213,18 +213,18 @@ class _Watch:
             return None
         return record if (record.model, record.benchmark) == (pair.model, pair.benchmark) else None
 
-    def _beside(self, record: ScoreRecord) -> tuple[bytes, str]:
-        """Return what the process has written beside a record: values, and the lock of its environment."""
+    def _beside(self, record: ScoreRecord) -> tuple[bytes, str, str]:
+        """Return what the process has written beside a record: values, and the locks of both environments."""
         path = record_path(self.records, record.model, record.benchmark)
-        values, lock = b"", b""
+        values = b""
         if record.values:
             from brainscore_core.scoring.values import MOST_BYTES as MOST_VALUES  # brings NumPy, which planning lacks
             from brainscore_core.scoring.values import values_path
 
             values = _content(values_path(path), MOST_VALUES)
-        if record.environment:
-            lock = _content(lock_path(path, record.environment), MOST_BYTES)
-        return values, lock.decode("utf-8", "replace")
+        named = record.environment, record.candidate_environment
+        locks = [_content(lock_path(path, each), MOST_BYTES) if each else b"" for each in named]
+        return values, locks[0].decode("utf-8", "replace"), locks[1].decode("utf-8", "replace")
 
 
 def _content(file: Path, most_bytes: int) -> bytes:

@@ -84,9 +84,12 @@ class PairOutcome:
         The file of values that the record names (`brainscore_core.scoring.values`); empty if there is none.
     lock : str
         The names and versions of what was installed that the record names (`store.keep`); empty if there are none.
+    candidate_lock : str
+        The same of the environment that the model ran in, if that was one of its own.
     """
 
     record: ScoreRecord
     output: str = ""
     values: bytes = b""
     lock: str = ""
+    candidate_lock: str = ""

@@ -175,7 +175,9 @@ class ScoreRecord(Untrusted):
     library : str or None
         Digest of the source of the library, without plugins.
     environment : str or None
-        Digest of the names and versions of all installed distributions, see `provenance.Environment`.
+        Digest of the names and versions of all installed distributions, see `provenance.installed`.
+    candidate_environment : str or None
+        The same of the environment that the model ran in, if that was one of its own.
     values : str or None
         Digest of the file beside the record with the values of single neuroids or subjects, see `values`.
     tail : str
@@ -233,6 +235,7 @@ class ScoreRecord(Untrusted):
     weights: _Name | None = None
     library: _Name | None = None
     environment: _Name | None = None
+    candidate_environment: _Name | None = None
     values: _Name | None = None
     tail: Annotated[str, text(_MOST_TAIL)] = ""
     peak_memory_bytes: _Integer | None = None

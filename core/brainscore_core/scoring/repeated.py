@@ -19,6 +19,7 @@ _DIGESTS = (
     ("plugins", "the source of a plugin that the benchmark uses"),
     ("library", "the source of the library"),
     ("environment", "what is installed"),
+    ("candidate_environment", "what is installed for the model"),
 )
 _REST = (
     *("benchmark_version", "status", "raw", "ceiling", "score", "error", "interval", "raw_error", "raw_interval"),
@@ -61,7 +62,8 @@ def not_comparable(before: ScoreRecord, after: ScoreRecord) -> list[str]:
     found = []
     for field, _ in _DIGESTS:
         known = [getattr(each, field) for each in (before, after)]
-        if not all(known) or (
+        # That a model has no environment of its own is said, too.
+        if (not all(known) and field != "candidate_environment") or (
             field.endswith("_revision") and len({str(each).startswith("folder-") for each in known}) > 1
         ):
             found.append(field)

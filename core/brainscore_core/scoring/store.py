@@ -13,6 +13,7 @@ from brainscore_core.errors import CorruptFileError
 from brainscore_core.git import BlobReader
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
+from brainscore_core.untrusted import read_start
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,7 +24,9 @@ __all__ = [
     "Store",
     "is_recorded",
     "keep",
+    "keep_lock",
     "lock_path",
+    "read_lock_of",
     "replaces",
     "reuse",
     "why_not_again",
@@ -31,7 +34,11 @@ __all__ = [
 
 
 def keep(
-    record: ScoreRecord, path: Path, values: Mapping[str, npt.NDArray[Any]] | None = None, lock: str = ""
+    record: ScoreRecord,
+    path: Path,
+    values: Mapping[str, npt.NDArray[Any]] | None = None,
+    lock: str = "",
+    candidate_lock: str = "",
 ) -> ScoreRecord:
     """Write a record and what stands beside it, each whole or not at all, the record last.
 
@@ -43,24 +50,43 @@ def keep(
         Of single neuroids and subjects, see `brainscore_core.scoring.values`.
     lock : str
         Names and versions of what is installed (`provenance.installed`), kept once in each folder.
+    candidate_lock : str
+        The same of the environment that the model ran in, if that was one of its own.
 
     Returns
     -------
     ScoreRecord
-        What was written: it names the digests of both.
+        What was written: it names the digests of all that.
     """
     if lock:
-        record = dataclasses.replace(record, environment=provenance.text_digest(lock))
-        there = lock_path(path, provenance.text_digest(lock))
-        if not there.is_file():
-            with atomic_path(there) as temporary:
-                temporary.write_text(lock, encoding="utf-8", newline="\n")
+        record = dataclasses.replace(record, environment=keep_lock(path, lock))
+    if candidate_lock:
+        record = dataclasses.replace(record, candidate_environment=keep_lock(path, candidate_lock))
     if values:
         from brainscore_core.scoring.values import write_values  # brings NumPy, which planning does without
 
         record = dataclasses.replace(record, values=write_values(path, values))
     record.write(path)
     return record
+
+
+def keep_lock(record: Path, lock: str) -> str:
+    """Write a lock to where `lock_path` says, unless it is there, and return its digest."""
+    digest = provenance.text_digest(lock)
+    there = lock_path(record, digest)
+    if not there.is_file():
+        with atomic_path(there) as temporary:
+            temporary.write_text(lock, encoding="utf-8", newline="\n")
+    return digest
+
+
+def read_lock_of(record: Path, environment: str) -> str | None:
+    """Return the lock beside a record with a digest; None if there is no such file, or it holds another lock."""
+    try:
+        content = read_start(lock_path(record, environment), MOST_BYTES).decode("utf-8")
+    except (OSError, ValueError):
+        return None
+    return content if provenance.text_digest(content) == environment else None
 
 
 def lock_path(record: Path, environment: str) -> Path:

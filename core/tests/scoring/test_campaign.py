@@ -146,21 +146,24 @@ def test_every_record_is_written_with_the_revisions_of_its_plugins(tmp_path):
 
 
 def test_values_and_the_lock_stand_beside_the_record_that_names_them(tmp_path):
-    values, lock = {"raw.neuroid": np.arange(3.0)}, "numpy 2.4\n"
+    values, lock, own = {"raw.neuroid": np.arange(3.0)}, "numpy==2.4\n", "numpy==2.3\n"
 
     def run(batches, *, minutes):
         good, bad = (of(batch.pairs[0]).record for batch in batches)
         names = {"values": digest_of(values_bytes(values)), "environment": provenance.text_digest(lock)}
-        yield PairOutcome(dataclasses.replace(good, **names), values=values_bytes(values), lock=lock)
-        yield PairOutcome(dataclasses.replace(bad, **names), values=b"others", lock="others")
+        names["candidate_environment"] = provenance.text_digest(own)
+        good = dataclasses.replace(good, **names)
+        yield PairOutcome(good, values=values_bytes(values), lock=lock, candidate_lock=own)
+        yield PairOutcome(dataclasses.replace(bad, **names), values=b"others", lock="others", candidate_lock="others")
 
     good, bad = run_pairs([Task("a"), Task("b")], tmp_path, run)[0]
     path = record_path(tmp_path, "a", "b")
     assert read_values(path, good.values)["raw.neuroid"].tolist() == [0, 1, 2]
-    assert lock_path(path, good.environment).read_text() == lock
+    locks = [lock_path(path, each) for each in (good.environment, good.candidate_environment)]
+    assert [each.read_text() for each in locks] == [lock, own]
     assert bad.values is None
     assert sorted(file.name for file in path.parent.iterdir()) == sorted(
-        ["a.json", "a.values.npz", "b.json", lock_path(path, good.environment).name]
+        ["a.json", "a.values.npz", "b.json", *(each.name for each in locks)]
     )
 
 

@@ -35,6 +35,7 @@ ORDER = [
     ({"plugins": {"metrics/pls": "other"}}, "plugins[metrics/pls]"),
     ({"library": "other"}, "library"),
     ({"environment": "other"}, "environment"),
+    ({"candidate_environment": "other"}, "candidate_environment"),
     ({"raw": 0.4000000001}, "raw"),
     ({"score": 0.6}, "score"),
     ({"values": "other"}, "values"),

@@ -106,7 +106,8 @@ def beside_of(record: ScoreRecord) -> dict[Path, str]:
     """Return where what stands beside a record does, and its digest."""
     path = record_path(Path(), record.model, record.benchmark)
     values = {values_path(path): record.values} if record.values else {}
-    return values | ({lock_path(path, record.environment): record.environment} if record.environment else {})
+    locks = [each for each in (record.environment, record.candidate_environment) if each]
+    return values | {lock_path(path, each): each for each in locks}
 
 
 def _content(file: Path) -> bytes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -177,11 +178,16 @@ def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[t
 
 def reproduce(
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="the file of a record", show_default=False)],
+    here: Annotated[bool, typer.Option("--here", help="with what is installed here, whatever the record says")] = False,
 ) -> int:
-    """Score the pair of a record again, in an environment with what its plugins require, and compare.
+    """Score the pair of a record again, in an environment with what its lock names, and compare.
+
+    The environment is built from the lock beside the record if what is installed here is something else: record and
+    lock have to come from somebody you trust, as what they name is installed and run. The library is the one that is
+    here; where it is another, that is said. Nothing is taken from a cache.
 
     Exit codes: 0 equal, 1 something differs: the first that does is named, causes before effects (data, weights,
-    plugins, library, environment, then numbers); 2 no such record; 3 data, weights or requirements are not available.
+    plugins, library, environments, then numbers); 2 no such record; 3 data, weights or requirements are not available.
     """
     from brainscore_core.scoring.records import ScoreRecord
     from brainscore_core.scoring.repeated import differences, not_comparable
@@ -189,7 +195,8 @@ def reproduce(
     before = _read(record)
     with tempfile.TemporaryDirectory(prefix="brainscore-reproduce-") as name:
         file = Path(name) / "record.json"
-        _score_again(before, file)
+        python, variables = _where(record, before, here=here)
+        _score_again(before, file, python, variables)
         after = ScoreRecord.read(file)
     unknown = not_comparable(before, after)
     if unknown:
@@ -222,23 +229,58 @@ def _read(path: Path) -> ScoreRecord:
     return found
 
 
-def _score_again(record: ScoreRecord, file: Path) -> None:
-    from brainscore_core.plugin_management.environment import python_for, run_in_environment
+def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[str, str]]:
+    """Return the interpreter of the environment that a record was made in, and variables to set there.
+
+    Where the record does not say which it was, or that is not wanted: of one with what its plugins require.
+    """
+    again = {"RESULTCACHING_DISABLE": "1"}  # so that it is computed, and not found
+    import brainscore_core
+    import brainscore_vision
+    from brainscore_core.plugin_management.environment import python_for
+    from brainscore_core.plugin_management.locked import environment_from_lock
+    from brainscore_core.scoring import provenance
+    from brainscore_core.scoring.store import lock_path, read_lock_of
     from brainscore_vision.loading import find_plugin_directory
 
-    folders = [
-        find_plugin_directory(kind, name) for kind, name in (("benchmark", record.benchmark), ("model", record.model))
-    ]
-    ended = run_in_environment(
-        python_for(folders),
-        [
-            *("-m", "brainscore_vision", "score"),
-            f"--model_identifier={record.model}",
-            f"--benchmark_identifier={record.benchmark}",
-            *("--conda_active=True", "--record", file),
-        ],
-    )
-    if ended.status not in (0, command_line.NO_SCORE):
+    is_here = record.environment in (None, provenance.text_digest(provenance.installed()))
+    if here or is_here or record.environment is None:
+        if record.candidate_environment is not None:  # its judge had nothing of what the model requires
+            return Path(sys.executable), again
+        pair = ("benchmark", record.benchmark), ("model", record.model)
+        return python_for([find_plugin_directory(kind, name) for kind, name in pair]), again
+    lock = read_lock_of(path, record.environment)
+    if lock is None:
+        raise DataNotHereError(
+            f"What is installed here is not what {path.name} was made with, and the lock that says what that was, "
+            f"{lock_path(path, record.environment)}, is not there or of another record. Bring it; or score the pair "
+            "with what is installed here: --here."
+        )
+    packages = [Path(str(each.__file__)).parents[1] for each in (brainscore_core, brainscore_vision)]
+    python = environment_from_lock(lock, packages)
+    # What the lock names is all that shall be there, but for a model with an environment of its own.
+    return python, again if record.candidate_environment else {**again, "BS_INSTALL_DEPENDENCIES": "no"}
+
+
+def _score_again(record: ScoreRecord, file: Path, python: Path, variables: Mapping[str, str]) -> None:
+    from brainscore_core.plugin_management.environment import run_in_environment
+    from brainscore_core.scoring.records import record_path
+
+    command: list[str | Path] = ["-m", "brainscore_vision"]
+    if record.candidate_environment is None:
+        pair = (f"--model_identifier={record.model}", f"--benchmark_identifier={record.benchmark}")
+        ended = run_in_environment(
+            python, [*command, "score", *pair, "--conda_active=True", "--record", file], environment=variables
+        )
+    else:  # the model needs an environment of its own, which a box has
+        folder = file.parent / "records"
+        which = ("--model", record.model, "--benchmark", record.benchmark, "--isolation", "box")
+        places = ("--records", folder, "--events", file.parent / "events.jsonl")
+        ended = run_in_environment(python, [*command, "judge", *which, *places], environment=variables)
+        made = record_path(folder, record.model, record.benchmark)
+        if made.is_file():
+            made.replace(file)
+    if ended.status not in (0, command_line.NO_SCORE) or not file.is_file():
         raise BrainScoreError(f"{record.model} on {record.benchmark} could not be scored again.\n{ended}")
 
 

@@ -64,6 +64,8 @@ class RemoteModel(BrainModel):
         Returns what is known of the end of the candidate's process, for messages.
     kept : KeptAnswers, optional
         Where answers are looked up before the candidate is asked, and kept. None: it is asked everything.
+    environment_lock : str, optional
+        Names and versions of what is installed where the candidate runs; None: what is installed here.
 
     Raises
     ------
@@ -86,7 +88,9 @@ class RemoteModel(BrainModel):
         answer_s: float = math.inf,
         why: Callable[[], str] = lambda: "",
         kept: KeptAnswers | None = None,
+        environment_lock: str | None = None,
     ) -> None:
+        self.environment_lock = environment_lock
         self._connection = None if callable(connection) else connection
         self._connect = connection if callable(connection) else None
         self._folder, self._answer_s, self._why, self._kept = folder, answer_s, why, kept

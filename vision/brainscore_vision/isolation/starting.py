@@ -66,7 +66,14 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
 
         # At once where it will be asked, so that it gets ready meanwhile.
         how = connect() if kept.is_empty else connect
-        yield RemoteModel(how, stimuli, answer_s=answer_s, why=lambda: _why(programs[0]), kept=kept)
+        yield RemoteModel(
+            how,
+            stimuli,
+            answer_s=answer_s,
+            why=lambda: _why(programs[0]),
+            kept=kept,
+            environment_lock=prepared.lock,
+        )
 
 
 @contextmanager
@@ -84,7 +91,7 @@ def remembered(model: str) -> Iterator[RemoteModel]:
         raise NotStoredError(f"No answers of {model!r} are kept: {error}") from error
     with tempfile.TemporaryDirectory(prefix="brainscore-candidate-") as name:
         kept = None if prepared is None else KeptAnswers(prepared, Bounds(memory_bytes=memory_budget()))
-        if kept is None or kept.is_empty:
+        if prepared is None or kept is None or kept.is_empty:
             raise NotStoredError(f"No answers of {model!r}, as it is now, are kept.")
 
         def refuse() -> Connection:
@@ -92,7 +99,7 @@ def remembered(model: str) -> Iterator[RemoteModel]:
                 f"Not all answers of {model!r} that are asked for are kept. Scoring the pair in a box keeps them."
             )
 
-        yield RemoteModel(refuse, Path(name) / "stimuli", kept=kept)
+        yield RemoteModel(refuse, Path(name) / "stimuli", kept=kept, environment_lock=prepared.lock)
 
 
 def _command(prepared: Prepared, fd: int) -> list[str]:

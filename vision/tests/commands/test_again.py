@@ -2,9 +2,11 @@
 
 import dataclasses
 import json
+import platform
 import sys
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import torch
 from brainscore_core.benchmarks import BenchmarkBase, explained_variance
 from brainscore_core.metrics import Score
 from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import FolderStore
+from brainscore_core.scoring.store import FolderStore, keep_lock, lock_path, read_lock_of
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import benchmark_registry, load_metric, model_registry
 from brainscore_vision.__main__ import main
@@ -208,10 +210,11 @@ class TestReproduce:
         return made.write(record_path(tmp_path, "m", "b"))
 
     def again(self, monkeypatch, **changes):
+        monkeypatch.setattr(again, "_where", lambda path, record, here: (Path(sys.executable), {}))
         monkeypatch.setattr(
             again,
             "_score_again",
-            lambda before, file: dataclasses.replace(before, created="now", **changes).write(file),
+            lambda before, file, *where: dataclasses.replace(before, created="now", **changes).write(file),
         )
 
     def test_equal(self, record, monkeypatch, capsys):
@@ -231,6 +234,40 @@ class TestReproduce:
         failed = ScoreRecord.without_score("failed:ValueError", model="m", benchmark="b").write(tmp_path / "m.json")
         assert main(["reproduce", str(failed)]) == 2
         assert "failed:ValueError" in capsys.readouterr().err
+
+    def test_an_environment_whose_lock_is_gone_is_told(self, record, capsys):
+        made = dataclasses.replace(ScoreRecord.read(record), environment="0" * 64)
+        made.write(record)
+        assert main(["reproduce", str(record)]) == 3
+        told = capsys.readouterr().err
+        assert "environment-0000000000000000.txt" in told
+        assert "--here" in told
+        lock_path(record, made.environment).write_text("numpy==1.0\n")  # of another environment
+        assert main(["reproduce", str(record)]) == 3
+
+    def test_what_cannot_be_had_is_named(self, record, own_homes, monkeypatch, capsys):
+        for name in ("UV_OFFLINE", "UV_NO_INDEX", "PIP_NO_INDEX"):
+            monkeypatch.setenv(name, "1")
+        lock = f"python=={platform.python_version()}\nabsent-one==1.0\n"
+        made = ScoreRecord.read(record)
+        dataclasses.replace(made, environment=keep_lock(record, lock)).write(record)
+        assert main(["reproduce", str(record)]) == 3
+        assert "absent-one==1.0" in capsys.readouterr().err
+
+    @pytest.mark.slow
+    def test_a_real_pair_in_the_environment_of_its_lock(self, own_homes, capsys):
+        assert main(["score", "--model", "pixels", "--benchmark", "SimulatedCortex2026.V1-rdm"]) == 0
+        path = own_homes / "brain-score/scores/SimulatedCortex2026.V1-rdm/pixels.json"
+        made = ScoreRecord.read(path)
+        lines = read_lock_of(path, made.environment).splitlines(keepends=True)
+        lock = "".join(line for line in lines if not line.startswith(("pytest-", "hypothesis==")))
+        assert lock != "".join(lines)
+        there = dataclasses.replace(made, environment=keep_lock(path, lock))
+        there.write(path)
+        assert main(["reproduce", str(path), "--here"]) == 1
+        assert "differs: what is installed" in capsys.readouterr().out
+        assert main(["reproduce", str(path)]) == 0
+        assert "equal: pixels" in capsys.readouterr().out
 
     @pytest.mark.slow
     def test_a_real_pair_in_a_process_of_its_own(self, own_homes, capsys):

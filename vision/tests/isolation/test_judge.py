@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from brainscore_core.processes import run_bounded
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.store import read_lock_of
 
 boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 
@@ -51,6 +53,29 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
     ]
     assert [event["status"] for event in events[1::2]] == [record.status for record in records]
     assert all(record.model_revision for record in records)
+
+
+@boxed
+def test_a_record_says_what_the_model_had_in_an_environment_of_its_own(run_judge, tree, tmp_path, monkeypatch):
+    monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
+    folder = tree / "models" / "hostile"
+    wheel, info = folder / "own_example-1.5-py3-none-any.whl", "own_example-1.5.dist-info"
+    try:
+        with zipfile.ZipFile(wheel, "w") as archive:
+            archive.writestr("own_example.py", "x = 1\n")
+            archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: own_example\nVersion: 1.5\n")
+            archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr(f"{info}/RECORD", "")
+        (folder / "requirements.txt").write_text(f"own_example @ {wheel.as_uri()}\n")
+        (record,), _ = run_judge("hostile", ["attacked-honest"], "--isolation", "box")
+    finally:
+        wheel.unlink(missing_ok=True)
+        (folder / "requirements.txt").unlink(missing_ok=True)
+    assert record.status == "scored", record.message
+    path = record_path(tmp_path / "records", "hostile", "attacked-honest")
+    judge, own = (read_lock_of(path, each) for each in (record.environment, record.candidate_environment))
+    assert set(own.splitlines()) - set(judge.splitlines()) == {"own-example==1.5"}
+    assert set(judge.splitlines()) <= set(own.splitlines())
 
 
 @boxed

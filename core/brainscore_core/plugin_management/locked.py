@@ -1,0 +1,196 @@
+"""Build the environment that a lock names, so that what was computed in it can be computed again.
+
+A lock is what `brainscore_core.scoring.provenance.installed` returns. What is installed here in the same version is
+taken from here, the rest from an index, as wheels: nothing is built, so that no code runs while it is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from brainscore_core.caching import atomic_path, locked
+from brainscore_core.config import settings
+from brainscore_core.credentials import environment_of
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.requirements import OWN, TORCH_INDEX, install_command
+from brainscore_core.processes import Ended, run_bounded
+
+__all__ = ["environment_from_lock", "read_lock"]
+
+_FORMAT = 1  # raise it whenever environments are made differently
+_LINE = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)==([A-Za-z0-9][A-Za-z0-9.!+_-]*)", re.ASCII)
+_MOST_LINES = 10_000
+_MARKER = "brainscore-lock.txt"
+
+
+def read_lock(lock: str) -> dict[str, str]:
+    """Return name -> version of a lock, with ``'python'``.
+
+    Raises
+    ------
+    RequirementsError
+        If a line is anything else than a name and a version: somebody else may have written it.
+    """
+    lines = lock.splitlines()
+    matches = [_LINE.fullmatch(line) for line in lines[:_MOST_LINES]]
+    wrong = [line for line, match in zip(lines, matches, strict=False) if match is None]
+    if wrong or len(lines) > _MOST_LINES or not lines:
+        what = f"{wrong[0][:100]!a}" if wrong else f"{len(lines)} lines"
+        raise RequirementsError(f"A lock has {what}; expected up to {_MOST_LINES} lines such as numpy==2.4.0.")
+    found = {match[1]: match[2] for match in matches if match}
+    if "python" not in found:
+        raise RequirementsError("A lock does not say of which Python it is; expected a line such as python==3.12.1.")
+    return found
+
+
+def environment_from_lock(lock: str, library_folders: Sequence[Path]) -> Path:
+    """Return the interpreter of an environment that has what a lock names and nothing else, making it the first time.
+
+    Parameters
+    ----------
+    lock : str
+        See `read_lock`. Distributions of the libraries themselves are those that are here.
+    library_folders : sequence of Path
+        Where the libraries are imported from, if that is a checkout.
+
+    Returns
+    -------
+    Path
+        Its ``python``. Environments are kept below ``locked-environments`` in the cache home under the digest of the
+        lock, the running interpreter and the folders.
+
+    Raises
+    ------
+    RequirementsError
+        If something in the lock cannot be had; the message says what.
+    """
+    wanted = read_lock(lock)
+    checkouts = [str(each) for each in library_folders if not each.is_relative_to(sys.prefix)]
+    content = json.dumps([_FORMAT, lock, sys.version, sys.executable, checkouts])
+    folder = settings().cache_home / "locked-environments" / hashlib.sha256(content.encode()).hexdigest()[:32]
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    with locked(folder):
+        if not (folder / _MARKER).is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                _make(folder, python, wanted, checkouts)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            with atomic_path(folder / _MARKER) as temporary:
+                temporary.write_text(lock, "utf-8")
+    return python
+
+
+def _make(folder: Path, python: Path, wanted: Mapping[str, str], checkouts: Sequence[str]) -> None:
+    _make_empty(folder, wanted["python"])
+    (packages,) = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")][:1]
+    (packages / "_brainscore_library.pth").write_text("".join(f"{path}\n" for path in checkouts), "utf-8")
+    left = []
+    same_python = wanted["python"] == platform.python_version()
+    for name, version in wanted.items():
+        if name == "python":
+            continue
+        here = _installed_here(name)
+        is_same = here is not None and here.version == version
+        if name in OWN and is_same and here is not None and checkouts:
+            _declare(here, packages)
+        elif not (is_same and here is not None and (same_python or name in OWN) and _take_over(here, packages)):
+            left.append(f"{name}=={version}")
+    if left:
+        sys.stderr.write(f"Installing {len(left)} distributions that are not here in these versions\n")
+        ended = _install(left, python)
+        if ended.status != 0:
+            lacking = _not_to_be_had(left, python)
+            raise RequirementsError(
+                f"Of the lock cannot be had, as a wheel for this machine: {', '.join(lacking or left)}. "
+                f"{'' if lacking else ended}"
+            )
+
+
+def _make_empty(folder: Path, version: str) -> None:
+    uv = shutil.which("uv")
+    if version != platform.python_version() and not uv:
+        raise RequirementsError(
+            f"Of the lock cannot be had: python=={version}. This is Python {platform.python_version()}; install the "
+            "program uv, which gets others, or start this command with that Python."
+        )
+    wanted = sys.executable if version == platform.python_version() else version
+    offline = ["--offline"] if settings().offline else []
+    program = [uv, "venv", "--quiet", *offline, "--python", wanted] if uv else [sys.executable, "-m", "venv"]
+    ended = run_bounded([*program, *([] if uv else ["--without-pip"]), folder], environment=environment_of(os.environ))
+    if ended.status != 0:
+        raise RequirementsError(f"Of the lock cannot be had: python=={version}.\n{ended}")
+
+
+def _installed_here(name: str) -> metadata.Distribution | None:
+    try:
+        return metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _take_over(distribution: metadata.Distribution, packages: Path) -> bool:
+    """Put the files of a distribution that is installed here into another folder; return whether that is all of it."""
+    files = [each for each in distribution.files or () if ".." not in each.parts and "__pycache__" not in each.parts]
+    if not any(each.name == "METADATA" for each in files) or any(
+        each.name.startswith("__editable__") for each in files
+    ):
+        return False
+    if all(len(each.parts) == 1 or each.parts[0].endswith(".dist-info") for each in files) and any(
+        each.suffix == ".pth" for each in files
+    ):  # such as an editable one
+        return False
+    for each in files:
+        source, target = Path(str(distribution.locate_file(each))), packages / each
+        if not source.is_file():
+            return False
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        try:
+            os.link(source, target)
+        except OSError:  # on another disk, or a disk without links
+            shutil.copy2(source, target)
+    return True
+
+
+def _declare(distribution: metadata.Distribution, packages: Path) -> None:
+    """Say that a library is installed which is imported from a checkout."""
+    name = str(canonicalize_name(distribution.metadata["Name"])).replace("-", "_")
+    folder = packages / f"{name}-{distribution.version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(distribution.read_text("METADATA") or "", "utf-8")
+
+
+def _install(lines: Sequence[str], python: Path, *, dry: bool = False) -> Ended:
+    command: list[str | Path] = [*install_command(python), "--no-deps", "--only-binary", ":all:"]
+    builds = [line.partition("+")[2] for line in lines if line.startswith("torch==") and "+" in line]
+    if builds and not settings().offline:
+        command += ["--extra-index-url", f"{TORCH_INDEX}/{builds[0]}"]
+    with tempfile.TemporaryDirectory(prefix="brainscore-lock-") as folder:
+        required = Path(folder, "requirements.txt")
+        required.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        command += [*(["--dry-run"] if dry else []), "-r", required]
+        return run_bounded(command, environment=environment_of(os.environ))
+
+
+def _not_to_be_had(lines: Sequence[str], python: Path) -> list[str]:
+    """Return those lines that cannot be installed, asking for halves of them."""
+    if _install(lines, python, dry=True).status == 0:
+        return []
+    if len(lines) == 1:
+        return list(lines)
+    middle = len(lines) // 2
+    return _not_to_be_had(lines[:middle], python) + _not_to_be_had(lines[middle:], python)

@@ -1,0 +1,123 @@
+"""An environment is built from a lock: exactly what it names, and what cannot be had is named."""
+
+import importlib.util
+import platform
+import shutil
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import brainscore_core
+from brainscore_core.errors import RequirementsError
+from brainscore_core.plugin_management.locked import environment_from_lock, read_lock
+from brainscore_core.processes import run_bounded
+
+LIBRARY = Path(brainscore_core.__file__).parents[1]
+PYTHON = f"python=={platform.python_version()}\n"
+TELL = "from brainscore_core.scoring import provenance; print(provenance.installed(), end='')"
+
+
+def _wheel(folder, name, version, *, source="x = 1"):
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{name}.py", source)
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: m\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/RECORD", f"{name}.py,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """Return a folder of wheels, which is all that can be had."""
+    if shutil.which("uv") is None and importlib.util.find_spec("pip") is None:
+        pytest.skip("neither the program uv nor pip is here, which install")
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    for name, value in {
+        "UV_FIND_LINKS": str(folder),
+        "UV_NO_INDEX": "1",
+        "UV_OFFLINE": "1",
+        "PIP_FIND_LINKS": str(folder),
+        "PIP_NO_INDEX": "1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
+    _wheel(folder, "made_up_thing", "1.0")
+    _wheel(folder, "made_up_thing", "1.1", source="x = 2")
+    return folder
+
+
+def _lines(*names):
+    """Return lines of what is installed here, and is needed to ask an environment for its lock."""
+    from importlib.metadata import version
+
+    return "".join(sorted(f"{name}=={version(name)}\n" for name in names))
+
+
+NEEDED = ("packaging", "numpy", "filelock", "platformdirs")
+
+
+def test_it_has_what_the_lock_names_and_nothing_else(index):
+    lock = PYTHON + "".join(sorted([*_lines(*NEEDED).splitlines(keepends=True), "made-up-thing==1.0\n"]))
+    python = environment_from_lock(lock, [LIBRARY])
+    ended = run_bounded([python, "-P", "-c", f"import made_up_thing; assert made_up_thing.x == 1; {TELL}"])
+    assert ended.status == 0, ended.output
+    told = set(ended.output.splitlines())
+    assert told == set(lock.splitlines())
+    made = python.stat().st_ctime_ns
+    assert environment_from_lock(lock, [LIBRARY]) == python
+    assert python.stat().st_ctime_ns == made
+    other = environment_from_lock(lock.replace("thing==1.0", "thing==1.1"), [LIBRARY])
+    assert other != python
+    assert run_bounded([other, "-P", "-c", "import made_up_thing; assert made_up_thing.x == 2"]).status == 0
+
+
+def test_what_cannot_be_had_is_named_and_nothing_is_left(index, tmp_path):
+    lock = f"{PYTHON}absent-one==1.0\nmade-up-thing==1.0\nmade-up-thing2==5\n"
+    with pytest.raises(RequirementsError, match=r"absent-one==1\.0, made-up-thing2==5\. ") as error:
+        environment_from_lock(lock, [LIBRARY])
+    assert "made-up-thing==1.0" not in str(error.value)
+    assert not list((tmp_path / "home").rglob("made_up_thing.py"))
+
+
+def test_nothing_is_built(index):
+    """A distribution that has to be built would run code of its own."""
+    (index / "made_up_thing-1.0-py3-none-any.whl").unlink()
+    with zipfile.ZipFile(index / "made_up_thing-1.0.zip", "w") as archive:
+        archive.writestr("made_up_thing-1.0/setup.py", "open('/tmp/built', 'w')")
+    with pytest.raises(RequirementsError, match=r"made-up-thing==1\.0"):
+        environment_from_lock(f"{PYTHON}made-up-thing==1.0\n", [LIBRARY])
+
+
+def test_another_python_that_cannot_be_had_is_named(index):
+    with pytest.raises(RequirementsError, match=r"python==2\.6\.1"):
+        environment_from_lock("python==2.6.1\n", [LIBRARY])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-r /etc/passwd",
+        "x @ https://example.org/x.whl",
+        "numpy",
+        "numpy>=2",
+        "../x==1",
+        "-e==1",
+        "a==1 --hash=x",
+        "é==1",
+    ],
+)
+def test_a_line_is_a_name_and_a_version(line):
+    with pytest.raises(RequirementsError, match="expected up to"):
+        read_lock(f"{PYTHON}{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("lock", "said"), [("", "0 lines"), ("numpy==1\n", "of which Python"), ("a==1\n" * 10_001, "10001")]
+)
+def test_what_is_no_lock(lock, said):
+    with pytest.raises(RequirementsError, match=said):
+        read_lock(lock)
