@@ -7,6 +7,10 @@ import shutil
 
 import pytest
 
+from brainscore_web.leaderboard.made_up import MadeUp
+from brainscore_web.leaderboard.site import build
+from brainscore_web.leaderboard.sources import FolderSource
+
 
 @pytest.fixture(scope="session")
 def table_address(folder_of_table, serve):
@@ -387,3 +391,53 @@ def test_print_shows_all_rows(table):
 def test_nothing_hangs_over_the_edge(table, width):
     page = table("#open=V1&pin=heron_001", viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+STATES = {
+    "first": "",
+    "wide open": "#open=V1,simulated&pin=heron_003,heron_004&access=public&below=n",
+    "score": "#cell=heron_005,Birch2002.V1-pls",
+    "average": "#cell=heron_005,neural",
+    "weighed": "#weigh=chosen&without=behavior&below=rank",
+    "empty": "#q=nobody",
+}
+
+
+@pytest.mark.parametrize(
+    ("state", "menu", "width", "theme"),
+    [
+        *((state, None, 1440, "light") for state in STATES),
+        *((state, None, 390, "dark") for state in ("wide open", "score")),
+        *(("first", menu, 390, "dark") for menu in ("filters", "columns", "take")),
+    ],
+)
+def test_table_is_accessible(table, state, menu, width, theme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    page = table(STATES[state], color_scheme=theme, viewport={"width": width, "height": 900})
+    page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
+    if "cell" in STATES[state]:
+        page.locator("#panel .links").wait_for()
+    if menu:
+        page.locator(f"#{menu} > summary").click()
+    rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
+    found = axe.Axe().run(page, options=rules).response["violations"]
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []
+
+
+def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_page):
+    made = MadeUp.of("30x24", seed=3)
+    (tmp_path / "records").mkdir()
+    made.write(tmp_path / "records")
+    build(FolderSource(tmp_path / "records"), made.catalogue, tmp_path / "site", processes=1)
+    page = open_page(serve(tmp_path / "site") + "index.html")
+    assert page.locator("#found").inner_text() == "30 of 30 models"
+    everything = "BrainScore.view.nodes.slug.filter((_, node) => !BrainScore.view.nodes.leaf[node]).join(',')"
+    page.evaluate(f"location.hash = 'open=' + {everything}")
+    page.wait_for_function("BrainScore.table.columns().length === BrainScore.view.nodes.id.length")
+    page.evaluate("Promise.all(BrainScore.table.columns().map(BrainScore.view.need))")
+    for link in page.locator("a[href]").evaluate_all("(all) => [...new Set(all.map((a) => a.href.split('#')[0]))]"):
+        assert page.request.get(link).ok, link
+    page.locator("#rows td.score").first.click()
+    page.locator("#panel .links a").first.click()
+    page.wait_for_load_state()
+    assert "/models/" in page.url

@@ -1,0 +1,172 @@
+"""Averages over chosen benchmarks in the browser are those of Python, and what the table makes of them."""
+
+import math
+import random
+
+import pytest
+
+from brainscore_core.scoring.averages import Estimate, average_tree
+
+PARENTS = {
+    "neural": "average",
+    "behavior": "average",
+    **dict.fromkeys(("V1", "V2", "IT"), "neural"),
+    **dict.fromkeys(("group", "a", "b", "c", "never"), "V1"),
+    **dict.fromkeys(("d", "e", "f"), "group"),
+    "g": "V2",
+    **dict.fromkeys(("h", "i", "j", "k", "l"), "IT"),
+    **dict.fromkeys(("m", "n"), "behavior"),
+    **dict.fromkeys(("o", "p", "q"), "engineering"),
+    **dict.fromkeys(("r", "s"), "simulated"),
+}
+ROOTS = ("average", "engineering", "simulated")
+APART = {"r", "s", "never"}  # in no average: simulated, or without any score
+N_MODELS, N_SUBSETS = 6, 1_000
+COMBINE = """([nodes, columns, subsets, size]) => subsets.map((subset) => {
+  const { averages } = BrainScore;
+  const chosen = new Set(subset);
+  const { parts, without } = averages.plan(nodes, (leaf) => chosen.has(leaf));
+  const made = [...parts].map(([node, some]) => {
+    const column = averages.combine(some.map(([part, weight]) => [columns[part], weight]), size);
+    return [node, [column.value, column.low, column.high, column.rank, column.missing, column.n, column.code]];
+  });
+  return { made, without: [...without] };
+})"""
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """Return the names of all nodes, parents before children, and the arrays that data files have of them."""
+    names, waiting = [], list(reversed(ROOTS))
+    while waiting:
+        names.append(waiting.pop())
+        waiting += [child for child, parent in reversed(PARENTS.items()) if parent == names[-1]]
+    leaves = set(names) - set(PARENTS.values())
+    nodes = {
+        "parent": [names.index(PARENTS[name]) if name in PARENTS else -1 for name in names],
+        "leaf": [name in leaves for name in names],
+        "counts": [name not in APART | {"simulated"} for name in names],
+    }
+    return names, sorted(leaves), nodes
+
+
+def expected_of(scores, chosen):
+    """Average with Python, over the chosen benchmarks that count."""
+    counted = {leaf: scores[leaf] for leaf in chosen if leaf not in APART}
+    parents, above = {}, list(counted)
+    while above:
+        name = above.pop()
+        if name in PARENTS and name not in parents:
+            parents[name] = PARENTS[name]
+            above.append(PARENTS[name])
+    return average_tree(counted, parents, missing="zero")
+
+
+def test_averages_are_those_of_python_on_a_thousand_subsets(tree, folder_of_table, open_page):
+    names, leaves, nodes = tree
+    rng = random.Random(1)  # noqa: S311 - made-up scores, no secrets
+    of_models = []
+    for model in range(N_MODELS):
+        missing = (0.0, 0.1, 0.3, 0.6, 0.9, 0.9)[model]
+        drawn = {leaf: (rng.uniform(-0.2, 1.2), rng.uniform(0, 0.1)) for leaf in leaves}
+        gaps = {leaf for leaf in leaves if rng.random() < missing or leaf == "never"}
+        of_models.append({leaf: Estimate(*(drawn[leaf] if leaf not in gaps else (float("nan"),))) for leaf in leaves})
+    of_models[4] = of_models[3]  # a tie
+
+    whole = [expected_of(scores, leaves) for scores in of_models]
+    columns = []
+    for name in names:
+        estimates = [of[name] if name in of else each.get(name) for of, each in zip(of_models, whole, strict=True)]
+        estimates = [Estimate(float("nan")) if each is None else each for each in estimates]
+        numbers = [(None,) * 3 if each.is_missing else (each.value, *each.interval()) for each in estimates]
+        below = [leaf for leaf in leaves if name in above_of(leaf) and leaf not in APART]
+        counts = {
+            "missing": [sum(of[leaf].is_missing for leaf in below) for of in of_models],
+            "n": [len(below)] * N_MODELS,
+        }
+        columns.append(dict(zip(("value", "low", "high"), zip(*numbers, strict=True), strict=True)) | counts)
+
+    subsets = [rng.sample(leaves, rng.randint(0, len(leaves))) for _ in range(N_SUBSETS)]
+    page = open_page((folder_of_table / "index.html").as_uri())
+    places = [[names.index(each) for each in subset] for subset in subsets]
+    told = page.evaluate(COMBINE, [nodes, columns, places, N_MODELS])
+    n_compared = 0
+    for subset, answer in zip(subsets, told, strict=True):
+        expected = [expected_of(scores, subset) for scores in of_models]
+        without = {name for name in names if not any(name in above_of(leaf) for leaf in subset)}
+        assert {names[node] for node in answer["without"]} == without
+        for node, (values, lows, highs, ranks, missing, n, code) in answer["made"]:
+            of_node = [each.get(names[node], Estimate(float("nan"))) for each in expected]
+            below = [leaf for leaf in subset if names[node] in above_of(leaf) and leaf not in APART]
+            assert n == [len(below)] * N_MODELS
+            assert missing == [sum(of[leaf].is_missing for leaf in below) for of in of_models]
+            for model, estimate in enumerate(of_node):
+                if estimate.is_missing:
+                    assert values[model] is lows[model] is ranks[model] is None
+                    assert code[model] == "-"
+                    continue
+                n_compared += 1
+                assert abs(values[model] - estimate.value) <= 1e-12
+                for end, python in zip((lows[model], highs[model]), estimate.interval(), strict=True):
+                    assert abs(end - python) <= 1e-12
+                assert code[model] == ("p" if missing[model] else "a")
+                # Equal but for rounding is equal.
+                better = [each for each in of_node if each.value > estimate.value + 1e-12]
+                assert ranks[model] == 1 + len(better)
+    assert n_compared > 10_000
+
+
+def above_of(name):
+    """Return a node and those above it."""
+    return {name} | (above_of(PARENTS[name]) if name in PARENTS else set())
+
+
+@pytest.mark.parametrize(
+    ("numbers", "total"),
+    [([], 0), ([0.1] * 10, 1.0), ([1e16, 1, -1e16], 1), ([1, 1e100, 1, -1e100], 2), ([1e-16, 1, 1e16], 1e16 + 2)],
+)
+def test_sums_lose_nothing(folder_of_table, open_page, numbers, total):
+    page = open_page((folder_of_table / "index.html").as_uri())
+    assert page.evaluate("BrainScore.averages.fsum", numbers) == total == math.fsum(numbers)
+
+
+def test_view_is_weighed_anew_by_choice(folder_of_table, board_of_table, open_page):
+    board, columns = board_of_table
+    names = board["nodes"]["id"]
+    page = open_page((folder_of_table / "index.html").as_uri())
+    before = page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text()
+    page.locator("#columns summary").first.click()
+    page.get_by_label("Average", exact=True).wait_for()
+    page.locator("#choices > li").first.locator("> details > summary").click()
+    page.get_by_label("Behavior", exact=True).uncheck()
+    assert "Behavior" not in page.locator("#board thead").inner_text()
+    assert page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text() == before  # only left out
+    page.get_by_label("Average only the chosen benchmarks").check()
+    page.get_by_text("averages and ranks are over the 34 chosen of 37 benchmarks").wait_for()
+    neural = columns[names.index("neural")]["value"]
+    best = max(range(len(neural)), key=lambda model: neural[model] or 0)
+    # Without behavior, the average is that of neural benchmarks.
+    first = page.locator("#rows tr[aria-rowindex='2']")
+    assert first.locator("td.score .value").first.inner_text() == f"{neural[best]:.3f}"
+    assert first.locator("td.rank").inner_text().split() == ["1", "no", "interval"]
+    assert page.evaluate("BrainScore.view.column(0).value") == pytest.approx(neural, abs=1e-12)
+    page.reload()
+    assert first.locator("td.score .value").first.inner_text() == f"{neural[best]:.3f}"
+    page.get_by_role("button", name="Back to all").click()
+    assert page.locator("#rows tr[aria-rowindex='2'] td.score .value").first.inner_text() == before
+
+
+def test_view_without_single_benchmarks_loads_what_it_needs(folder_of_table, board_of_table, open_page):
+    board, columns = board_of_table
+    names = board["nodes"]["id"]
+    state = "#weigh=chosen&without=Birch2002.V1-pls,Alder1999.V1&sort=V1"
+    page = open_page((folder_of_table / "index.html").as_uri() + state)
+    page.wait_for_function("BrainScore.view.column(2)")
+    kept = [columns[names.index(f"Birch200{number}.V1-pls")]["value"] for number in range(3, 8)]
+    for model, value in enumerate(page.evaluate("BrainScore.view.column(2).value")):
+        there = [column[model] for column in kept]
+        if value is None:
+            assert set(there) == {None}
+        else:
+            assert value == pytest.approx(sum(each or 0 for each in there) / 5, abs=1e-12)
+    page.wait_for_function("document.querySelector('#rows tr[aria-rowindex=\"2\"] td.rank .value').innerText === '1'")
