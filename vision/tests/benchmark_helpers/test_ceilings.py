@@ -74,6 +74,17 @@ def test_a_metric_that_is_silent_leaves_the_ceiling_without_an_error():
     assert "neuroids of both halves" in ceiling.attrs["error_nan_reason"]
 
 
+def test_no_score_in_a_ceiling_holds_itself():
+    repeated = repetitions_of(np.random.default_rng(0).normal(size=(4, 20, 5)) + np.arange(20.0)[:, None])
+    pending, above = [(geometry_ceiling(load_metric("rdm"), repeated), ())], 0
+    while pending:
+        score, holders = pending.pop()
+        assert not any(score is holder for holder in holders)
+        above = max(above, len(holders))
+        pending += [(each, (*holders, score)) for each in score.attrs.values() if isinstance(each, Score)]
+    assert above == 2  # the reliability, and that of each split
+
+
 def test_a_geometry_that_is_not_reliable_has_no_ceiling():
     from brainscore_core.benchmarks import BenchmarkBase
     from brainscore_core.errors import CeilingError

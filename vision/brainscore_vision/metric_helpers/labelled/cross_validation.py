@@ -62,6 +62,8 @@ def apply_aggregate(aggregate_fnc: Aggregate, values: Score) -> Score:
         `values` if there is none.
     """
     score = aggregate_fnc(values)
+    if score is values:  # there was nothing to reduce; what a score was before is another object, or it held itself
+        score = values.copy(deep=False)
     if "raw" not in score.attrs:
         score.attrs["raw"] = values.attrs.get("raw", values)
     return score

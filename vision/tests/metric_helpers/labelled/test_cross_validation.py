@@ -389,6 +389,16 @@ def test_apply_aggregate_keeps_the_first_raw():
     assert again.attrs["raw"].identical(values)
 
 
+def test_a_score_that_nothing_was_reduced_of_does_not_hold_itself():
+    values = Score([1.0, 3.0], coords={"split": [0, 1]}, dims=["split"])
+    same = apply_aggregate(lambda scores: scores, values)
+    assert same.identical(values) is False  # it says what it was
+    assert same.attrs["raw"] is values
+    assert "raw" not in values.attrs
+    mean = apply_aggregate(lambda scores: scores.mean("split"), same)
+    assert mean.attrs["raw"] is values
+
+
 def test_standard_error_by_hand():
     values = Score([1.0, 2.0, 4.0], coords={"split": [0, 1, 2]}, dims=["split"])
     assert float(standard_error_of_the_mean(values, "split")) == pytest.approx(0.8819171)  # variance 42 / 9 / 2
