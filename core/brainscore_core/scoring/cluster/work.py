@@ -185,6 +185,7 @@ def outcome_text(outcome: PairOutcome) -> str:
             "output": outcome.output[-_MOST_OUTPUT:],
             "values": b64encode(values).decode("ascii"),
             "lock": outcome.lock if len(outcome.lock) <= MOST_BYTES else "",
+            "candidate_lock": outcome.candidate_lock if len(outcome.candidate_lock) <= MOST_BYTES else "",
         }
     )
 
@@ -204,7 +205,8 @@ def outcome_of(data: object) -> PairOutcome:
         values = b64decode(found.values, validate=True)
     except (binascii.Error, ValueError) as error:
         raise CorruptFileError(f"The values of an outcome are expected in base64: {error}.") from error
-    return PairOutcome(ScoreRecord.from_json(found.record, "What a worker gave"), found.output, values, found.lock)
+    record = ScoreRecord.from_json(found.record, "What a worker gave")
+    return PairOutcome(record, found.output, values, found.lock, found.candidate_lock)
 
 
 @dataclass(frozen=True)
@@ -213,6 +215,7 @@ class _Outcome(Untrusted):
     output: Annotated[str, text(_MOST_OUTPUT)]
     values: Annotated[str, text(_MOST_ENCODED)]
     lock: Annotated[str, text(MOST_BYTES)]
+    candidate_lock: Annotated[str, text(MOST_BYTES)]
 
 
 _OUTCOME = TypeAdapter(_Outcome)

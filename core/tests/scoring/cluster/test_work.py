@@ -54,7 +54,7 @@ def test_the_pairs_of_a_task_are_scored_here(batches, library):
 
 def test_an_outcome_arrives_as_it_was():
     record = ScoreRecord.without_score("failed:X", "no layer \udcff", model="m", benchmark="b")
-    outcome = PairOutcome(record, "said", b"\x00values\xff", "numpy==2.4.2\n")
+    outcome = PairOutcome(record, "said", b"\x00values\xff", "numpy==2.4.2\n", "numpy==2.3\n")
     assert outcome_of(outcome_text(outcome)) == outcome
 
 
