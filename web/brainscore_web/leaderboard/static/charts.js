@@ -484,7 +484,7 @@
       for (const name of kept) element.setAttribute(name, style.getPropertyValue(name));
       element.removeAttribute("class");
     });
-    const background = getComputedStyle(document.body).backgroundColor;
+    const background = getComputedStyle(document.documentElement).backgroundColor;
     copy.prepend(make("rect", { x: 0, y: 0, width: "100%", height: "100%", fill: background }));
     copy.setAttribute("xmlns", SVG);
     return new XMLSerializer().serializeToString(copy);

@@ -33,7 +33,7 @@
         told.textContent = error.message;
       }
     });
-    room("distribution").append(chart, element("p", { class: "bar" }, element("label", { class: "field" }, "Beside these ", more), told));
+    room("distribution").append(chart, element("p", { class: "bar" }, element("span", { class: "field" }, element("label", { for: "more" }, "Beside these"), more), told));
   }
 
   function atlas(data, name) {

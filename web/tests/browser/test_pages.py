@@ -1,0 +1,405 @@
+"""The pages of models and benchmarks, Compare, Explore and Status, as a person uses them."""
+
+import dataclasses
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import stats
+from scipy.special import stdtr
+
+from brainscore_core.scoring.comparison import compare_records
+from brainscore_core.scoring.statistics import holm
+from brainscore_web.leaderboard.made_up import MadeUp
+from brainscore_web.leaderboard.pairs import decode, encode
+from brainscore_web.leaderboard.site import build, read_data
+from brainscore_web.leaderboard.sources import FolderSource
+
+MADE = MadeUp.of("24x16", seed=1)
+ATTACK = "<img src=x onerror=fooled=1><script>fooled=2</script>"
+RECORDS = list(MADE.records())
+PLACE = 3  # of the model that is looked at
+TIGHT = {"width": 390, "height": 800}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Build a site in which a model and a benchmark try to be more than text."""
+    base = tmp_path_factory.mktemp("pages of a site")
+    models, benchmarks = list(MADE.catalogue.models), list(MADE.catalogue.benchmarks)
+    models[0] = dataclasses.replace(
+        models[0],
+        name=f"Evil {ATTACK}",
+        bibtex=f"@article{{x,\n  title = {{{ATTACK}}}\n}}",
+        description=ATTACK,
+        family=ATTACK,
+    )
+    benchmarks[0] = dataclasses.replace(benchmarks[0], name=f"Bench {ATTACK}", paradigm=ATTACK)
+    catalogue = dataclasses.replace(MADE.catalogue, models=tuple(models), benchmarks=tuple(benchmarks))
+    (base / "records").mkdir()
+    MADE.write(base / "records")
+    run = {"started": "2026-10-03T08:00:00+00:00", "finished": "2026-10-03T09:30:00+00:00", "trigger": "a merge"}
+    build(FolderSource(base / "records"), catalogue, base / "site", run=run, processes=1)
+    return base / "site"
+
+
+@pytest.fixture(scope="module")
+def board(folder):
+    """Return what data/board.js holds."""
+    return read_data(folder / "data/board.js")
+
+
+@pytest.fixture(scope="module")
+def pages(board):
+    """Return the address of each kind of page."""
+    slugs, nodes = board["models"]["slug"], board["nodes"]
+    leaf = nodes["slug"][nodes["leaf"].index(True)]
+    of_attack = nodes["slug"][[name.startswith("Bench ") for name in nodes["name"]].index(True)]
+    evil = slugs[[name.startswith("Evil") for name in board["models"]["name"]].index(True)]
+    return {
+        "model": f"models/{slugs[PLACE]}.html",
+        "evil model": f"models/{evil}.html",
+        "benchmark": f"benchmarks/{leaf}.html",
+        "evil benchmark": f"benchmarks/{of_attack}.html",
+        "average": "benchmarks/average.html",
+        "compare": f"compare.html#models={slugs[PLACE]},{slugs[5]},{evil}&rows=all",
+        "compare nothing": "compare.html",
+        "explore": "explore.html",
+        "status": "status.html#only=f",
+    }
+
+
+KINDS = (
+    *("model", "evil model", "benchmark", "evil benchmark", "average"),
+    *("compare", "compare nothing", "explore", "status"),
+)
+
+
+def ready(page):
+    # Not `wait_for_function`: what it evaluates later than at once is refused by the policy of the pages.
+    page.locator("html[data-ready]").wait_for(state="attached")
+    return page
+
+
+def is_plain(page):
+    return page.evaluate("globalThis.fooled") is None and page.locator("main img[src='x']").count() == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("origin", ["server", "file"])
+def test_pages_work_from_a_server_and_from_a_file(kind, origin, folder, pages, serve, open_page):
+    page = ready(open_page((serve(folder) if origin == "server" else folder.as_uri() + "/") + pages[kind]))
+    assert is_plain(page)
+    assert page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_fit_a_phone(kind, folder, pages, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/{pages[kind]}", viewport=TIGHT))
+    assert page.evaluate("document.documentElement.scrollWidth") <= TIGHT["width"]
+    assert all(
+        each["width"] <= TIGHT["width"] for each in [it.bounding_box() for it in page.locator("svg.chart").all()]
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_are_accessible(kind, theme, folder, pages, serve, open_page):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    page = ready(open_page(serve(folder) + pages[kind], color_scheme=theme))
+    rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]}}
+    found = axe.Axe().run(page, options=rules).response["violations"]
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []
+
+
+def test_scores_of_a_model_are_readable_without_javascript(folder, board, pages, open_page):
+    page = open_page(f"{folder.as_uri()}/{pages['model']}", java_script_enabled=False)
+    rows = page.locator("table.scores tbody tr")
+    assert rows.count() == len(board["nodes"]["id"])
+    for node, cells in enumerate(rows.all()):
+        path = folder / f"data/columns/{board['nodes']['slug'][node]}.js"
+        column = board["columns"].get(str(node)) or read_data(path)
+        value, text = column["value"][PLACE], cells.inner_text()
+        if value is not None:
+            assert f"{value:.3f}".replace("-", "\u2212") in text
+            assert str(column["rank"][PLACE]) in text
+        else:
+            assert cells.locator(".reason").inner_text().strip()
+    assert MADE.catalogue.model[board["models"]["id"][PLACE]].bibtex in page.locator("main").inner_text()
+
+
+def test_scores_of_a_benchmark_are_readable_without_javascript(folder, board, pages, open_page):
+    page = open_page(f"{folder.as_uri()}/{pages['benchmark']}", java_script_enabled=False)
+    node = board["nodes"]["leaf"].index(True)
+    column = read_data(folder / f"data/columns/{board['nodes']['slug'][node]}.js")
+    there = sorted((value for value in column["value"] if value is not None), reverse=True)
+    rows = page.locator("table.scores tbody tr")
+    assert [row.locator("td").nth(1).inner_text().split()[-1] for row in rows.all()] == [
+        f"{each:.3f}" for each in there
+    ]
+    page.get_by_text("each with its reason").click()
+    assert page.get_by_role("region", name="Table of models without a score").locator("tbody tr").count() == 24 - len(
+        there
+    )
+
+
+def test_differences_are_those_of_python(folder, board, pages, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/{pages['compare']}"))
+    places = [2, 5, 9, 13]
+    names = [board["models"]["id"][place] for place in places]
+    n_compared = 0
+    for compared in compare_records(RECORDS, names):
+        node = board["nodes"]["id"].index(compared.name)
+        if MADE.catalogue.benchmark[compared.name].shows != "all":
+            continue
+        found = page.evaluate(
+            """async ([places, slugs, node, slug]) => {
+              const load = async (at) => [at, await BrainScore.load(`pairs/${slugs[at]}`)];
+              const files = new Map(await Promise.all(places.map(load)));
+              const board = BrainScore.taken("board");
+              const column = board.columns[node] ?? (await BrainScore.load(`columns/${slug}`));
+              const code = (a, b) => BrainScore.pairs.codeOf(files, slugs.length, node, a, b);
+              return BrainScore.pairs.differences(column, places, code);
+            }""",
+            [places, board["models"]["slug"], node, board["nodes"]["slug"][node]],
+        )
+        upper = np.triu_indices(4, 1)
+        expected = compared.comparison
+        errors, freedom, _ = decode(encode(expected.joint))  # a page knows them in steps
+        p_holm = holm((2 * stdtr(freedom, -np.abs(expected.differences) / errors))[upper])
+        for place, each in enumerate(found):
+            pair = upper[0][place], upper[1][place]
+            difference, margin = expected.differences[pair], expected.margins[pair]
+            assert [each["a"], each["b"]] == [places[pair[0]], places[pair[1]]]
+            if np.isnan(difference):
+                assert each["difference"] is None
+            elif np.isnan(margin):
+                assert np.isnan(each["low"])
+            else:
+                assert each["difference"] == pytest.approx(difference, abs=1e-12)
+                assert each["high"] - each["difference"] == pytest.approx(margin, rel=0.02)
+                assert each["holm"] == pytest.approx(p_holm[place], rel=1e-6)
+                assert each["isMatched"] == expected.joint.is_matched[pair]
+                n_compared += 1
+    assert n_compared > 40
+
+
+def test_models_are_added_and_taken_away(folder, board, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/compare.html"))
+    names, slugs = board["models"]["name"], board["models"]["slug"]
+    field = page.get_by_label("Add a model")
+    for place in (3, 6, 10):
+        field.fill(names[place])
+        field.press("Enter")
+    ready(page)
+    assert [each.inner_text() for each in page.locator(".chips a").all()] == [names[place] for place in (3, 6, 10)]
+    assert page.evaluate("BrainScore.state.list('models')") == [slugs[place] for place in (3, 6, 10)]
+    field.fill("no such model")
+    field.press("Enter")
+    assert "No further model" in page.locator("#told").inner_text()
+    page.get_by_role("button", name=f"Take {names[6]} away").click()
+    ready(page)
+    head = page.locator("#table-differences thead th")
+    assert [each.inner_text() for each in head.all()][1:] == [names[3], names[10], f"{names[10]} \u2212 {names[3]}"]
+    first = page.locator("#table-differences tbody tr .value").first.inner_text()
+    page.get_by_label("Minus", exact=True).select_option(slugs[10])
+    ready(page)
+    page.locator("#table-differences thead th:last-child", has_text=f"{names[3]} \u2212 ").wait_for()
+    turned = page.locator("#table-differences tbody tr .value").first.inner_text()
+    assert {first[0], turned[0]} == {"+", "\u2212"}
+    assert first[1:] == turned[1:]
+    page.reload()
+    assert page.locator("#reference").input_value() == slugs[10]
+    for place in (1, 5, 7, 8):
+        field.fill(names[place])
+        field.press("Enter")
+    assert "At most 5 models" in page.locator("#told").inner_text()
+    page.go_back()
+    page.locator(".chips li").nth(4).wait_for(state="detached")
+    assert page.locator(".chips li").count() == 4
+
+
+@pytest.mark.parametrize("freedom", [1, 1.5, 4, 11, 40, 1000, np.inf])
+def test_students_t_is_that_of_scipy(freedom, folder, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/compare.html"))
+    t = [0, 1e-6, 0.1, 1, 1.96, 2.5, 4.2, 6, 20]
+    given = "Infinity" if np.isinf(freedom) else freedom
+    found = page.evaluate(f"(all) => all.map((t) => BrainScore.statistics.twoSided(t, {given}))", t)
+    np.testing.assert_allclose(found, 2 * stats.t.sf(t, freedom), rtol=1e-7)
+    quantile = page.evaluate(f"BrainScore.statistics.quantile({given})")
+    assert quantile == pytest.approx(stats.t.ppf(0.975, freedom), rel=1e-8)
+
+
+def test_holm_is_that_of_core(folder, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/compare.html"))
+    for p in ([0.01, 0.04, 0.03, None], [0.5, 0.5, 1.0], [1e-9, 0.2, 0.2, 0.01, None, None], []):
+        expected = [None if np.isnan(each) else each for each in holm([np.nan if each is None else each for each in p])]
+        assert page.evaluate("(p) => BrainScore.statistics.holm(p)", p) == pytest.approx(expected)
+
+
+def test_correlations_are_those_of_scipy(folder, board, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/explore.html"))
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, 30).astype(float)
+    y = x + rng.standard_normal(30).round(0)
+    for ranked, of in ((False, stats.pearsonr), (True, stats.spearmanr)):
+        found = page.evaluate(
+            "([x, y, ranked]) => BrainScore.statistics.correlation(x, y, {ranked})", [x.tolist(), y.tolist(), ranked]
+        )
+        assert found["n"] == 30
+        assert found["r"] == pytest.approx(of(x, y).statistic, abs=1e-12)
+        if not ranked:
+            interval = of(x, y).confidence_interval(0.95)
+            assert [found["low"], found["high"]] == pytest.approx([interval.low, interval.high], abs=1e-9)
+        assert found["low"] < found["r"] < found["high"]
+    few = page.evaluate("BrainScore.statistics.correlation([1, 2, null], [2, 3, 4])")
+    assert few["n"] == 2
+    assert np.isnan(few["r"])
+
+
+def test_any_two_benchmarks_are_set_against_each_other(folder, board, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/explore.html"))
+    leaves = [place for place, leaf in enumerate(board["nodes"]["leaf"]) if leaf]
+    x, y = (board["nodes"]["slug"][leaves[at]] for at in (0, 3))
+    page.get_by_label("Across").select_option(x)
+    page.get_by_label("Up").select_option(y)
+    values = [np.array(read_data(folder / f"data/columns/{slug}.js")["value"], dtype=float) for slug in (x, y)]
+    both = np.isfinite(values[0]) & np.isfinite(values[1])
+    r = stats.pearsonr(values[0][both], values[1][both]).statistic
+    page.locator("#correlation").get_by_text(f"n = {both.sum()} models").wait_for()
+    assert f"Pearson {r:.2f}".replace("-", "\u2212") in page.locator("#correlation").inner_text()
+    assert page.locator("#chart-against circle.dot").count() == both.sum()
+    page.reload()
+    ready(page)
+    assert page.get_by_label("Across").input_value() == x
+    assert f"Pearson {r:.2f}".replace("-", "\u2212") in page.locator("#correlation").inner_text()
+
+
+def test_a_cell_of_the_map_leads_to_its_two_benchmarks(folder, board, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/explore.html"))
+    plot = page.locator("#chart-similar .plot")
+    plot.focus()
+    plot.press("ArrowDown")  # the first cell
+    plot.press("ArrowRight")
+    said = page.locator("#chart-similar [aria-live]").inner_text()
+    plot.press("Enter")
+    page.wait_for_url("**#*x=*")
+    chosen = [page.locator(f"#{axis} option:checked").inner_text().strip() for axis in ("x", "y")]
+    assert said.startswith(f"{chosen[0]} and {chosen[1]}:")
+    assert "n = " in said
+
+
+def test_cost_leads_to_what_details_say(folder, board, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/explore.html"))
+    leaf = board["nodes"]["slug"][board["nodes"]["leaf"].index(True)]
+    assert page.locator("#price option:not([disabled])").count() == 1
+    page.get_by_label("Score", exact=True).select_option(leaf)
+    page.locator("#price option:not([disabled])").nth(2).wait_for(state="attached")
+    page.get_by_label("Cost", exact=True).select_option("duration_s")
+    page.locator("#chart-cost").get_by_text("Time to score (s)", exact=True).wait_for()
+    detail, column = (read_data(folder / f"data/{kind}/{leaf}.js") for kind in ("detail", "columns"))
+    pairs = zip(detail["duration_s"], column["value"], strict=True)
+    n = sum(cost is not None and value is not None for cost, value in pairs)
+    assert page.locator("#chart-cost circle.dot").count() == n
+
+
+def test_front_is_what_nothing_beats(folder, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/explore.html"))
+    rng = np.random.default_rng(2)
+    points = [{"x": float(x), "y": float(y)} for x, y in rng.integers(0, 20, (80, 2))]
+    front = {
+        (points[at]["x"], points[at]["y"]) for at in page.evaluate("(p) => BrainScore.charts.paretoFront(p)", points)
+    }
+    beaten = {
+        (one["x"], one["y"])
+        for one in points
+        if any(o["x"] <= one["x"] and o["y"] >= one["y"] and (o["x"], o["y"]) != (one["x"], one["y"]) for o in points)
+    }
+    assert front == {(each["x"], each["y"]) for each in points} - beaten
+
+
+def test_status_counts_and_filters(folder, board, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/status.html"))
+    codes = "".join(read_data(folder / "data/status.js")["codes"])
+    assert "1 h 30 min" in page.locator(".lead").inner_text()
+    assert "a merge" in page.locator(".lead").inner_text()
+    assert f"{len(codes)} pairs of 16 benchmarks and 24 models" in page.locator("#shown").inner_text()
+    page.get_by_label("Only").select_option("f")
+    rows = page.get_by_role("region", name="Pairs: failed").locator("tbody tr")
+    rows.first.wait_for()
+    assert rows.count() == codes.count("f") > 0
+    assert all("failed:" in each.inner_text() for each in rows.all())
+    page.reload()
+    assert page.get_by_label("Only").input_value() == "f"
+    assert f"{codes.count('f')} pairs" in page.locator("#shown").inner_text()
+
+
+def test_citations_are_copied_and_saved(folder, board, pages, serve, open_page, tmp_path):
+    page = ready(open_page(serve(folder) + pages["evil model"], permissions=["clipboard-read", "clipboard-write"]))
+    bibtex = read_data(folder / "data" / pages["evil model"].replace(".html", ".js"))["facts"]["bibtex"]
+    page.get_by_role("button", name="Copy: BibTeX").click()
+    page.get_by_role("button", name="Copy: BibTeX").get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == bibtex
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as").click()
+    download.value.save_as(tmp_path / "x.bib")
+    assert (tmp_path / "x.bib").read_text("utf-8") == bibtex + "\n"
+
+
+@pytest.mark.parametrize("origin", ["server", "file"])
+def test_figures_are_saved(origin, folder, pages, serve, open_page, tmp_path):
+    page = ready(open_page((serve(folder) if origin == "server" else folder.as_uri() + "/") + pages["model"]))
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save {kind} of").first.click()
+        download.value.save_as(tmp_path / f"figure.{kind.lower()}")
+    root = ET.parse(tmp_path / "figure.svg").getroot()  # noqa: S314  # the file was just made here
+    width, height = (float(each) for each in root.get("viewBox").split()[2:])
+    marks = root.findall(".//{http://www.w3.org/2000/svg}circle")
+    assert marks
+    assert all(each.get("fill").startswith("rgb") for each in marks)
+    assert not root.findall(".//*[@class]")
+    with Image.open(tmp_path / "figure.png") as picture:
+        assert picture.size == (2 * int(width), 2 * int(height))
+        assert len(picture.convert("RGB").getcolors(100_000)) > 10
+
+
+def test_points_are_reached_by_keys_and_lead_on(folder, board, pages, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/{pages['benchmark']}"))
+    plot = page.locator("#chart-parameters .plot")
+    plot.focus()
+    plot.press("End")
+    said = page.locator("#chart-parameters [aria-live]").inner_text()
+    largest = max(
+        (size, name)
+        for size, name, value in zip(
+            board["models"]["parameters"],
+            board["models"]["name"],
+            read_data(folder / "data" / pages["benchmark"].replace("benchmarks/", "columns/").replace(".html", ".js"))[
+                "value"
+            ],
+            strict=True,
+        )
+        if size is not None and value is not None
+    )[1]
+    assert said.startswith(f"{largest}: ")
+    assert page.locator("#chart-parameters .tip").inner_text() == said
+    plot.press("Escape")
+    assert page.locator("#chart-parameters .tip").is_hidden()
+    plot.press("End")
+    plot.press("Enter")
+    page.wait_for_url("**/models/**")
+    assert page.locator("h1").inner_text() == largest
+
+
+def test_charts_follow_the_width_and_the_theme(folder, pages, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/{pages['status']}", color_scheme="light"))
+    chart = page.locator("#chart-pairs svg")
+    before = page.locator("#chart-pairs image").get_attribute("href")
+    wide, width = chart.bounding_box()["width"], chart.get_attribute("width")
+    page.get_by_role("button", name="Dark").click()
+    page.locator(f"#chart-pairs image:not([href='{before}'])").wait_for()
+    page.set_viewport_size(TIGHT)
+    page.locator(f"#chart-pairs svg:not([width='{width}'])").wait_for()
+    assert chart.bounding_box()["width"] < wide
