@@ -25,9 +25,11 @@ class Attacked(BenchmarkBase):
                 Image.new("RGB", (8, 8)).save(path)
             # What the test has written beside this file says what is attacked.
             target = Path(__file__).with_name("target.txt")
-            candidate.start_recording(f"{self.attack}:{target.read_text() if target.exists() else ''}", [(0, 100)])
-            answer = candidate.look_at(stimuli)
-        score = Score(float(self.compute(answer.values)))
+            values = []
+            for attack in self.attack.split("+"):
+                candidate.start_recording(f"{attack}:{target.read_text() if target.exists() else ''}", [(0, 100)])
+                values.append(candidate.look_at(stimuli).values)
+        score = Score(float(sum(map(self.compute, values))))
         score.attrs.update(raw=score.copy(), ceiling=self.ceiling)
         return score
 
@@ -40,4 +42,5 @@ benchmark_registry["attacked-raises"] = lambda: Attacked("raises")
 benchmark_registry["attacked-is_silent"] = lambda: Attacked("is_silent")
 benchmark_registry["attacked-honest"] = lambda: Attacked("honest")
 benchmark_registry["attacked-draws"] = lambda: Attacked("draws")
+benchmark_registry["attacked-both"] = lambda: Attacked("draws+honest", "both")
 benchmark_registry["attacked-largest"] = lambda: Attacked("draws", "largest", np.max)

@@ -422,6 +422,28 @@ def test_a_folder_that_cannot_be_written_costs_no_result(remote, prepared, stimu
 
 
 @boxed
+def test_answers_of_two_processes_of_a_model_without_seed_are_in_no_score_together(tree, surroundings, tmp_path):
+    """The second benchmark finds one of its two answers kept, and is scored with neither, but anew."""
+
+    def judged(number, *benchmarks):
+        records = tmp_path / f"records{number}"
+        command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", "hostile", "--benchmark", *benchmarks]
+        command += ["--records", records, "--events", tmp_path / f"events{number}.jsonl", "--isolation", "box"]
+        with surroundings(tree, tmp_path / "home"):
+            ended = run_bounded(command, environment=dict(os.environ), timeout_s=300)
+        assert ended.status == 0, ended.output
+        found = [ScoreRecord.read(record_path(records, "hostile", each)) for each in benchmarks]
+        assert {record.status for record in found} == {"scored"}
+        return [record.score for record in found]
+
+    (first,) = judged(1, "attacked-draws")
+    both, again = judged(2, "attacked-both", "attacked-draws")
+    assert again != first
+    assert both % 1 == pytest.approx(again)  # the other answer is a size in bytes
+    assert judged(3, "attacked-draws", "attacked-both") == [again, both]
+
+
+@boxed
 def test_a_second_campaign_and_another_metric_need_no_candidate(tree, surroundings, tmp_path):
     def run(*arguments, **variables):
         with surroundings(tree, tmp_path / "home"):
