@@ -97,7 +97,7 @@
   byId("weigh").addEventListener("change", (event) => weigh(event.target.checked));
 
   const leave = (node, isShown) => {
-    const without = view.nodesIn("without");
+    const without = new Set(view.nodesIn("without"));
     if (isShown) without.delete(node);
     else without.add(node);
     state.set({ without: [...without].sort((a, b) => a - b).map((each) => nodes.slug[each]) });

@@ -81,9 +81,10 @@
     const value = column.value[model];
     if (value === null) return element("p", { class: "big" }, "No score: ", view.reason(column.code[model], node)[1], ".");
     const interval = format.interval(column.low[model], column.high[model]);
+    const why = nodes.leaf[node] ? "without interval" : "without interval, since one of its parts has none";
     const isAbove = nodes.leaf[node] && value > 1 && nodes.kind[node] !== "engineering";
     return [
-      element("p", { class: "big" }, element("strong", {}, format.score(value)), interval ? ` 95 % interval ${interval}` : " without interval"),
+      element("p", { class: "big" }, element("strong", {}, format.score(value)), interval ? ` 95 % interval ${interval}` : ` ${why}`),
       isAbove && element("p", { class: "note" }, `\u25b2 Above the ceiling${column.low[model] > 1 ? "" : ", which its interval includes"}: the score is shown as it is.`),
     ];
   };
@@ -95,7 +96,7 @@
     const [low, high] = [column.rank_low[model], column.rank_high[model]];
     if (low !== null) pairs.push(["95 % interval of the rank", low === high ? `${low}` : `${low}\u2013${high}`]);
     else pairs.push(["Interval of the rank", column.reweighted ? "none: how errors go together is not known in a re-weighted view" : "none, since the score has none"]);
-    if (column.group[model]) pairs.push(["Ties with models that share a letter", column.group[model].split("").join(", ")]);
+    if (column.group[model]) pairs.push(["Ties with models that share a letter", column.group[model].replaceAll(",", ", ")]);
     return terms(pairs);
   };
 

@@ -133,7 +133,7 @@
         element("a", { href: BrainScore.address(`models/${models.slug[model]}.html`), tabindex: "-1", class: "value" }, models.name[model]),
         element("span", { class: "second" }, facts.filter(Boolean).join(" \u00b7 "), !models.public[model] && " \u00b7 private"),
       ),
-      cell("td", "gridcell", "ties", 2, element("span", { class: "value", title: ranked?.group[model] || null }, ranked?.group[model] || "\u2013")),
+      cell("td", "gridcell", "ties", 2, element("span", { class: "value" }, ranked?.group[model].replaceAll(",", ", ") || "\u2013")),
       gap("td"),
     );
     for (let at = sight.left; at < sight.right; at++) row.append(scoreCell(columns[at], LEADING + at, model));

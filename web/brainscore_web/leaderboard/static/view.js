@@ -26,7 +26,16 @@
 
   // -- columns --------------------------------------------------------------------------------------------------------
 
-  const nodesIn = (name) => new Set(state.list(name).flatMap((slug) => nodeOf.get(slug) ?? []));
+  const read = new Map(); // name -> [what the address says, the nodes it means]: asked for each cell
+
+  /** Return the nodes that a list in the address names; not to be changed. */
+  const nodesIn = (name) => {
+    const text = state.get(name);
+    if (!read.has(name) || read.get(name)[0] !== text) {
+      read.set(name, [text, new Set(state.list(name).flatMap((slug) => nodeOf.get(slug) ?? []))]);
+    }
+    return read.get(name)[1];
+  };
 
   const isOpen = (node) => {
     const [open, closed] = [nodesIn("open"), nodesIn("closed")];
@@ -34,7 +43,7 @@
   };
 
   const setOpen = (node, shall) => {
-    const [open, closed] = [nodesIn("open"), nodesIn("closed")];
+    const [open, closed] = [new Set(nodesIn("open")), new Set(nodesIn("closed"))];
     open.delete(node);
     closed.delete(node);
     if (shall !== isOpenAtFirst(node)) (shall ? open : closed).add(node);
