@@ -2,18 +2,32 @@
 // The charts of the page of one benchmark: its distribution, and scores against size and ImageNet accuracy.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
-  const { charts, element, format } = BrainScore;
+  const { charts, figures, element, format } = BrainScore;
 
   function against(models, column, values, { xLabel, xLog = false, shown, name, caption }) {
-    const points = models.name.map((model, at) => ({
-      x: values[at], y: column.value[at], ylow: column.low[at], yhigh: column.high[at], name: model,
-      href: `../models/${models.slug[at]}.html`,
-      text: `${model}: ${shown(values[at])}, score ${format.score(column.value[at])}`,
-    })).filter(({ x, y }) => x !== null && y !== null);
+    const points = models.name
+      .map((model, at) => ({
+        x: values[at],
+        y: column.value[at],
+        ylow: column.low[at],
+        yhigh: column.high[at],
+        name: model,
+        href: `../models/${models.slug[at]}.html`,
+        text: `${model}: ${shown(values[at])}, score ${format.score(column.value[at])}`,
+      }))
+      .filter(({ x, y }) => x !== null && y !== null);
     if (!points.length) return element("p", { class: "reason" }, `${caption}: no model has both.`);
-    return charts.figure(name, `${caption} (${points.length} models)`, (width) => charts.scatter(points, {
-      width, xLog, xLabel, yLabel: "Score", title: caption, height: Math.max(280, Math.min(360, width * 0.75)),
-      description: `${points.length} models.` }));
+    return figures.figure(name, `${caption} (${points.length} models)`, (width) =>
+      charts.scatter(points, {
+        width,
+        xLog,
+        xLabel,
+        yLabel: "Score",
+        title: caption,
+        height: Math.max(280, Math.min(360, width * 0.75)),
+        description: `${points.length} models.`,
+      }),
+    );
   }
 
   document.addEventListener("DOMContentLoaded", async () => {
@@ -21,21 +35,45 @@
     const { nodes, models, columns } = BrainScore.taken("board");
     const column = columns[node] ?? (await BrainScore.load(`columns/${slug}`));
     const there = column.value.filter((value) => value !== null);
-    const [first, second, third] = ["distribution", "parameters", "imagenet"].map((id) => document.getElementById(`chart-${id}`));
+    const [first, second, third] = ["distribution", "parameters", "imagenet"].map((id) =>
+      document.getElementById(`chart-${id}`),
+    );
     if (there.length) {
       const sorted = there.slice().sort((a, b) => a - b);
       const marked = [{ value: sorted[Math.floor(sorted.length / 2)], name: "median", hue: 2 }];
       const title = `Distribution of ${there.length} scores on ${nodes.name[node]}`;
-      first.append(charts.figure(`${slug}-distribution`, `${there.length} models; the line is at the median`, (width) =>
-        charts.histogram(there, { width, title, label: "Score", marked, height: 220,
-          description: `From ${format.score(sorted[0])} to ${format.score(sorted.at(-1))}, median ${format.score(marked[0].value)}.` })));
+      first.append(
+        figures.figure(`${slug}-distribution`, `${there.length} models; the line is at the median`, (width) =>
+          charts.histogram(there, {
+            width,
+            title,
+            label: "Score",
+            marked,
+            height: 220,
+            description: `From ${format.score(sorted[0])} to ${format.score(sorted.at(-1))}, median ${format.score(marked[0].value)}.`,
+          }),
+        ),
+      );
     } else {
       first.append(element("p", { class: "reason" }, "No model has a score yet."));
     }
-    second.append(against(models, column, models.parameters, { xLog: true, xLabel: "Parameters", shown: (value) =>
-      `${format.millions(value)} parameters`, name: `${slug}-parameters`, caption: "Score against parameters" }));
-    third.append(against(models, column, models.imagenet, { xLabel: "ImageNet accuracy", shown: (value) =>
-      `ImageNet ${format.score(value)}`, name: `${slug}-imagenet`, caption: "Score against ImageNet accuracy" }));
+    second.append(
+      against(models, column, models.parameters, {
+        xLog: true,
+        xLabel: "Parameters",
+        shown: (value) => `${format.millions(value)} parameters`,
+        name: `${slug}-parameters`,
+        caption: "Score against parameters",
+      }),
+    );
+    third.append(
+      against(models, column, models.imagenet, {
+        xLabel: "ImageNet accuracy",
+        shown: (value) => `ImageNet ${format.score(value)}`,
+        name: `${slug}-imagenet`,
+        caption: "Score against ImageNet accuracy",
+      }),
+    );
     document.documentElement.dataset.ready = "";
   });
 })();

@@ -2,8 +2,7 @@
 // The few kinds of charts of the pages, as SVG made by DOM calls.
 //
 // Each function takes numbers and options and returns an <svg> with title and description; colours come from classes in
-// pages.css. `figure` puts one into the page: drawn again when its width or the theme changes, with a label for the
-// point under the pointer or reached by arrow keys, and buttons that save it as SVG and as PNG.
+// pages.css. `BrainScore.figures` puts it into a page.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
   const SVG = "http://www.w3.org/2000/svg";
@@ -13,7 +12,7 @@
   const make = (tag, ...rest) => BrainScore.element(`svg:${tag}`, ...rest);
   const { score } = BrainScore.format;
 
-  /** What pointer and keyboard find in a chart, see `listed` and `inGrid`. */
+  /** What pointer and keyboard find in each chart, see `listed` and `inGrid`. */
   const found = new WeakMap();
   let count = 0;
 
@@ -22,8 +21,14 @@
     const id = `chart-${count}`;
     const svg = make(
       "svg",
-      { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", class: "chart",
-        "aria-labelledby": `${id}-title ${id}-desc` },
+      {
+        viewBox: `0 0 ${width} ${height}`,
+        width,
+        height,
+        role: "img",
+        class: "chart",
+        "aria-labelledby": `${id}-title ${id}-desc`,
+      },
       make("title", { id: `${id}-title` }, title),
       make("desc", { id: `${id}-desc` }, description ?? ""),
     );
@@ -48,8 +53,16 @@
         order ??= points.map((_, at) => at).sort((a, b) => points[a].x - points[b].x || points[a].y - points[b].y);
         const last = order.length - 1;
         const at = place < 0 ? -1 : order.indexOf(place);
-        const to = { ArrowRight: at + 1, ArrowUp: at + 1, ArrowLeft: at < 0 ? last : at - 1,
-          ArrowDown: at < 0 ? last : at - 1, Home: 0, End: last, PageDown: at + 10, PageUp: at - 10 }[key];
+        const to = {
+          ArrowRight: at + 1,
+          ArrowUp: at + 1,
+          ArrowLeft: at < 0 ? last : at - 1,
+          ArrowDown: at < 0 ? last : at - 1,
+          Home: 0,
+          End: last,
+          PageDown: at + 10,
+          PageUp: at - 10,
+        }[key];
         return order[Math.min(last, Math.max(0, to))] ?? -1;
       },
     };
@@ -70,8 +83,16 @@
       step(place, key) {
         if (place < 0) return 0;
         const [i, j] = [Math.floor(place / columns), place % columns];
-        const [down, right] = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0], Home: [0, -j],
-          End: [0, columns], PageDown: [10, 0], PageUp: [-10, 0] }[key];
+        const [down, right] = {
+          ArrowRight: [0, 1],
+          ArrowLeft: [0, -1],
+          ArrowDown: [1, 0],
+          ArrowUp: [-1, 0],
+          Home: [0, -j],
+          End: [0, columns],
+          PageDown: [10, 0],
+          PageUp: [-10, 0],
+        }[key];
         return clamp(i + down, rows) * columns + clamp(j + right, columns);
       },
     };
@@ -93,7 +114,12 @@
 
   function shortNumber(value) {
     const size = Math.abs(value);
-    const units = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+    const units = [
+      [1e12, "T"],
+      [1e9, "G"],
+      [1e6, "M"],
+      [1e3, "k"],
+    ];
     const unit = units.find(([of]) => size >= of * 0.9999);
     return unit ? `${Number((value / unit[0]).toPrecision(3))}${unit[1]}` : String(Number(value.toPrecision(3)));
   }
@@ -139,8 +165,13 @@
       );
     }
     if (label) {
-      svg.append(make("text", { class: "label", x: (left + right) / 2, y: bottom + 2.7 * FONT + 4,
-        "text-anchor": "middle" }, label));
+      svg.append(
+        make(
+          "text",
+          { class: "label", x: (left + right) / 2, y: bottom + 2.7 * FONT + 4, "text-anchor": "middle" },
+          label,
+        ),
+      );
     }
   }
 
@@ -157,7 +188,9 @@
 
   function shorten(text, width, size = FONT) {
     const most = Math.max(4, Math.floor(width / (size * 0.56)));
-    return text.length <= most ? text : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`;
+    return text.length <= most
+      ? text
+      : `${text.slice(0, Math.ceil(most / 2) - 1)}…${text.slice(-Math.floor(most / 2))}`;
   }
 
   const plain = (value) => score(value) || "none";
@@ -186,8 +219,13 @@
     rows.forEach((row, place) => {
       const y = top + (place + (narrow ? 0.68 : 0.5)) * rowHeight;
       const text = narrow ? { x: left, y: y - rowHeight * 0.36 } : { x: left - 10, y: y + 4, "text-anchor": "end" };
-      svg.append(make("text", { class: row.strong ? "row strong" : "row", ...text },
-        shorten(row.label, narrow ? width - 20 : left - 14)));
+      svg.append(
+        make(
+          "text",
+          { class: row.strong ? "row strong" : "row", ...text },
+          shorten(row.label, narrow ? width - 20 : left - 14),
+        ),
+      );
       const half = rowHeight * (narrow ? 0.2 : 0.26);
       let path = "";
       (row.values ?? []).forEach((value, at) => {
@@ -203,8 +241,15 @@
         const spread = row.marked.length > 1 ? (at - (row.marked.length - 1) / 2) * Math.min(6, half) : 0;
         const group = make("g", { class: `mark hue-${mark.hue ?? 1}` });
         if (isNumber(mark.low) && isNumber(mark.high)) {
-          group.append(make("line", { class: "interval", x1: px(axis.at(mark.low)), x2: px(axis.at(mark.high)),
-            y1: y + spread, y2: y + spread }));
+          group.append(
+            make("line", {
+              class: "interval",
+              x1: px(axis.at(mark.low)),
+              x2: px(axis.at(mark.high)),
+              y1: y + spread,
+              y2: y + spread,
+            }),
+          );
         }
         group.append(make("circle", { class: mark.hollow ? "dot hollow" : "dot", cx: x, cy: y + spread, r: 5 }));
         svg.append(group);
@@ -234,10 +279,20 @@
     counts.forEach((number, bin) => {
       if (!number) return;
       const [x, end] = [axis.at(low + bin * step), axis.at(low + (bin + 1) * step)];
-      svg.append(make("rect", { class: "bar", x: px(x + 0.5), y: px(tall.at(number)), width: px(Math.max(1, end - x - 1)),
-        height: px(bottom - tall.at(number)) }));
-      points.push({ x: (x + end) / 2, y: tall.at(number),
-        text: `${number} model${number === 1 ? "" : "s"} from ${plain(low + bin * step)} to ${plain(low + (bin + 1) * step)}` });
+      svg.append(
+        make("rect", {
+          class: "bar",
+          x: px(x + 0.5),
+          y: px(tall.at(number)),
+          width: px(Math.max(1, end - x - 1)),
+          height: px(bottom - tall.at(number)),
+        }),
+      );
+      points.push({
+        x: (x + end) / 2,
+        y: tall.at(number),
+        text: `${number} model${number === 1 ? "" : "s"} from ${plain(low + bin * step)} to ${plain(low + (bin + 1) * step)}`,
+      });
     });
     for (const mark of marked) {
       const x = px(axis.at(mark.value));
@@ -266,15 +321,28 @@
    * One dot for each of points: {x, y, xlow, xhigh, ylow, yhigh, name, href, hue, text}; with errors of those with a hue
    * and, where there are at most 60 points, of all.
    */
-  function scatter(given, { width = 720, height = Math.min(480, Math.max(320, width * 0.62)), title, description, xLabel,
-    yLabel, xLog = false, front = false, diagonal = false } = {}) {
+  function scatter(
+    given,
+    {
+      width = 720,
+      height = Math.min(480, Math.max(320, width * 0.62)),
+      title,
+      description,
+      xLabel,
+      yLabel,
+      xLog = false,
+      front = false,
+      diagonal = false,
+    } = {},
+  ) {
     const there = given.filter(({ x, y }) => isNumber(x) && isNumber(y) && (!xLog || x > 0));
     const [left, right, top] = [48, width - 12, 30];
     const bottom = height - 46;
     const points = [];
     const svg = start(width, height, { title, description }, listed(points));
     const isWithErrors = (each) => each.hue || there.length <= 60;
-    const ends = (names) => there.flatMap((each) => (isWithErrors(each) ? names : names.slice(0, 1)).map((n) => each[n]));
+    const ends = (names) =>
+      there.flatMap((each) => (isWithErrors(each) ? names : names.slice(0, 1)).map((n) => each[n]));
     const xAt = scale(ends(["x", "xlow", "xhigh"]), left, right, { log: xLog, wanted: width < 560 ? 4 : 7 });
     const yAt = scale(ends(["y", "ylow", "yhigh"]), bottom, top, { wanted: 6 });
     yAxis(svg, yAt, { left, right, top, label: yLabel });
@@ -283,8 +351,15 @@
       const low = Math.max(Math.min(...there.map((p) => p.x)), Math.min(...there.map((p) => p.y)));
       const high = Math.min(Math.max(...there.map((p) => p.x)), Math.max(...there.map((p) => p.y)));
       if (high > low) {
-        svg.append(make("line", { class: "diagonal", x1: px(xAt.at(low)), y1: px(yAt.at(low)), x2: px(xAt.at(high)),
-          y2: px(yAt.at(high)) }));
+        svg.append(
+          make("line", {
+            class: "diagonal",
+            x1: px(xAt.at(low)),
+            y1: px(yAt.at(low)),
+            x2: px(xAt.at(high)),
+            y2: px(yAt.at(high)),
+          }),
+        );
       }
     }
     const chosen = front ? paretoFront(there) : [];
@@ -296,26 +371,37 @@
       svg.append(make("path", { class: "front", d: `${path.join("")}H${right}` }));
     }
     const onFront = new Set(chosen);
-    const order = there.map((_, place) => place).sort((a, b) =>
-      Boolean(there[a].hue) - Boolean(there[b].hue) || onFront.has(a) - onFront.has(b));
+    const order = there
+      .map((_, place) => place)
+      .sort((a, b) => Boolean(there[a].hue) - Boolean(there[b].hue) || onFront.has(a) - onFront.has(b));
     for (const place of order) {
       const each = there[place];
       const [x, y] = [px(xAt.at(each.x)), px(yAt.at(each.y))];
-      const group = make("g", { class: each.hue ? `mark hue-${each.hue}` : onFront.has(place) ? "mark on-front" : "mark other" });
+      const group = make("g", {
+        class: each.hue ? `mark hue-${each.hue}` : onFront.has(place) ? "mark on-front" : "mark other",
+      });
       if (isWithErrors(each)) {
         if (isNumber(each.ylow) && isNumber(each.yhigh)) {
-          group.append(make("line", { class: "interval", x1: x, x2: x, y1: px(yAt.at(each.ylow)), y2: px(yAt.at(each.yhigh)) }));
+          group.append(
+            make("line", { class: "interval", x1: x, x2: x, y1: px(yAt.at(each.ylow)), y2: px(yAt.at(each.yhigh)) }),
+          );
         }
         if (isNumber(each.xlow) && isNumber(each.xhigh) && !(xLog && each.xlow <= 0)) {
-          group.append(make("line", { class: "interval", y1: y, y2: y, x1: px(xAt.at(each.xlow)), x2: px(xAt.at(each.xhigh)) }));
+          group.append(
+            make("line", { class: "interval", y1: y, y2: y, x1: px(xAt.at(each.xlow)), x2: px(xAt.at(each.xhigh)) }),
+          );
         }
       }
       group.append(make("circle", { class: "dot", cx: x, cy: y, r: each.hue ? 6 : there.length > 200 ? 3 : 4 }));
       svg.append(group);
       points.push({ x, y, href: each.href, text: each.text ?? `${each.name}: ${plain(each.x)}, ${plain(each.y)}` });
     }
-    if (front) labelFront(svg, chosen.map((place) => ({ ...there[place], px: xAt.at(there[place].x), py: yAt.at(there[place].y) })),
-      { left, right, top });
+    if (front)
+      labelFront(
+        svg,
+        chosen.map((place) => ({ ...there[place], px: xAt.at(there[place].x), py: yAt.at(there[place].y) })),
+        { left, right, top },
+      );
     return svg;
   }
 
@@ -326,10 +412,25 @@
       const wide = text.length * 6.2;
       const isEnd = each.px + wide + 8 > right;
       const box = { x: isEnd ? each.px - wide - 8 : each.px + 8, y: each.py - 8, wide };
-      if (box.x < left || box.y < top - 4 || taken.some((o) => Math.abs(o.y - box.y) < 13 && box.x < o.x + o.wide && o.x < box.x + wide)) continue;
+      if (
+        box.x < left ||
+        box.y < top - 4 ||
+        taken.some((o) => Math.abs(o.y - box.y) < 13 && box.x < o.x + o.wide && o.x < box.x + wide)
+      )
+        continue;
       taken.push(box);
-      svg.append(make("text", { class: "name", x: px(isEnd ? each.px - 8 : each.px + 8), y: px(each.py - 7),
-        "text-anchor": isEnd ? "end" : "start" }, text));
+      svg.append(
+        make(
+          "text",
+          {
+            class: "name",
+            x: px(isEnd ? each.px - 8 : each.px + 8),
+            y: px(each.py - 7),
+            "text-anchor": isEnd ? "end" : "start",
+          },
+          text,
+        ),
+      );
     }
   }
 
@@ -339,7 +440,10 @@
     document.body.append(probe);
     const found = names.map((name) => {
       probe.style.color = `var(--${name})`;
-      return getComputedStyle(probe).color.match(/\d+(\.\d+)?/g).slice(0, 3).map(Number);
+      return getComputedStyle(probe)
+        .color.match(/\d+(\.\d+)?/g)
+        .slice(0, 3)
+        .map(Number);
     });
     probe.remove();
     return found;
@@ -361,8 +465,24 @@
    * options: domain, label of the legend, text(row, column) and href(row, column) of a cell, showNames, and
    * colour(value) -> [r, g, b] where colours are no scale, which leaves the legend to the caller.
    */
-  function heat(rows, columns, values, { width = 720, title, description, label = "", domain = null, text = null,
-    href, colour = null, showNames = true, cellHeight = 26, square = false } = {}) {
+  function heat(
+    rows,
+    columns,
+    values,
+    {
+      width = 720,
+      title,
+      description,
+      label = "",
+      domain = null,
+      text = null,
+      href,
+      colour = null,
+      showNames = true,
+      cellHeight = 26,
+      square = false,
+    } = {},
+  ) {
     const narrow = width < 560;
     const flat = values.flat().filter(isNumber);
     const [low, high] = domain ?? [Math.min(...flat), Math.max(...flat)];
@@ -378,9 +498,21 @@
     const head = isNamed ? 90 : 4;
     const bottom = head + tall * rows.length;
     const wide = cell * columns.length;
-    const svg = start(width, px(bottom + (colour ? 4 : 44)), { title, description }, inGrid({
-      rows: rows.length, columns: columns.length, left, top: head, cell, tall, href,
-      text: text ?? ((i, j) => `${rows[i]}, ${columns[j]}: ${plain(values[i][j])}`) }));
+    const svg = start(
+      width,
+      px(bottom + (colour ? 4 : 44)),
+      { title, description },
+      inGrid({
+        rows: rows.length,
+        columns: columns.length,
+        left,
+        top: head,
+        cell,
+        tall,
+        href,
+        text: text ?? ((i, j) => `${rows[i]}, ${columns[j]}: ${plain(values[i][j])}`),
+      }),
+    );
     const ofScale = heatColours();
     const of = colour ?? ((value) => ofScale(high > low ? (value - low) / (high - low) : 0.5));
     const canvas = document.createElement("canvas");
@@ -388,29 +520,53 @@
     canvas.height = Math.max(1, rows.length);
     const context = canvas.getContext("2d");
     const pixels = context.createImageData(canvas.width, canvas.height);
-    values.forEach((row, i) => row.forEach((value, j) => {
-      if (isNumber(value)) pixels.data.set([...of(value), 255], 4 * (i * canvas.width + j));
-    }));
+    values.forEach((row, i) =>
+      row.forEach((value, j) => {
+        if (isNumber(value)) pixels.data.set([...of(value), 255], 4 * (i * canvas.width + j));
+      }),
+    );
     context.putImageData(pixels, 0, 0);
-    const image = make("image", { x: left, y: head, width: px(wide), height: px(bottom - head),
-      preserveAspectRatio: "none", "image-rendering": "pixelated" });
+    const image = make("image", {
+      x: left,
+      y: head,
+      width: px(wide),
+      height: px(bottom - head),
+      preserveAspectRatio: "none",
+      "image-rendering": "pixelated",
+    });
     image.setAttribute("href", canvas.toDataURL());
     svg.append(make("rect", { class: "blank", x: left, y: head, width: px(wide), height: px(bottom - head) }), image);
     if (hasRows) {
-      rows.forEach((name, i) => svg.append(make("text", { class: "tick", x: left - 6, y: px(head + (i + 0.5) * tall + 4),
-        "text-anchor": "end" }, shorten(name, left - 8))));
+      rows.forEach((name, i) =>
+        svg.append(
+          make(
+            "text",
+            { class: "tick", x: left - 6, y: px(head + (i + 0.5) * tall + 4), "text-anchor": "end" },
+            shorten(name, left - 8),
+          ),
+        ),
+      );
     }
     if (isNamed) {
       columns.forEach((name, j) => {
         const x = px(left + (j + 0.5) * cell + 4);
-        svg.append(make("text", { class: "tick", x, y: head - 6, transform: `rotate(-60 ${x} ${head - 6})` }, shorten(name, 96)));
+        svg.append(
+          make("text", { class: "tick", x, y: head - 6, transform: `rotate(-60 ${x} ${head - 6})` }, shorten(name, 96)),
+        );
       });
     }
     if (!colour && flat.length) {
       const length = Math.min(160, Math.max(60, wide));
       for (let k = 0; k < 32; k += 1) {
-        svg.append(make("rect", { x: px(left + (k * length) / 32), y: bottom + 10, width: px(length / 32 + 0.4), height: 10,
-          fill: `rgb(${ofScale((k + 0.5) / 32).join(", ")})` }));
+        svg.append(
+          make("rect", {
+            x: px(left + (k * length) / 32),
+            y: bottom + 10,
+            width: px(length / 32 + 0.4),
+            height: 10,
+            fill: `rgb(${ofScale((k + 0.5) / 32).join(", ")})`,
+          }),
+        );
       }
       svg.append(
         make("text", { class: "tick", x: left, y: bottom + 36 }, plain(low)),
@@ -441,8 +597,17 @@
       const x = px(xOf(place));
       svg.append(
         make("line", { class: "grid", x1: x, x2: x, y1: top, y2: bottom }),
-        make("text", { class: "tick", x, y: bottom + 18, "text-anchor": slanted ? "end" : "middle",
-          transform: slanted ? `rotate(-35 ${x} ${bottom + 18})` : null }, shorten(name, slanted ? 70 : step)),
+        make(
+          "text",
+          {
+            class: "tick",
+            x,
+            y: bottom + 18,
+            "text-anchor": slanted ? "end" : "middle",
+            transform: slanted ? `rotate(-35 ${x} ${bottom + 18})` : null,
+          },
+          shorten(name, slanted ? 70 : step),
+        ),
       );
     });
     series.forEach((each, number) => {
@@ -470,147 +635,8 @@
     return svg;
   }
 
-  // -- in the page ---------------------------------------------------------------------------------------------------
+  /** Return the places of a chart: `at(place)`, `nearest(x, y)` in pixels of the chart, `step(place, key)`. */
+  const placesOf = (svg) => found.get(svg);
 
-  /** Copy what the style sheet says into attributes, so that the file looks like the page. */
-  function standalone(svg) {
-    const copy = svg.cloneNode(true);
-    const kept = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap",
-      "font-size", "font-weight", "font-family", "opacity"];
-    const originals = [svg, ...svg.querySelectorAll("*")];
-    [copy, ...copy.querySelectorAll("*")].forEach((element, place) => {
-      if (["title", "desc", "image"].includes(element.tagName)) return;
-      const style = getComputedStyle(originals[place]);
-      for (const name of kept) element.setAttribute(name, style.getPropertyValue(name));
-      element.removeAttribute("class");
-    });
-    const background = getComputedStyle(document.documentElement).backgroundColor;
-    copy.prepend(make("rect", { x: 0, y: 0, width: "100%", height: "100%", fill: background }));
-    copy.setAttribute("xmlns", SVG);
-    return new XMLSerializer().serializeToString(copy);
-  }
-
-  function saveSvg(svg, name) {
-    BrainScore.save(`${name}.svg`, standalone(svg), "image/svg+xml");
-  }
-
-  async function savePng(svg, name) {
-    const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standalone(svg))}`;
-    await image.decode();
-    const { width, height } = svg.viewBox.baseVal;
-    const canvas = html("canvas", { width: 2 * width, height: 2 * height });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    canvas.toBlob((blob) => BrainScore.save(`${name}.png`, blob, "image/png"));
-  }
-
-  function readable(plot, readout) {
-    const tip = html("div", { class: "tip", "aria-hidden": "true" });
-    tip.hidden = true;
-    const ring = make("circle", { class: "ring", r: 8 });
-    let current = -1;
-
-    const svg = () => plot.querySelector("svg");
-    const places = () => found.get(svg());
-    const hrefOf = (place) => (place < 0 ? null : places().at(place).href);
-
-    function show(place, isAnnounced) {
-      current = place;
-      if (place < 0) {
-        tip.hidden = true;
-        ring.remove();
-        return;
-      }
-      const { x, y, text } = places().at(place);
-      const { width, height } = svg().viewBox.baseVal;
-      ring.setAttribute("cx", px(x));
-      ring.setAttribute("cy", px(y));
-      svg().append(ring);
-      tip.textContent = text;
-      tip.hidden = false;
-      if (!tip.isConnected) plot.append(tip);
-      tip.style.left = `${(x / width) * 100}%`;
-      tip.style.top = `${(y / height) * 100}%`;
-      tip.classList.toggle("to-left", x > width * 0.5);
-      if (isAnnounced) readout.textContent = text;
-    }
-
-    function under(event) {
-      const box = svg().getBoundingClientRect();
-      const size = svg().viewBox.baseVal.width / box.width;
-      return places().nearest((event.clientX - box.left) * size, (event.clientY - box.top) * size);
-    }
-
-    plot.addEventListener("pointermove", (event) => {
-      const place = under(event);
-      show(place, false);
-      plot.classList.toggle("leads-on", Boolean(hrefOf(place)));
-    });
-    plot.addEventListener("pointerleave", () => show(-1, false));
-    plot.addEventListener("blur", () => show(-1, false));
-    plot.addEventListener("click", (event) => {
-      const href = hrefOf(under(event));
-      if (href) location.assign(href);
-    });
-    plot.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (/^(Arrow(Left|Right|Up|Down)|Home|End|Page(Up|Down))$/.test(event.key)) {
-        event.preventDefault();
-        show(places().step(current, event.key), true);
-      } else if (event.key === "Enter" && hrefOf(current)) {
-        location.assign(hrefOf(current));
-      } else if (event.key === "Escape") {
-        show(-1, false);
-      }
-    });
-    return () => show(-1, false);
-  }
-
-  /**
-   * Return a <figure> around a chart. `draw(width)` returns its <svg>; `name` is that of saved files.
-   *
-   * The element has a method `redraw()`, for when what `draw` shows has changed.
-   */
-  function figure(name, caption, draw) {
-    const plot = html("div", { class: "plot", tabindex: "0", role: "group",
-      "aria-label": `${caption}. Arrow keys step through the points.` });
-    const readout = html("p", { class: "heard", "aria-live": "polite" });
-    const buttons = html("div", { class: "figure-buttons" });
-    const made = html("figure", { class: "figure" }, html("figcaption", {}, caption), plot, readout, buttons);
-    const clear = readable(plot, readout);
-    let width = 0;
-    made.redraw = () => {
-      clear();
-      const svg = draw(width || 720);
-      plot.querySelector("svg")?.remove();
-      plot.prepend(svg);
-    };
-    for (const [kind, save] of [["SVG", saveSvg], ["PNG", savePng]]) {
-      const button = html("button", { type: "button", class: "quiet small", "aria-label": `Save ${kind} of: ${caption}` }, `Save ${kind}`);
-      button.addEventListener("click", () => {
-        clear();
-        save(plot.querySelector("svg"), name);
-      });
-      buttons.append(button);
-    }
-    new ResizeObserver(([entry]) => {
-      const now = Math.round(Math.min(1160, entry.contentRect.width));
-      if (now && now !== width) {
-        width = now;
-        made.redraw();
-      }
-    }).observe(plot);
-    const themed = () => width && made.redraw();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themed);
-    new MutationObserver(themed).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-    return made;
-  }
-
-  /** Return a legend: which hue is which model. */
-  function legend(entries) {
-    return html("ul", { class: "series" }, entries.map(({ name, hue, href }) => html("li", {},
-      html("span", { class: `swatch hue-${hue}`, "aria-hidden": "true" }), href ? html("a", { href }, name) : name)));
-  }
-
-  BrainScore.charts = { coloursOf, figure, heat, histogram, legend, paretoFront, scatter, slope, standalone, strip, ticks };
+  BrainScore.charts = { coloursOf, heat, histogram, paretoFront, placesOf, scatter, slope, strip, ticks };
 })();

@@ -2,7 +2,7 @@
 // Compare two to five models: their scores, and differences with intervals and corrected probabilities.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
-  const { charts, element, format, state, statistics } = BrainScore;
+  const { charts, figures, element, format, state, statistics } = BrainScore;
   const MOST = 5;
   const LEVEL = 0.05;
 
@@ -10,8 +10,40 @@
 
   const SMALLEST = 1e-5;
   const LARGEST = 10;
-  const FREEDOMS = [1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 24, 28, 32, 40, 50, 64, 90, 128, 200,
-    300, 500, 1000, Infinity];
+  const FREEDOMS = [
+    1,
+    1.5,
+    2,
+    2.5,
+    3,
+    3.5,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+    14,
+    16,
+    18,
+    20,
+    24,
+    28,
+    32,
+    40,
+    50,
+    64,
+    90,
+    128,
+    200,
+    300,
+    500,
+    1000,
+    Infinity,
+  ];
 
   /** Return {error, freedom, isMatched} of a code; null without an error. */
   function decode(code) {
@@ -42,15 +74,24 @@
   /** Compare all pairs of models on one node: [{a, b, difference, low, high, p, holm, isMatched}]. */
   function differences(column, places, code) {
     const found = [];
-    places.forEach((a, first) => places.slice(first + 1).forEach((b) => {
-      const [va, vb] = [column.value[a], column.value[b]];
-      const known = va === null || vb === null ? null : decode(code(a, b));
-      const difference = va === null || vb === null ? null : va - vb;
-      const margin = known ? known.error * statistics.quantile(known.freedom) : NaN;
-      const t = difference === 0 ? 0 : difference / known?.error;
-      found.push({ a, b, difference, low: difference - margin, high: difference + margin, isMatched: known?.isMatched ?? false,
-        p: known ? statistics.twoSided(t, known.freedom) : NaN });
-    }));
+    places.forEach((a, first) =>
+      places.slice(first + 1).forEach((b) => {
+        const [va, vb] = [column.value[a], column.value[b]];
+        const known = va === null || vb === null ? null : decode(code(a, b));
+        const difference = va === null || vb === null ? null : va - vb;
+        const margin = known ? known.error * statistics.quantile(known.freedom) : NaN;
+        const t = difference === 0 ? 0 : difference / known?.error;
+        found.push({
+          a,
+          b,
+          difference,
+          low: difference - margin,
+          high: difference + margin,
+          isMatched: known?.isMatched ?? false,
+          p: known ? statistics.twoSided(t, known.freedom) : NaN,
+        });
+      }),
+    );
     statistics.holm(found.map(({ p }) => p)).forEach((value, at) => {
       found[at].holm = value;
     });
@@ -72,20 +113,28 @@
     const href = (node) => `benchmarks/${nodes.slug[node]}.html`;
     let turn = 0;
 
-    const chosen = () => state.list("models").map((slug) => placeOf.get(slug)).filter((at) => at !== undefined).slice(0, MOST);
+    const chosen = () =>
+      state
+        .list("models")
+        .map((slug) => placeOf.get(slug))
+        .filter((at) => at !== undefined)
+        .slice(0, MOST);
     const choose = (places) => {
       state.set({ models: places.map((at) => models.slug[at]) }, { step: true });
       show();
     };
 
-    byId("model-names").append(...models.name.map((name, at) => element("option", { value: name }, models.id[at] === name ? "" : models.id[at])));
+    byId("model-names").append(
+      ...models.name.map((name, at) => element("option", { value: name }, models.id[at] === name ? "" : models.id[at])),
+    );
     byId("choose").hidden = false;
     byId("choose").addEventListener("submit", (event) => {
       event.preventDefault();
       const asked = add.value.trim().toLowerCase();
       const places = chosen();
       if (!asked) return;
-      const matches = (of) => models.id.findIndex((id, at) => !places.includes(at) && of(id.toLowerCase(), models.name[at].toLowerCase()));
+      const matches = (of) =>
+        models.id.findIndex((id, at) => !places.includes(at) && of(id.toLowerCase(), models.name[at].toLowerCase()));
       let at = matches((id, name) => id === asked || name === asked);
       if (at < 0) at = matches((id, name) => id.includes(asked) || name.includes(asked));
       if (at < 0) {
@@ -109,12 +158,37 @@
     state.onChange(show);
 
     function chips(places) {
-      byId("chosen").replaceChildren(element("ul", { class: "chips" }, places.map((at, k) => element("li", {},
-        element("span", { class: `swatch hue-${k + 1}`, "aria-hidden": "true" }),
-        element("a", { href: `models/${models.slug[at]}.html` }, models.name[at]),
-        element("button", { type: "button", class: "quiet small", "aria-label": `Take ${models.name[at]} away`,
-          onclick: () => choose(places.filter((each) => each !== at)) }, "×")))),
-        places.length < 2 ? element("p", { class: "note" }, places.length ? "Add another model to compare it with." : "Add two to five models.") : "");
+      byId("chosen").replaceChildren(
+        element(
+          "ul",
+          { class: "chips" },
+          places.map((at, k) =>
+            element(
+              "li",
+              {},
+              element("span", { class: `swatch hue-${k + 1}`, "aria-hidden": "true" }),
+              element("a", { href: `models/${models.slug[at]}.html` }, models.name[at]),
+              element(
+                "button",
+                {
+                  type: "button",
+                  class: "quiet small",
+                  "aria-label": `Take ${models.name[at]} away`,
+                  onclick: () => choose(places.filter((each) => each !== at)),
+                },
+                "×",
+              ),
+            ),
+          ),
+        ),
+        places.length < 2
+          ? element(
+              "p",
+              { class: "note" },
+              places.length ? "Add another model to compare it with." : "Add two to five models.",
+            )
+          : "",
+      );
     }
 
     async function show() {
@@ -126,8 +200,13 @@
       document.documentElement.dataset.ready = "";
       if (places.length < 2) return;
       delete document.documentElement.dataset.ready;
-      const base = Math.max(0, places.findIndex((at) => models.slug[at] === state.get("ref")));
-      reference.replaceChildren(...places.map((at, k) => element("option", { value: models.slug[at], selected: k === base }, models.name[at])));
+      const base = Math.max(
+        0,
+        places.findIndex((at) => models.slug[at] === state.get("ref")),
+      );
+      reference.replaceChildren(
+        ...places.map((at, k) => element("option", { value: models.slug[at], selected: k === base }, models.name[at])),
+      );
       rowsOf.value = ["all", "told"].includes(state.get("rows")) ? state.get("rows") : "top";
       const wanted = rowsOf.value === "top" ? top.filter((node) => !nodes.leaf[node]) : nodes.id.map((_, node) => node);
       let columns;
@@ -135,14 +214,20 @@
       try {
         const of = (node) => board.columns[node] ?? BrainScore.load(`columns/${nodes.slug[node]}`);
         columns = new Map(await Promise.all(wanted.map(async (node) => [node, await of(node)])));
-        files = new Map(await Promise.all(places.map(async (at) => [at, await BrainScore.load(`pairs/${models.slug[at]}`)])));
+        files = new Map(
+          await Promise.all(places.map(async (at) => [at, await BrainScore.load(`pairs/${models.slug[at]}`)])),
+        );
       } catch (error) {
         told.textContent = error.message;
         return;
       }
       if (mine !== turn) return; // somebody chose others meanwhile
-      const compared = wanted.map((node) => ({ node, column: columns.get(node),
-        pairs: differences(columns.get(node), places, (a, b) => codeOf(files, n, node, a, b)) }))
+      const compared = wanted
+        .map((node) => ({
+          node,
+          column: columns.get(node),
+          pairs: differences(columns.get(node), places, (a, b) => codeOf(files, n, node, a, b)),
+        }))
         .filter(({ column }) => places.some((at) => column.value[at] !== null))
         .filter(({ pairs }) => rowsOf.value !== "told" || pairs.some(({ holm }) => holm <= LEVEL));
       overview(places);
@@ -152,62 +237,165 @@
     }
 
     function overview(places) {
-      const shown = top.filter((node) => !nodes.leaf[node] && places.some((at) => board.columns[node].value[at] !== null));
-      const series = places.map((at, k) => ({ name: models.name[at], hue: k + 1, values: shown.map((node) => {
-        const { value, low, high } = board.columns[node];
-        return { value: value[at], low: low[at], high: high[at] };
-      }) }));
-      byId("chart-slope").replaceChildren(charts.figure("compare-scores", "Scores with 95 % intervals", (width) =>
-        charts.slope(shown.map((node) => nodes.name[node]), series, { width, label: "Score", title: "Scores of the chosen models",
-          description: series.map(({ name, values }) => `${name}: ${values.map(({ value }) => format.score(value) || "none").join(", ")}`).join("; ") })),
-        charts.legend(series.map(({ name, hue }, k) => ({ name, hue, href: `models/${models.slug[places[k]]}.html` }))));
+      const shown = top.filter(
+        (node) => !nodes.leaf[node] && places.some((at) => board.columns[node].value[at] !== null),
+      );
+      const series = places.map((at, k) => ({
+        name: models.name[at],
+        hue: k + 1,
+        values: shown.map((node) => {
+          const { value, low, high } = board.columns[node];
+          return { value: value[at], low: low[at], high: high[at] };
+        }),
+      }));
+      byId("chart-slope").replaceChildren(
+        figures.figure("compare-scores", "Scores with 95 % intervals", (width) =>
+          charts.slope(
+            shown.map((node) => nodes.name[node]),
+            series,
+            {
+              width,
+              label: "Score",
+              title: "Scores of the chosen models",
+              description: series
+                .map(
+                  ({ name, values }) =>
+                    `${name}: ${values.map(({ value }) => format.score(value) || "none").join(", ")}`,
+                )
+                .join("; "),
+            },
+          ),
+        ),
+        figures.legend(
+          series.map(({ name, hue }, k) => ({ name, hue, href: `models/${models.slug[places[k]]}.html` })),
+        ),
+      );
     }
 
     /** Return the difference of a model minus the reference, whichever way the pair was computed. */
     function towards(pairs, at, base) {
       const pair = pairs.find(({ a, b }) => (a === at && b === base) || (a === base && b === at));
-      return pair.a === at ? pair : { ...pair, difference: pair.difference === null ? null : -pair.difference, low: -pair.high, high: -pair.low };
+      return pair.a === at
+        ? pair
+        : { ...pair, difference: pair.difference === null ? null : -pair.difference, low: -pair.high, high: -pair.low };
     }
 
     function drawn(places, base, compared) {
       const most = 60;
-      const rows = compared.slice(0, most).map(({ node, pairs }) => ({ label: nodes.name[node], strong: !nodes.leaf[node],
-        marked: places.map((at, k) => ({ at, k })).filter(({ k }) => k !== base).map(({ at, k }) => {
-          const { difference, low, high, holm } = towards(pairs, at, places[base]);
-          const isTold = holm <= LEVEL;
-          return { value: difference, low, high, hue: k + 1, hollow: !isTold, text: difference === null ? "" :
-            `${models.name[at]} − ${models.name[places[base]]}: ${format.score(difference)} [${format.interval(low, high)}], ${isTold ? "differ" : "do not differ significantly"} (${nodes.name[node]})` };
-        }) }));
+      const rows = compared.slice(0, most).map(({ node, pairs }) => ({
+        label: nodes.name[node],
+        strong: !nodes.leaf[node],
+        marked: places
+          .map((at, k) => ({ at, k }))
+          .filter(({ k }) => k !== base)
+          .map(({ at, k }) => {
+            const { difference, low, high, holm } = towards(pairs, at, places[base]);
+            const isTold = holm <= LEVEL;
+            return {
+              value: difference,
+              low,
+              high,
+              hue: k + 1,
+              hollow: !isTold,
+              text:
+                difference === null
+                  ? ""
+                  : `${models.name[at]} − ${models.name[places[base]]}: ${format.score(difference)} [${format.interval(low, high)}], ${isTold ? "differ" : "do not differ significantly"} (${nodes.name[node]})`,
+            };
+          }),
+      }));
       if (!rows.length) {
-        byId("chart-differences").replaceChildren(element("p", { class: "note" }, rowsOf.value === "told" ? "On no row does a pair differ significantly." : "None of these models has a score here."));
+        byId("chart-differences").replaceChildren(
+          element(
+            "p",
+            { class: "note" },
+            rowsOf.value === "told"
+              ? "On no row does a pair differ significantly."
+              : "None of these models has a score here.",
+          ),
+        );
         return;
       }
-      byId("chart-differences").replaceChildren(charts.figure("compare-differences",
-        `Score minus that of ${models.name[places[base]]}, with 95 % intervals; filled where it differs significantly${compared.length > most ? ` (first ${most} of ${compared.length} rows)` : ""}`,
-        (width) => charts.strip(rows, { width, zero: true, title: `Differences from ${models.name[places[base]]}`, label: "Difference of scores" })));
+      byId("chart-differences").replaceChildren(
+        figures.figure(
+          "compare-differences",
+          `Score minus that of ${models.name[places[base]]}, with 95 % intervals; filled where it differs significantly${compared.length > most ? ` (first ${most} of ${compared.length} rows)` : ""}`,
+          (width) =>
+            charts.strip(rows, {
+              width,
+              zero: true,
+              title: `Differences from ${models.name[places[base]]}`,
+              label: "Difference of scores",
+            }),
+        ),
+      );
     }
 
     function table(places, base, compared) {
       const others = places.filter((_, k) => k !== base);
-      const because = { n: "not applicable", f: "failed", q: "not run yet", r: "running", h: "private", "-": "no score below" };
+      const because = {
+        n: "not applicable",
+        f: "failed",
+        q: "not run yet",
+        r: "running",
+        h: "private",
+        "-": "no score below",
+      };
       const cell = (pair) => {
         if (pair.difference === null) return element("td", { class: "reason" }, "no pair of scores");
         const isTold = pair.holm <= LEVEL;
-        return element("td", { class: isTold ? "differs" : null },
+        return element(
+          "td",
+          { class: isTold ? "differs" : null },
           element("span", { class: "value" }, `${pair.difference > 0 ? "+" : ""}${format.score(pair.difference)}`),
-          element("span", { class: "quiet-text" }, Number.isNaN(pair.low) ? " no error stated"
-            : ` [${format.interval(pair.low, pair.high)}]${pair.isMatched ? "" : " ~"}, p ${pair.holm < 0.001 ? "< 0.001" : `= ${pair.holm.toFixed(3)}`}`));
+          element(
+            "span",
+            { class: "quiet-text" },
+            Number.isNaN(pair.low)
+              ? " no error stated"
+              : ` [${format.interval(pair.low, pair.high)}]${pair.isMatched ? "" : " ~"}, p ${pair.holm < 0.001 ? "< 0.001" : `= ${pair.holm.toFixed(3)}`}`,
+          ),
+        );
       };
-      byId("table-differences").replaceChildren(element("table", { class: "facts-table scores differences" },
-        element("thead", {}, element("tr", {}, element("th", { scope: "col", class: "of-rows" }, "Benchmark"),
-          places.map((at) => element("th", { scope: "col" }, models.name[at])),
-          others.map((at) => element("th", { scope: "col" }, `${models.name[at]} − ${models.name[places[base]]}`)))),
-        element("tbody", {}, compared.map(({ node, column, pairs }) => element("tr", { class: `depth-${Math.min(5, nodes.depth[node])}${nodes.leaf[node] ? "" : " parent"}` },
-          element("th", { scope: "row" }, element("a", { href: href(node) }, nodes.name[node])),
-          places.map((at) => element("td", { class: column.value[at] === null ? "reason" : null },
-            column.value[at] === null ? because[column.code[at]] : format.score(column.value[at]),
-            !nodes.leaf[node] && column.missing[at] ? element("span", { class: "quiet-text" }, ` ${column.missing[at]} of ${column.n[at]} missing`) : "")),
-          others.map((at) => cell(towards(pairs, at, places[base]))))))));
+      byId("table-differences").replaceChildren(
+        element(
+          "table",
+          { class: "facts-table scores differences" },
+          element(
+            "thead",
+            {},
+            element(
+              "tr",
+              {},
+              element("th", { scope: "col", class: "of-rows" }, "Benchmark"),
+              places.map((at) => element("th", { scope: "col" }, models.name[at])),
+              others.map((at) => element("th", { scope: "col" }, `${models.name[at]} − ${models.name[places[base]]}`)),
+            ),
+          ),
+          element(
+            "tbody",
+            {},
+            compared.map(({ node, column, pairs }) =>
+              element(
+                "tr",
+                { class: `depth-${Math.min(5, nodes.depth[node])}${nodes.leaf[node] ? "" : " parent"}` },
+                element("th", { scope: "row" }, element("a", { href: href(node) }, nodes.name[node])),
+                places.map((at) =>
+                  element(
+                    "td",
+                    { class: column.value[at] === null ? "reason" : null },
+                    column.value[at] === null ? because[column.code[at]] : format.score(column.value[at]),
+                    !nodes.leaf[node] && column.missing[at]
+                      ? element("span", { class: "quiet-text" }, ` ${column.missing[at]} of ${column.n[at]} missing`)
+                      : "",
+                  ),
+                ),
+                others.map((at) => cell(towards(pairs, at, places[base]))),
+              ),
+            ),
+          ),
+        ),
+      );
     }
 
     show();

@@ -22,19 +22,38 @@
     const { label, save } = block.dataset;
     const text = () => block.querySelector("code").textContent;
     const told = element("span", { class: "heard", role: "status" });
-    const button = element("button", { type: "button", class: "quiet small", "aria-label": `Copy: ${label}`, onclick: async () => {
-      await copy(text());
-      button.textContent = "Copied";
-      told.textContent = "Copied";
-      setTimeout(() => {
-        button.textContent = "Copy";
-        told.textContent = "";
-      }, 2_000);
-    } }, "Copy");
+    const button = element(
+      "button",
+      {
+        type: "button",
+        class: "quiet small",
+        "aria-label": `Copy: ${label}`,
+        onclick: async () => {
+          await copy(text());
+          button.textContent = "Copied";
+          told.textContent = "Copied";
+          setTimeout(() => {
+            button.textContent = "Copy";
+            told.textContent = "";
+          }, 2_000);
+        },
+      },
+      "Copy",
+    );
     const buttons = element("div", { class: "copy-buttons" }, button, told);
     if (save) {
-      buttons.append(element("button", { type: "button", class: "quiet small", "aria-label": `Save as ${save}`,
-        onclick: () => BrainScore.save(save, `${text().trim()}\n`, "application/x-bibtex") }, "Save"));
+      buttons.append(
+        element(
+          "button",
+          {
+            type: "button",
+            class: "quiet small",
+            "aria-label": `Save as ${save}`,
+            onclick: () => BrainScore.save(save, `${text().trim()}\n`, "application/x-bibtex"),
+          },
+          "Save",
+        ),
+      );
     }
     block.append(buttons);
   }

@@ -2,7 +2,7 @@
 // Any benchmark against any other, the map of how alike they order models, and score against cost.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
-  const { charts, element, format, state, statistics } = BrainScore;
+  const { charts, figures, element, format, state, statistics } = BrainScore;
 
   document.addEventListener("DOMContentLoaded", async () => {
     const board = BrainScore.taken("board");
@@ -19,8 +19,12 @@
       for (let at = node; at >= 0; at = nodes.parent[at]) if (at === above) return true;
       return false;
     };
-    const fill = (id, places) => byId(id).append(...places.map((node) =>
-      element("option", { value: nodes.slug[node] }, `${"\u2003".repeat(nodes.depth[node])}${nodes.name[node]}`)));
+    const fill = (id, places) =>
+      byId(id).append(
+        ...places.map((node) =>
+          element("option", { value: nodes.slug[node] }, `${"\u2003".repeat(nodes.depth[node])}${nodes.name[node]}`),
+        ),
+      );
     const chosen = (id, otherwise) => bySlug.get(state.get(id)) ?? otherwise;
     const failed = (id, error) => byId(id).replaceChildren(element("p", { class: "reason" }, error.message));
 
@@ -39,16 +43,45 @@
       }
       if (mine !== turns.against) return undefined;
       const [ofX, ofY] = of;
-      const points = models.name.map((name, at) => ({ x: ofX.value[at], xlow: ofX.low[at], xhigh: ofX.high[at], y: ofY.value[at],
-        ylow: ofY.low[at], yhigh: ofY.high[at], name, href: hrefs[at],
-        text: `${name}: ${format.score(ofX.value[at])} and ${format.score(ofY.value[at])}` })).filter((p) => p.x !== null && p.y !== null);
-      const told = (r) => `${format.score(r.r, 2) || "none"}${Number.isNaN(r.low) ? "" : ` [${format.interval(r.low, r.high, 2)}]`}`;
-      const [r, rho] = [false, true].map((ranked) => statistics.correlation(points.map((p) => p.x), points.map((p) => p.y), { ranked }));
-      byId("correlation").textContent = `Pearson ${told(r)}, Spearman ${told(rho)}; n = ${r.n} models, 95 % intervals over models.`;
-      byId("chart-against").replaceChildren(charts.figure(`${nodes.slug[x]}-${nodes.slug[y]}`,
-        `${nodes.name[y]} against ${nodes.name[x]}; dashed: equal scores`, (width) => charts.scatter(points, { width, diagonal: true,
-          xLabel: nodes.name[x], yLabel: nodes.name[y], title: `Scores on ${nodes.name[y]} against ${nodes.name[x]}`,
-          description: byId("correlation").textContent })));
+      const points = models.name
+        .map((name, at) => ({
+          x: ofX.value[at],
+          xlow: ofX.low[at],
+          xhigh: ofX.high[at],
+          y: ofY.value[at],
+          ylow: ofY.low[at],
+          yhigh: ofY.high[at],
+          name,
+          href: hrefs[at],
+          text: `${name}: ${format.score(ofX.value[at])} and ${format.score(ofY.value[at])}`,
+        }))
+        .filter((p) => p.x !== null && p.y !== null);
+      const told = (r) =>
+        `${format.score(r.r, 2) || "none"}${Number.isNaN(r.low) ? "" : ` [${format.interval(r.low, r.high, 2)}]`}`;
+      const [r, rho] = [false, true].map((ranked) =>
+        statistics.correlation(
+          points.map((p) => p.x),
+          points.map((p) => p.y),
+          { ranked },
+        ),
+      );
+      byId("correlation").textContent =
+        `Pearson ${told(r)}, Spearman ${told(rho)}; n = ${r.n} models, 95 % intervals over models.`;
+      byId("chart-against").replaceChildren(
+        figures.figure(
+          `${nodes.slug[x]}-${nodes.slug[y]}`,
+          `${nodes.name[y]} against ${nodes.name[x]}; dashed: equal scores`,
+          (width) =>
+            charts.scatter(points, {
+              width,
+              diagonal: true,
+              xLabel: nodes.name[x],
+              yLabel: nodes.name[y],
+              title: `Scores on ${nodes.name[y]} against ${nodes.name[x]}`,
+              description: byId("correlation").textContent,
+            }),
+        ),
+      );
       return undefined;
     }
     fill("x", all);
@@ -73,14 +106,27 @@
       const names = rows.map(({ node }) => nodes.name[node]);
       const values = rows.map(({ at }) => rows.map(({ at: to }) => similarity.r[at][to]));
       if (!rows.length) {
-        byId("chart-similar").replaceChildren(element("p", { class: "reason" }, "No two benchmarks here share enough models."));
+        byId("chart-similar").replaceChildren(
+          element("p", { class: "reason" }, "No two benchmarks here share enough models."),
+        );
         return;
       }
-      byId("chart-similar").replaceChildren(charts.figure("similarity", `${rows.length} benchmarks`, (width) =>
-        charts.heat(names, names, values, { width, square: true, domain: [Math.floor(10 * Math.min(0.9, ...values.flat().filter((v) => v !== null))) / 10, 1],
-          label: "Spearman", title: "Correlation of scores over models for each pair of benchmarks", showNames: rows.length <= 45,
-          text: (i, j) => `${names[i]} and ${names[j]}: ${values[i][j] === null ? "too few models with both" : `Spearman ${format.score(values[i][j], 2)}`} (n = ${similarity.n[rows[i].at][rows[j].at]})`,
-          href: (i, j) => `#x=${encodeURIComponent(nodes.slug[rows[i].node])}&y=${encodeURIComponent(nodes.slug[rows[j].node])}` })));
+      byId("chart-similar").replaceChildren(
+        figures.figure("similarity", `${rows.length} benchmarks`, (width) =>
+          charts.heat(names, names, values, {
+            width,
+            square: true,
+            domain: [Math.floor(10 * Math.min(0.9, ...values.flat().filter((v) => v !== null))) / 10, 1],
+            label: "Spearman",
+            title: "Correlation of scores over models for each pair of benchmarks",
+            showNames: rows.length <= 45,
+            text: (i, j) =>
+              `${names[i]} and ${names[j]}: ${values[i][j] === null ? "too few models with both" : `Spearman ${format.score(values[i][j], 2)}`} (n = ${similarity.n[rows[i].at][rows[j].at]})`,
+            href: (i, j) =>
+              `#x=${encodeURIComponent(nodes.slug[rows[i].node])}&y=${encodeURIComponent(nodes.slug[rows[j].node])}`,
+          }),
+        ),
+      );
     }
     const inner = all.filter((node) => !nodes.leaf[node]);
 
@@ -88,7 +134,10 @@
     async function cost() {
       const mine = (turns.cost += 1);
       const node = chosen("score", 0);
-      const price = ["duration_s", "peak_memory_bytes"].includes(state.get("price")) && nodes.leaf[node] ? state.get("price") : "parameters";
+      const price =
+        ["duration_s", "peak_memory_bytes"].includes(state.get("price")) && nodes.leaf[node]
+          ? state.get("price")
+          : "parameters";
       byId("score").value = nodes.slug[node];
       byId("price").value = price;
       for (const option of byId("price").options) option.disabled = option.value !== "parameters" && !nodes.leaf[node];
@@ -97,20 +146,48 @@
       let prices;
       try {
         of = await column(node);
-        prices = price === "parameters" ? models.parameters : (await BrainScore.load(`detail/${nodes.slug[node]}`))[price];
+        prices =
+          price === "parameters" ? models.parameters : (await BrainScore.load(`detail/${nodes.slug[node]}`))[price];
       } catch (error) {
         return failed("chart-cost", error);
       }
       if (mine !== turns.cost) return undefined;
       const label = byId("price").selectedOptions[0].textContent;
-      const shown = { parameters: format.millions, duration_s: format.duration, peak_memory_bytes: format.bytes }[price];
-      const points = models.name.map((name, at) => ({ x: prices[at], y: of.value[at], ylow: of.low[at], yhigh: of.high[at], name,
-        href: hrefs[at], text: `${name}: ${shown(prices[at])}, score ${format.score(of.value[at])}` })).filter((p) => p.x > 0 && p.y !== null);
-      byId("chart-cost").replaceChildren(points.length ? charts.figure(`${nodes.slug[node]}-${price}`,
-        `${nodes.name[node]} against ${label} (${points.length} models)`, (width) => charts.scatter(points, { width, xLog: true, front: true,
-          xLabel: label[0].toUpperCase() + label.slice(1), yLabel: "Score", title: `Score on ${nodes.name[node]} against ${label}`,
-          description: `Best for their cost: ${charts.paretoFront(points).map((at) => points[at].text).join("; ")}.` }))
-        : element("p", { class: "reason" }, "No model has both a score here and this cost."));
+      const shown = { parameters: format.millions, duration_s: format.duration, peak_memory_bytes: format.bytes }[
+        price
+      ];
+      const points = models.name
+        .map((name, at) => ({
+          x: prices[at],
+          y: of.value[at],
+          ylow: of.low[at],
+          yhigh: of.high[at],
+          name,
+          href: hrefs[at],
+          text: `${name}: ${shown(prices[at])}, score ${format.score(of.value[at])}`,
+        }))
+        .filter((p) => p.x > 0 && p.y !== null);
+      byId("chart-cost").replaceChildren(
+        points.length
+          ? figures.figure(
+              `${nodes.slug[node]}-${price}`,
+              `${nodes.name[node]} against ${label} (${points.length} models)`,
+              (width) =>
+                charts.scatter(points, {
+                  width,
+                  xLog: true,
+                  front: true,
+                  xLabel: label[0].toUpperCase() + label.slice(1),
+                  yLabel: "Score",
+                  title: `Score on ${nodes.name[node]} against ${label}`,
+                  description: `Best for their cost: ${charts
+                    .paretoFront(points)
+                    .map((at) => points[at].text)
+                    .join("; ")}.`,
+                }),
+            )
+          : element("p", { class: "reason" }, "No model has both a score here and this cost."),
+      );
       return undefined;
     }
     fill("score", all);
@@ -134,7 +211,10 @@
       similarity = await BrainScore.load("similarity");
       byId("similar").hidden = false;
       const ofMap = new Set(similarity.nodes);
-      fill("map", inner.filter((node) => leaves.some((leaf) => ofMap.has(leaf) && isBelow(leaf, node))));
+      fill(
+        "map",
+        inner.filter((node) => leaves.some((leaf) => ofMap.has(leaf) && isBelow(leaf, node))),
+      );
       byId("map").addEventListener("change", () => {
         state.set({ map: byId("map").value });
         map();

@@ -18,8 +18,10 @@
     return Math.exp(-x * x) / (Math.sqrt(Math.PI) * fraction);
   }
 
-  const LANCZOS = [76.18009172947146, -86.50532032941677, 24.01409824083091, -1.231739572450155, 0.1208650973866179e-2,
-    -0.5395239384953e-5];
+  const LANCZOS = [
+    76.18009172947146, -86.50532032941677, 24.01409824083091, -1.231739572450155, 0.1208650973866179e-2,
+    -0.5395239384953e-5,
+  ];
 
   function logGamma(x) {
     let sum = 1.000000000190015;
@@ -53,7 +55,9 @@
     if (x <= 0) return 0;
     if (x >= 1) return 1;
     const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x));
-    return x < (a + 1) / (a + b + 2) ? (front * betaFraction(x, a, b)) / a : 1 - (front * betaFraction(1 - x, b, a)) / b;
+    return x < (a + 1) / (a + b + 2)
+      ? (front * betaFraction(x, a, b)) / a
+      : 1 - (front * betaFraction(1 - x, b, a)) / b;
   }
 
   /** How probable a value of Student's t beyond +-t is. */
@@ -82,7 +86,10 @@
 
   /** Correct probabilities for how many they are (Holm 1979); null and NaN are no test and stay. */
   function holm(given) {
-    const order = given.map((_, at) => at).filter((at) => Number.isFinite(given[at])).sort((a, b) => given[a] - given[b]);
+    const order = given
+      .map((_, at) => at)
+      .filter((at) => Number.isFinite(given[at]))
+      .sort((a, b) => given[a] - given[b]);
     const corrected = given.slice();
     let largest = 0;
     order.forEach((at, place) => {
@@ -96,7 +103,7 @@
   function ranks(values) {
     const order = values.map((_, at) => at).sort((a, b) => values[a] - values[b]);
     const found = new Array(values.length);
-    for (let start = 0; start < order.length; ) {
+    for (let start = 0; start < order.length;) {
       let end = start;
       while (end + 1 < order.length && values[order[end + 1]] === values[order[start]]) end += 1;
       for (let k = start; k <= end; k += 1) found[order[k]] = (start + end) / 2 + 1;
