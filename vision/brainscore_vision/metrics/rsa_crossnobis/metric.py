@@ -57,6 +57,10 @@ COMPARISONS = {
     "whitened_pearson": {"whitened": True, "centred": True},
 }
 NOISE = ("none", "diagonal", "shrinkage")
+_NO_ERROR = (
+    "the length that it is divided by is estimated itself, and no standard error of such a ratio is computed; "
+    "half_sample_interval of uncertainty.intervals draws stimuli and gives an interval"
+)
 
 
 class CrossnobisSimilarity(Metric):
@@ -112,7 +116,8 @@ class CrossnobisSimilarity(Metric):
             0-d. Attrs: ``uncorrected`` (with the length of the noisy distances, in [-1, 1]), ``raw`` (Score, dims
             (split): the reliability of the distances, which is the squared length estimated from each division as a
             part of that of the noisy distances), ``comparison``, ``noise``, ``shrinkage`` if estimated,
-            ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``seed``, ``quantity``. NaN if the estimated length is not
+            ``n_stimuli``, ``n_neuroids``, ``n_repetitions``, ``seed``, ``quantity``, ``error`` (NaN) and
+            ``error_nan_reason``. NaN if the estimated length is not
             positive: the distances are nothing but noise.
 
         Raises
@@ -145,7 +150,7 @@ class CrossnobisSimilarity(Metric):
         if len(norms) and noisy_norm > 0:
             score.attrs["raw"] = one_each(norms / noisy_norm, "split")
         score.attrs.update(comparison=self._comparison, noise=self._noise, seed=self._seed, quantity=self.quantity)
-        return declare_no_error(score, "stimuli are not drawn: ask half_sample_interval of uncertainty.intervals")
+        return declare_no_error(score, _NO_ERROR)
 
     def _product(self, first: Floats, second: Floats) -> float:
         return distance_product(first, second, **COMPARISONS[self._comparison])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
+from brainscore_core.scoring.records import ScoreRecord
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances
@@ -172,3 +173,13 @@ def test_nothing_but_noise_is_undefined_or_far_from_one():
 def test_one_neuroid():
     source, target = simulated(0, 0.01, p=1)
     assert float(load_metric("rsa_crossnobis")(assembly(source), assembly(target))) == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("correct_norm", [True, False])
+def test_it_says_why_there_is_no_error_and_the_record_keeps_that(correct_norm):
+    source, target = simulated(0, 1.0)
+    score = load_metric("rsa_crossnobis", correct_norm=correct_norm)(assembly(source), assembly(target))
+    assert np.isnan(score.attrs["error"])
+    record = ScoreRecord.of_score(score, model="m", benchmark="b")
+    assert record.error is None
+    assert "half_sample_interval" in record.error_nan_reason
