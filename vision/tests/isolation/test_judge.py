@@ -56,7 +56,9 @@ def test_a_pair_is_scored_in_a_box_and_a_lost_candidate_costs_one_benchmark(run_
 
 
 @boxed
-def test_a_record_says_what_the_model_had_in_an_environment_of_its_own(run_judge, tree, tmp_path, monkeypatch):
+def test_a_record_says_what_the_model_had_in_an_environment_of_its_own_and_is_reproduced(
+    run_judge, tree, surroundings, tmp_path, monkeypatch
+):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", "yes")
     folder = tree / "models" / "hostile"
     wheel, info = folder / "own_example-1.5-py3-none-any.whl", "own_example-1.5.dist-info"
@@ -68,11 +70,16 @@ def test_a_record_says_what_the_model_had_in_an_environment_of_its_own(run_judge
             archive.writestr(f"{info}/RECORD", "")
         (folder / "requirements.txt").write_text(f"own_example @ {wheel.as_uri()}\n")
         (record,), _ = run_judge("hostile", ["attacked-honest"], "--isolation", "box")
+        assert record.status == "scored", record.message
+        path = record_path(tmp_path / "records", "hostile", "attacked-honest")
+        with surroundings(tree, tmp_path / "home"):
+            command = [sys.executable, "-m", "brainscore_vision", "reproduce", path]
+            again = run_bounded(command, environment=dict(os.environ), timeout_s=300)
     finally:
         wheel.unlink(missing_ok=True)
         (folder / "requirements.txt").unlink(missing_ok=True)
-    assert record.status == "scored", record.message
-    path = record_path(tmp_path / "records", "hostile", "attacked-honest")
+    assert again.status == 0, again.output
+    assert "equal: hostile on attacked-honest" in again.output
     judge, own = (read_lock_of(path, each) for each in (record.environment, record.candidate_environment))
     assert set(own.splitlines()) - set(judge.splitlines()) == {"own-example==1.5"}
     assert set(judge.splitlines()) <= set(own.splitlines())
