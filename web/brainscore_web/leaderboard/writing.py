@@ -85,15 +85,16 @@ def write_site(
     writer.write("data/status.js", script("status", status))
     of_leaves = {place: job for place, job in jobs.items() if isinstance(job, LeafJob)}
     writer.write("data/similarity.js", _similarity(board, of_leaves, graph))
+    parquet = data_files.table_parquet(board)
+    writer.write("data/scores.parquet", parquet)
     pages = Pages(writer.content)
+    more: dict[str, dict[str, object]] = {"status": {"data": status}, "index": {"has_parquet": parquet is not None}}
     for page in _SINGLE:
         if pages.has(page):
-            writer.write(f"{page}.html", pages.single(page, **({"data": status} if page == "status" else {})))
+            writer.write(f"{page}.html", pages.single(page, **more.get(page, {})))
     writer.write_nodes(of_leaves, catalogue)
     writer.write_models()
     writer.write_pairs(jobs)
-    parquet = data_files.table_parquet(board)
-    writer.write("data/scores.parquet", parquet)
     for file in sorted(_STATIC.glob("*.*")):
         writer.write(f"static/{file.name}", file.read_bytes())
     if pictures is not None:

@@ -1,6 +1,7 @@
 """The table, used as people use it: from a server and from a file, with the mouse, the keyboard and the address."""
 
 import csv
+import dataclasses
 import io
 import json
 import shutil
@@ -441,3 +442,20 @@ def test_site_of_records_has_all_that_its_table_asks_for(tmp_path, serve, open_p
     page.locator("#panel .links a").first.click()
     page.wait_for_load_state()
     assert "/models/" in page.url
+
+
+def test_board_of_simulated_benchmarks_alone_is_sorted_by_one_of_them(tmp_path, open_page):
+    made = MadeUp.of("12x4", seed=5)
+    (tmp_path / "records").mkdir()
+    made.write(tmp_path / "records")
+    simulated = tuple(dataclasses.replace(each, simulated=True) for each in made.catalogue.benchmarks)
+    catalogue = dataclasses.replace(made.catalogue, benchmarks=simulated)
+    build(FolderSource(tmp_path / "records"), catalogue, tmp_path / "site", processes=1)
+    address = (tmp_path / "site" / "index.html").as_uri()
+    for scripts in (False, True):
+        page = open_page(address, java_script_enabled=scripts)
+        assert headings(page)[0].strip() == "Simulated"
+        assert len(headings(page)) == 5
+        assert page.locator("#rows td.rank .value").first.inner_text() == "1"
+        assert "no mean" in page.locator("#rows td.score").first.inner_text()
+    assert page.locator("thead .tag", has_text="simulated").count() == 4

@@ -11,6 +11,7 @@
   const { models, nodes } = view;
   const LEADING = 3; // rank, model, ties
   const SHADES = 9;
+  const NARROW = matchMedia("(max-width: 640px)"); // then ranks don't stay in place
   const [MORE_ROWS, MORE_COLUMNS] = [4, 1]; // beyond those in sight
 
   const scroller = document.getElementById("scroller");
@@ -98,7 +99,7 @@
       "gridcell",
       `score heat-${shade(column, value)}${isSorted}${isPart ? " part" : ""}`,
       at,
-      element("span", { class: "value" }, format.score(value), isAbove && element("abbr", { title: "above the ceiling" }, "\u25b2")),
+      element("span", { class: "value" }, format.score(value), isAbove && [element("abbr", { title: "above the ceiling", "aria-hidden": "true" }, "\u25b2"), element("span", { class: "heard" }, " above the ceiling")]),
       second && element("span", { class: "second" }, second),
     );
   };
@@ -318,7 +319,7 @@
       if (y > scroller.scrollTop + seen) scroller.scrollTop = y - seen;
     }
     if (column >= LEADING) {
-      const stuck = scroller.clientWidth > 640 ? size.leading[0] + size.leading[1] : size.leading[1];
+      const stuck = !NARROW.matches ? size.leading[0] + size.leading[1] : size.leading[1];
       const x = sum(size.leading) + (column - LEADING) * size.column;
       if (x - stuck < scroller.scrollLeft) scroller.scrollLeft = x - stuck;
       const seen = scroller.clientWidth - size.column;

@@ -17,12 +17,12 @@
   const rootOf = nodes.parent.map(() => 0);
   nodes.parent.forEach((parent, node) => (rootOf[node] = parent < 0 ? node : rootOf[parent]));
   const hasValues = (node) => loaded.get(node)?.value.some((value) => value !== null);
-  const mainRoot = roots.find(hasValues) ?? roots[0] ?? 0;
+  const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? 0; // what rows are sorted by at first
 
-  /** Open without being asked: above what has its scores in the first file, below the first root with any. */
+  /** Open without being asked: above what has its scores in the first file, below the root that rows are sorted by. */
   const top = new Set(board.top);
   const isOpenAtFirst = (node) =>
-    !nodes.leaf[node] && rootOf[node] === mainRoot && children[node].every((child) => top.has(child));
+    !nodes.leaf[node] && rootOf[node] === rootOf[main] && children[node].every((child) => top.has(child));
 
   // -- columns --------------------------------------------------------------------------------------------------------
 
@@ -117,18 +117,18 @@
   /** Return the node that rows are sorted by, or null for names; and in which direction. */
   const sorting = () => {
     const slug = state.get("sort");
-    const by = slug === "model" ? null : (nodeOf.get(slug) ?? mainRoot);
+    const by = slug === "model" ? null : (nodeOf.get(slug) ?? main);
     return { by, descending: state.get("desc") === null ? by !== null : state.get("desc") === "1" };
   };
 
   /** Return the node whose ranks are shown: the one sorted by, else the first of all. */
-  const ranked = () => sorting().by ?? mainRoot;
+  const ranked = () => sorting().by ?? main;
 
   const setSort = (node) => {
     const { by, descending } = sorting();
     const slug = node === null ? "model" : nodes.slug[node];
     const turned = by === node ? !descending : node !== null;
-    state.set({ sort: node === mainRoot ? null : slug, desc: turned === (node !== null) ? null : turned ? "1" : "0" });
+    state.set({ sort: node === main ? null : slug, desc: turned === (node !== null) ? null : turned ? "1" : "0" });
   };
 
   const number = (name) => {
@@ -234,7 +234,7 @@
   };
 
   BrainScore.view = {
-    board, models, nodes, children, roots, rootOf, mainRoot, nodeOf, modelOf, hasLeaf, columns, isOpen, setOpen, column, need, weighing,
+    board, models, nodes, children, roots, rootOf, main, nodeOf, modelOf, hasLeaf, columns, isOpen, setOpen, column, need, weighing,
     sorting, setSort, ranked, filters, rows, pinned, togglePin, reason, countOf, isReweighted, nodesIn, isChosenAmong,
   };
 })();
