@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from brainscore_core.process_guard import guard, release
 from brainscore_core.process_output import MOST_SHOWN_BYTES, Listener, scrub
@@ -32,6 +32,7 @@ __all__ = [
     "Captured",
     "Ended",
     "Program",
+    "RunOptions",
     "Stopped",
     "run_attached",
     "run_bounded",
@@ -94,7 +95,37 @@ class Ended:
         return f"command: {' '.join(self.command)}\nexit status: {self.status}\nlast lines of output:\n{self.tail}"
 
 
-def run_bounded(
+class RunOptions(TypedDict, total=False):
+    """How a program is run: the keywords of `running`."""
+
+    environment: Mapping[str, str] | None
+    folder: Path | None
+    timeout_s: float | None
+    memory_bytes: float | None
+    most_processes: float | None
+    secrets: Sequence[str]
+    show: Callable[[str], object] | None
+    most_shown: float
+    pass_fds: Sequence[int]
+    reports_signals: bool
+
+
+def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
+    """Run a program to its end, or until it takes too long or too much.
+
+    Parameters and errors are those of `running`.
+
+    Raises
+    ------
+    Exception
+        What `show` raises, after the program has ended.
+    """
+    with running(command, **options) as program:
+        return program.result()
+
+
+@contextmanager
+def running(
     command: Sequence[str | Path],
     *,
     environment: Mapping[str, str] | None = None,
@@ -107,8 +138,8 @@ def run_bounded(
     most_shown: float = MOST_SHOWN_BYTES,
     pass_fds: Sequence[int] = (),
     reports_signals: bool = False,
-) -> Ended:
-    """Run a program to its end, or until it takes too long or too much.
+) -> Iterator[Program]:
+    """Start a program for as long as the block lasts; after it, the program and what it started have ended.
 
     Parameters
     ----------
@@ -137,54 +168,17 @@ def run_bounded(
         Whether an exit status above 128 tells the signal that ended what the program had started, as those of shells
         and of bubblewrap do.
 
+    Yields
+    ------
+    Program
+        Its bounds are watched while the caller does something else.
+
     Raises
     ------
     OSError
         If the program cannot be started.
     ValueError
         If an argument holds a null byte.
-    Exception
-        What `show` raises, after the program has ended.
-    """
-    with running(
-        command,
-        environment=environment,
-        folder=folder,
-        timeout_s=timeout_s,
-        memory_bytes=memory_bytes,
-        most_processes=most_processes,
-        secrets=secrets,
-        show=show,
-        most_shown=most_shown,
-        pass_fds=pass_fds,
-        reports_signals=reports_signals,
-    ) as program:
-        return program.result()
-
-
-@contextmanager
-def running(
-    command: Sequence[str | Path],
-    *,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-    timeout_s: float | None = None,
-    memory_bytes: float | None = None,
-    most_processes: float | None = None,
-    secrets: Sequence[str] = (),
-    show: Callable[[str], object] | None = None,
-    most_shown: float = MOST_SHOWN_BYTES,
-    pass_fds: Sequence[int] = (),
-    reports_signals: bool = False,
-) -> Iterator[Program]:
-    """Start a program for as long as the block lasts; after it, the program and what it started have ended.
-
-    Parameters and errors are those of `run_bounded`.
-
-    Yields
-    ------
-    Program
-        Its bounds are watched while the caller does something else.
     """
     bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals)
     listener = Listener(secrets, show, most_shown)
@@ -208,7 +202,7 @@ def running(
 def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path) -> Ended:
     """Run a program whose input and output are those of this process, as a debugger needs it; it may take any time.
 
-    Parameters and errors are those of `run_bounded`.
+    Parameters and errors are those of `running`.
     """
     arguments = tuple(map(str, command))
     return Ended(command=arguments, status=subprocess.call(arguments, env=environment, cwd=folder))  # noqa: S603 - no shell
@@ -241,7 +235,7 @@ def run_captured(
     Parameters
     ----------
     command, environment, timeout_s
-        As for `run_bounded`.
+        As for `running`.
     stdin : bytes
         What it reads.
 
@@ -371,7 +365,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What a program may take and what its status means, as `run_bounded` says."""
+    """What a program may take and what its status means, as `running` says."""
 
     timeout_s: float | None
     memory_bytes: float | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -165,12 +165,6 @@ def score(
     """
     given = {"layers": _names(layers), "preprocessing": preprocessing, "identifier": identifier}
     options: dict[str, object] = {name: value for name, value in given.items() if value is not None}
-    files, registered = [each for each in model if _is_file(each)], [each for each in model if not _is_file(each)]
-    if options and registered:
-        raise ConfigurationError(
-            f"The options {', '.join(options)} are for models in files (path.py:function, model.onnx); "
-            f"{registered[0]!r} names a registered model, which brings its own. Leave them out."
-        )
     for_many = {
         "--dry-run": dry_run,
         "--no-resume": force or not resume,
@@ -183,17 +177,10 @@ def score(
         "--offline": offline,
     }
     asked = [name for name, value in for_many.items() if value]
-    if files and asked:
-        raise ConfigurationError(
-            f"{asked[0]} is for registered models; {files[0]!r} is a file, which is scored in this process. Leave it "
-            "out, or score the registered models with another command."
-        )
+    files, registered = [each for each in model if _is_file(each)], [each for each in model if not _is_file(each)]
+    _refuse_what_does_not_fit(files, registered, options, asked)
     if cluster is not None:
-        from brainscore_core.scoring.cluster.places import parse_place
-
-        parse_place(cluster)
-        if jobs is not None:
-            raise ConfigurationError("--jobs is for this machine; how much a cluster does at a time its workers say.")
+        _check_cluster(cluster, jobs)
     is_one = len(model) == len(benchmark) == 1 and not any(map(is_pattern, [*model, *benchmark]))
     if is_one and not asked:
         prepared = conda_active.lower() in ("true", "1", "yes")
@@ -221,6 +208,30 @@ def score(
     if files:
         codes.add(_score_files(files, benchmarks, record, options))
     return codes.pop() if len(codes) == 1 else command_line.FAILED if command_line.FAILED in codes else max(codes)
+
+
+def _refuse_what_does_not_fit(
+    files: Sequence[str], registered: Sequence[str], options: Iterable[str], asked: Sequence[str]
+) -> None:
+    """Raise if options of models in files are given for registered ones, or those of many pairs for files."""
+    if options and registered:
+        raise ConfigurationError(
+            f"The options {', '.join(options)} are for models in files (path.py:function, model.onnx); "
+            f"{registered[0]!r} names a registered model, which brings its own. Leave them out."
+        )
+    if files and asked:
+        raise ConfigurationError(
+            f"{asked[0]} is for registered models; {files[0]!r} is a file, which is scored in this process. Leave it "
+            "out, or score the registered models with another command."
+        )
+
+
+def _check_cluster(place: str, jobs: int | None) -> None:
+    from brainscore_core.scoring.cluster.places import parse_place
+
+    parse_place(place)
+    if jobs is not None:
+        raise ConfigurationError("--jobs is for this machine; how much a cluster does at a time its workers say.")
 
 
 def _chosen(kind: str, wanted: Sequence[str]) -> list[str]:
