@@ -1,62 +1,36 @@
-"""Measure what a campaign adds to its pairs, what two jobs gain over one, and what sharing a look gains.
+"""Measure what two jobs gain over one, what sharing a look gains, and what the coordinator itself takes for a pair.
 
-Pairs are of made-up cost: a process that computes, with one thread, for as long as it is told. Ratios are of runs that
-follow each other; on a machine that does something else too they are lower bounds.
+Judge, boxes and sharing are the real ones; models and benchmarks are made up (`made_up_library`), so that what a pair
+takes is known. Ratios are of runs that follow each other; on a machine that does something else too they are lower
+bounds.
 """
 
 from __future__ import annotations
 
-import dataclasses
+import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
-import textwrap
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from made_up_library import environment_of, make_library
+
 from brainscore_core.scoring.batches import make_batches
 from brainscore_core.scoring.campaign import run_here, run_pairs
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.scoring.isolation.box import why_no_box
 
 RESULTS = Path(__file__).parent / "results" / "campaign.json"
-LIBRARY = """
-    import argparse, json, pathlib, time
-    from brainscore_core.scoring.events import append_event
-
-    parser = argparse.ArgumentParser()
-    parser.add_argument("command", choices=["judge"])
-    parser.add_argument("--benchmark", nargs="+", required=True)
-    for option in ("--model", "--records", "--events", "--isolation"):
-        parser.add_argument(option, required=True)
-    options = parser.parse_args()
-    template = json.loads(pathlib.Path(__file__).with_name("record.json").read_text())
-    looked = set()
-
-    def compute(seconds):
-        end = time.process_time() + seconds
-        while time.process_time() < end:
-            pass
-
-    for benchmark in options.benchmark:
-        append_event(pathlib.Path(options.events), "started", benchmark)
-        stimuli, look, own, _ = benchmark.split("_")
-        if stimuli not in looked:
-            compute(float(look))
-            looked.add(stimuli)
-        compute(float(own))
-        target = pathlib.Path(options.records, benchmark, f"{options.model}.json")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps({**template, "model": options.model, "benchmark": benchmark, "score": 0.5}))
-        append_event(pathlib.Path(options.events), "ended", benchmark, "scored")
-"""
+N_MODELS, N_BENCHMARKS = 4, 10
 
 
 @dataclass(frozen=True)
 class Task:
-    """A pair; the name of its benchmark tells stimuli, seconds of a look at them, seconds of its own, and a number."""
+    """A pair; it counts as long, so that each can have a batch of its own."""
 
     model: str
     benchmark: str
@@ -65,45 +39,67 @@ class Task:
     private: bool = False
 
 
-def seconds_of(tasks: list[Task], library: str, *, jobs: int = 1, most_minutes: float = float("inf")) -> float:
-    """Return how long a campaign takes."""
+@dataclass(frozen=True)
+class Run:
+    """What a campaign took: seconds, and those of the processor that the coordinator alone took."""
+
+    seconds: float
+    coordinator_s: float
+
+
+def run(tasks: list[Task], home: Path, *, jobs: int = 1, most_minutes: float = float("inf")) -> Run:
+    """Run a campaign whose models have answered nothing before."""
+    shutil.rmtree(home / "cache" / "answers", ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
-        started = time.perf_counter()
+        started, computed = time.perf_counter(), time.process_time()
         made, left = run_pairs(
             tasks,
             Path(folder),
-            partial(run_here, library=library, jobs=jobs),
-            batches_of=partial(make_batches, stimuli_of=lambda name: name.split("_")[0], most_minutes=most_minutes),
+            partial(run_here, library="brainscore_vision", jobs=jobs, isolation="box"),
+            batches_of=partial(make_batches, stimuli_of=lambda _: "pictures", most_minutes=most_minutes),
         )
-        seconds = time.perf_counter() - started
+        taken = Run(time.perf_counter() - started, time.process_time() - computed)
     if left or not all(record.is_scored for record in made):
-        sys.exit(f"not all pairs were scored: {[record.status for record in made if not record.is_scored]}, {left}")
-    return seconds
+        sys.exit(f"not all pairs were scored: {[(each.status, each.message) for each in made]}, {left}")
+    return taken
 
 
 def main() -> None:
     """Measure, print, and keep the results."""
-    with tempfile.TemporaryDirectory() as name:
-        package = Path(name, "madeup")
-        package.mkdir()
-        (package / "__init__.py").touch()
-        (package / "__main__.py").write_text(textwrap.dedent(LIBRARY), encoding="utf-8")
-        dataclasses.replace(ScoreRecord.without_score("scored", model="", benchmark="")).write(package / "record.json")
-        os.environ["PYTHONPATH"] = os.pathsep.join([name, *filter(None, sys.path)])
-        heavy = [Task(f"m{model}", f"s_0_0.5_{number}") for model in range(4) for number in range(2)]
-        one, two = seconds_of(heavy, "madeup"), seconds_of(heavy, "madeup", jobs=2)
-        looks = [Task("m", f"s_1.5_0.05_{number}") for number in range(10)]
-        shared, apart = seconds_of(looks, "madeup"), seconds_of(looks, "madeup", most_minutes=1.0)
-        light = [Task("m", f"s_0_0_{number}") for number in range(200)]
-        overhead = seconds_of(light, "madeup") / len(light)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of a look")
+    parser.add_argument("--keep", action=argparse.BooleanOptionalAction, default=True, help="write the results")
+    options = parser.parse_args()
+    why = why_no_box()
+    if why:
+        sys.exit(why)
+    with tempfile.TemporaryDirectory(prefix="made-up-") as name:
+        library = make_library(Path(name), n_busy=N_MODELS, busy_s=options.seconds, n_benchmarks=N_BENCHMARKS)
+        os.environ.update(environment_of(library))
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        home = Path(os.environ["BRAINSCORE_HOME"])
+        run([Task("slow-0", "mean-0")], home)  # after it, byte code, index and pictures are there
+        models = [Task(f"busy-{each}", "mean-0") for each in range(N_MODELS)]
+        one, two = run(models, home), run(models, home, jobs=2)
+        same = [Task("busy-0", f"mean-{each}") for each in range(N_BENCHMARKS)]
+        together = run(same, home)
+        os.environ["RESULTCACHING_DISABLE"] = "1"  # else the second would find the answers of the first
+        apart = run(same, home, most_minutes=1.0)
     results = {
-        "two_jobs_over_one": round(one / two, 2),
-        "sharing_over_pair_by_pair": round(apart / shared, 2),
-        "coordination_s_per_pair": round(overhead, 4),
+        "processors": os.cpu_count(),
+        "seconds_of_a_look": options.seconds,
+        "one_job_s_per_pair": round(one.seconds / N_MODELS, 2),
+        "two_jobs_over_one": round(one.seconds / two.seconds, 2),
+        "pair_by_pair_s": round(apart.seconds, 1),
+        "one_batch_s": round(together.seconds, 1),
+        "sharing_over_pair_by_pair": round(apart.seconds / together.seconds, 2),
+        "coordinator_cpu_s_per_pair": round(one.coordinator_s / N_MODELS, 4),
+        "coordinator_cpu_s_per_pair_of_a_batch": round(together.coordinator_s / N_BENCHMARKS, 4),
     }
     for what, value in results.items():
-        print(f"{what:28s} {value}")
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+        print(f"{what:38s} {value}")
+    if options.keep:
+        RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-import brainscore_vision
+from made_up_library import environment_of, make_library
+
 from brainscore_core.processes import run_bounded
 from brainscore_core.scoring.isolation.box import Box, run_boxed, why_no_box
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
@@ -57,87 +58,14 @@ def start(repeats: int) -> dict[str, float]:
     return result
 
 
-MODEL = """
-import time
-import numpy as np
-from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_vision import model_registry
-from brainscore_vision.model_interface import BrainModel
-
-class Slow(BrainModel):
-    identifier = "slow"
-
-    def __init__(self, seconds):
-        self.seconds = seconds
-        self.values = np.random.default_rng(0).random((300, 5_000), dtype=np.float32)
-
-    def visual_degrees(self):
-        return 8
-
-    def start_recording(self, recording_target, time_bins):
-        pass
-
-    def look_at(self, stimuli, number_of_trials=1):
-        time.sleep(self.seconds)
-        coords = {name: ("presentation", stimuli[name].to_numpy()) for name in stimuli}
-        coords["neuroid_id"] = "neuroid", [f"slow.{unit}" for unit in range(5_000)]
-        return NeuroidAssembly(self.values, coords=coords, dims=["presentation", "neuroid"])
-
-model_registry["slow-0"] = lambda: Slow(0)
-model_registry["slow-60"] = lambda: Slow(60)
-"""
-BENCHMARK = '''
-from pathlib import Path
-import numpy as np
-from PIL import Image
-from brainscore_core.benchmarks import BenchmarkBase
-from brainscore_core.metrics import Score
-from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision import benchmark_registry
-
-class Mean(BenchmarkBase):
-    """The mean of the answers to 300 pictures."""
-
-    def __call__(self, candidate):
-        names = [f"p{number}" for number in range(300)]
-        stimuli = StimulusSet({"stimulus_id": names, "object_name": ["dog", "cat"] * 150})
-        folder = Path(__file__).parent
-        stimuli.stimulus_paths = {name: folder / f"{name}.png" for name in names}
-        for path in stimuli.stimulus_paths.values():
-            path.exists() or Image.new("RGB", (224, 224)).save(path)
-        candidate.start_recording("IT", [(70, 170)])
-        score = Score(float(np.mean(candidate.look_at(stimuli).values)))
-        score.attrs.update(raw=score.copy(), ceiling=self.ceiling)
-        return score
-
-benchmark_registry["mean-1"] = lambda: Mean("mean-1", ceiling=1.0, version=1)
-'''
-
-
-def make_library(folder: Path) -> Path:
-    """Make a library like this one whose only model and benchmark are those above; return what to import it from."""
-    package = folder / "brainscore_vision"
-    package.mkdir()
-    for each in Path(brainscore_vision.__file__).parent.iterdir():
-        if each.name not in ("models", "benchmarks", "__pycache__"):
-            (package / each.name).symlink_to(each)
-    for kind, source in (("models", MODEL), ("benchmarks", BENCHMARK)):
-        (package / kind / "made_up").mkdir(parents=True)
-        (package / kind / "made_up" / "__init__.py").write_text(source, encoding="utf-8")
-    return folder
-
-
 def score(library: Path, model: str, isolation: str) -> float:
     """Return the seconds of a pair, from the start of the judge to its end."""
     shutil.rmtree(library / "home" / "cache" / "answers", ignore_errors=True)  # of the call before
     with tempfile.TemporaryDirectory() as name:
-        paths = [str(library), *(each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each)]
-        environment = {"PYTHONPATH": os.pathsep.join(paths), "BRAINSCORE_OFFLINE": "1"}
-        environment["BRAINSCORE_HOME"] = f"{library}/home"
-        command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", model, "--benchmark", "mean-1"]
+        command = [sys.executable, "-m", "brainscore_vision", "judge", "--model", model, "--benchmark", "mean-0"]
         command += ["--records", name, "--events", f"{name}/events", "--isolation", isolation]
         started = time.perf_counter()
-        ended = run_bounded(command, environment={**os.environ, **environment})
+        ended = run_bounded(command, environment=environment_of(library))
         elapsed = time.perf_counter() - started
         if ended.problem or '"scored"' not in Path(name, "events").read_text(encoding="utf-8"):
             raise SystemExit(f"{command} failed: {ended}")
