@@ -148,7 +148,7 @@ def test_view_is_weighed_anew_by_choice(folder_of_table, board_of_table, open_pa
     # Without behavior, the average is that of neural benchmarks.
     first = page.locator("#rows tr[aria-rowindex='2']")
     assert first.locator("td.score .value").first.inner_text() == f"{neural[best]:.3f}"
-    assert first.locator("td.rank").inner_text().split() == ["1", "no", "interval"]
+    assert first.locator("td.rank").inner_text().split() == ["1"]  # without an interval, as is said above the table
     assert page.evaluate("BrainScore.view.column(0).value") == pytest.approx(neural, abs=1e-12)
     page.reload()
     assert first.locator("td.score .value").first.inner_text() == f"{neural[best]:.3f}"

@@ -119,7 +119,8 @@
         "rank",
         0,
         element("span", { class: "value" }, rank ?? "\u2013"),
-        element("span", { class: "second" }, low === null ? (rank === null ? "no rank" : "no interval") : low === high ? `${low}` : `${low}\u2013${high}`),
+        // A re-weighted view says above the table that ranks have no interval.
+        element("span", { class: "second" }, low === null ? (rank === null ? "no rank" : "") : low === high ? `${low}` : `${low}\u2013${high}`),
       ),
       cell(
         "th",
