@@ -49,6 +49,7 @@ _FORMAT = 1
 _SUFFIX, _STATE = ".answer", "state.json"
 _LIBRARY = "brainscore_vision"
 _MOST_FILES = 50_000  # that may be there beside the library before nobody knows what a model reads
+_ROOM = "BRAINSCORE_MEMORY_GB"  # says where arrays lie, not what is in them; a campaign divides it among its jobs
 _LOOK_EVERY_S = 1.0
 _MOST_STATE = 10_000  # bytes
 _PLUGIN = re.compile(rf"({'|'.join(FOLDERS)})/([^/\\\0]+)")
@@ -269,7 +270,7 @@ def _key_of(prepared: Prepared) -> str | None:
                 "python": [sys.version, sys.executable, str(prepared.python)],
                 "installed": [provenance.installed(), prepared.lock or ""],
                 "modules": _loose_modules(),
-                "variables": dict(box_of(prepared).environment),
+                "variables": {name: value for name, value in box_of(prepared).environment.items() if name != _ROOM},
                 "files": [_stamps(each) for each in (prepared.home, weights_of(prepared)) if each and each.is_dir()],
                 "machine": [platform.machine(), _processor(), _gpus()],
             },

@@ -133,6 +133,11 @@ def test_a_copy_of_the_same_pictures_elsewhere_is_the_same_question(recorded, ag
     assert _look(again(), _pictures(tmp_path / "elsewhere")).identical(recorded)
 
 
+def test_how_much_memory_there_is_changes_no_answer(recorded, again, stimuli, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_MEMORY_GB", "3")
+    assert _look(again(), stimuli).identical(recorded)
+
+
 @pytest.mark.parametrize(
     "ask",
     [
