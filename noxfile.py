@@ -29,7 +29,7 @@ MEASUREMENTS = (
     "metrics", "mappings", "limits", "coverage", "coverage_behaviour", "bias", "error_cost", "activations",
     "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "fmri", "geometry_cost", "isolation", "comparison", "scheduling",
-    "campaign", "leaderboard_table",
+    "campaign", "leaderboard", "leaderboard_table",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).
@@ -49,6 +49,8 @@ PUBLISHED_ACTIVATIONS = (
 )
 ON_SLURM = "core/tests/scoring/cluster/test_slurm.py"
 DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex2026.IT-pls")
+EMBEDDED_MODELS = ("pixels", "efficientnet_lite0")
+EMBEDDED_BENCHMARKS = tuple(f"SimulatedCortex2026.{region}-pls" for region in ("V1", "V2", "V4", "IT"))
 
 nox.needs_version = ">=2024.4.15"
 nox.options.sessions = ["lint", "types", "imports", "tests"]
@@ -64,6 +66,22 @@ def score(session: nox.Session) -> None:
     """Score a model: `nox -s score -- --model efficientnet_lite0 --benchmark SimulatedCortex2026.IT-pls`."""
     python = workspace(session)
     session.run(python, "-m", "brainscore_vision", "score", *(session.posargs or DEFAULT_PAIR), external=True)
+
+
+@nox.session(python=False)
+def leaderboard(session: nox.Session) -> None:
+    """Score the shipped models on the embedded benchmarks and show the leaderboard: `nox -s leaderboard [-- options]`.
+
+    With arguments, it is `brainscore leaderboard`, such as `-- build --made-up 40x12`.
+    """
+    python = workspace(session)
+    if session.posargs:
+        session.run(python, "-m", "brainscore_web", "leaderboard", *session.posargs, external=True)
+        return
+    for model in EMBEDDED_MODELS:
+        arguments = ("--model", model, "--benchmark", *EMBEDDED_BENCHMARKS)
+        session.run(python, "-m", "brainscore_vision", "score", *arguments, external=True)
+    session.run(python, "-m", "brainscore_web", "leaderboard", "serve", external=True)
 
 
 @nox.session(python=False)

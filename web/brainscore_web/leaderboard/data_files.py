@@ -224,13 +224,17 @@ def _place_in(column: Column, model: str) -> int | None:
     return place if place < len(column.models) and column.models[place] == model else None
 
 
-def similarity(values: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
+def similarity(
+    values: Floats, known: Floats | None = None, is_known: npt.NDArray[np.bool_] | None = None
+) -> tuple[Floats, npt.NDArray[np.intp]]:
     """Return Spearman's correlations of the scores of all pairs of benchmarks, and of how many models.
 
     Parameters
     ----------
     values : ndarray, shape (n_benchmarks, n_models)
         NaN: no score.
+    known, is_known : ndarray, shape (n_benchmarks, n_benchmarks), optional
+        Correlations that need not be computed, and which these are.
 
     Returns
     -------
@@ -243,7 +247,9 @@ def similarity(values: Floats) -> tuple[Floats, npt.NDArray[np.intp]]:
     for first in range(len(values)):
         # Ranks are among the models that both have.
         for second in range(first, len(values)):
-            if counts[first, second] >= 3:
+            if known is not None and is_known is not None and is_known[first, second]:
+                r[first, second] = r[second, first] = known[first, second]
+            elif counts[first, second] >= 3:
                 both = there[first] & there[second]
                 r[first, second] = r[second, first] = _correlation(values[first, both], values[second, both])
     return r, counts

@@ -17,10 +17,12 @@ from markupsafe import Markup
 
 from brainscore_core.caching import content_digest
 
-__all__ = ["DIGESTS", "Pages", "Rows", "without_counts"]
+__all__ = ["COUNTED", "DIGESTS", "Pages", "Rows", "without_counts"]
 
 _PAGES = Path(__file__).parent / "pages"
-_COUNTED = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects", "reliability")
+COUNTED = ("ceiling", "n_stimuli", "n_neuroids", "n_subjects", "reliability")
+"""What `without_counts` leaves out, of nodes."""
+
 Rows = dict[str, Any]
 
 DIGESTS = {
@@ -41,7 +43,7 @@ def without_counts(board: Mapping[str, Any], node: int | None = None) -> dict[st
         Place of the node whose counts are kept.
     """
     nodes = dict(board["nodes"])
-    for name in _COUNTED:
+    for name in COUNTED:
         nodes[name] = [value if place == node else None for place, value in enumerate(nodes[name])]
     made = {**board["made"], "revision": None, "newest": None}
     return {"made": made, "models": board["models"], "nodes": nodes, "top": board["top"]}

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -26,8 +27,18 @@ def pair_of(path: str) -> tuple[str, str] | None:
     parts = path.split("/")
     if len(parts) != 2 or not parts[1].endswith(".json"):
         return None
-    benchmark, model = unquote(parts[0], errors="strict"), unquote(parts[1].removesuffix(".json"), errors="strict")
-    return (benchmark, model) if record_path(Path(), model, benchmark).as_posix() == path else None
+    benchmark, model = _identifier(parts[0]), _identifier(parts[1].removesuffix(".json"))
+    return None if benchmark is None or model is None else (benchmark, model)
+
+
+@lru_cache(maxsize=100_000)  # a model has as many records as there are benchmarks, under the same name
+def _identifier(name: str) -> str | None:
+    """Return what a name in the path of a record means; None if it is that of nothing."""
+    try:
+        identifier = unquote(name, errors="strict")
+    except UnicodeDecodeError:
+        return None
+    return identifier if record_path(Path(), "model", identifier).parts[0] == name else None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,15 +20,19 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_web.leaderboard import data_files
 from brainscore_web.leaderboard.data_files import Board, script
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, as_json, code_digest, details_of, pairs_of
-from brainscore_web.leaderboard.pages_of import Pages, Rows, without_counts
+from brainscore_web.leaderboard.pages_of import COUNTED, Pages, Rows, without_counts
 from brainscore_web.leaderboard.pairs import Codes, ahead, pairs_file
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from brainscore_web.leaderboard.board import Column
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.kept import Kept
     from brainscore_web.leaderboard.sources import Source
+
+    Floats = npt.NDArray[np.float64]
 
 __all__ = ["write_site"]
 
@@ -39,7 +43,17 @@ _KINDS = ("column-file", "detail-file", "node-file", "page", "rows", "table")
 
 @dataclass(frozen=True)
 class _NodeTask:
-    """All that the files of one node are made from; `board` as `without_counts` leaves it."""
+    """All that the files of one node are made from.
+
+    Attributes
+    ----------
+    key : str
+        Digest of all that follows; the column is what its own key says.
+    board : dict
+        As `without_counts` leaves it.
+    """
+
+    key: str
 
     place: int
     node: Node
@@ -47,13 +61,6 @@ class _NodeTask:
     data: dict[str, Any]
     job: LeafJob | None
     board: dict[str, Any]
-
-    @property
-    def key(self) -> str:
-        job = None if self.job is None else self.job.key
-        column = content_digest(as_json(vars(self.column)))
-        about = as_json([self.place, vars(self.node), self.data, self.board])
-        return content_digest(code_digest(), Pages(self.board).revision, about, column, job)
 
 
 def write_site(
@@ -92,7 +99,7 @@ def write_site(
     for page in _SINGLE:
         if pages.has(page):
             writer.write(f"{page}.html", pages.single(page, **more.get(page, {})))
-    writer.write_nodes(of_leaves, catalogue)
+    writer.write_nodes(jobs, catalogue)
     writer.write_models()
     writer.write_pairs(jobs)
     for file in sorted(_STATIC.glob("*.*")):
@@ -127,37 +134,37 @@ class _Writer:
                 content.encode("utf-8", "replace") if isinstance(content, str) else content
             )
 
-    def write_nodes(self, jobs: Mapping[int, LeafJob], catalogue: Catalogue) -> None:
+    def _tasks(self, jobs: Mapping[int, Job], catalogue: Catalogue) -> Iterator[_NodeTask]:
+        of_all = without_counts(self.content)
+        common = content_digest(code_digest(), Pages(of_all).revision, as_json(of_all))
+        for place, node in enumerate(self.board.nodes):
+            data, job = data_files.benchmark_content(self.board, place, catalogue.benchmark), jobs.get(place)
+            own = [place, data, *(self.content["nodes"][name][place] for name in COUNTED)]
+            key = content_digest(common, as_json(own), None if job is None else job.key)
+            leaf_job = job if isinstance(job, LeafJob) else None
+            board = without_counts(self.content, place)
+            yield _NodeTask(key, place, node, self.board.columns[place], data, leaf_job, board)
+
+    def write_nodes(self, jobs: Mapping[int, Job], catalogue: Catalogue) -> None:
         """Write the files of all nodes, and the downloads of all scores."""
         board, graph = self.board, self.graph
-        tasks = [
-            _NodeTask(
-                place,
-                node,
-                board.columns[place],
-                data_files.benchmark_content(board, place, catalogue.benchmark),
-                jobs.get(place),
-                without_counts(self.content, place),
-            )
-            for place, node in enumerate(board.nodes)
-        ]
-        keys = [task.key for task in tasks]
+        tasks = list(self._tasks(jobs, catalogue))
         missing = [
-            (task, key, graph.source, graph.kept)
-            for task, key in zip(tasks, keys, strict=True)
-            if not all(graph.kept.has(kind, key) for kind in _KINDS)
+            (task, graph.source, graph.kept)
+            for task in tasks
+            if not all(graph.kept.has(kind, task.key) for kind in _KINDS)
         ]
         graph.run(_node_files, missing, n_records=sum(len(task.column.models) for task, *_ in missing))
         top = set(top_of(board.nodes))
         tables: list[list[str]] = []
-        for task, key in zip(tasks, keys, strict=True):
-            files = {kind: graph.kept.get(kind, key) for kind in _KINDS}
+        for task in tasks:
+            files = {kind: graph.kept.get(kind, task.key) for kind in _KINDS}
             for kind in _KINDS:
-                graph.use(kind, key)
+                graph.use(kind, task.key)
             if task.job is not None:
                 graph.use("details", task.job.key)
             if None in files.values():  # damaged, or the disk is full
-                files = dict(_node_files((task, key, graph.source, graph.kept)))
+                files = dict(_node_files((task, graph.source, graph.kept)))
             slug = task.node.slug
             if task.place not in top:
                 self.write(f"data/columns/{slug}.js", files["column-file"])
@@ -195,9 +202,9 @@ class _Writer:
             self.write(f"data/pairs/{slug}.js", script(f"pairs/{slug}", pairs_file(list(known), codes)))
 
 
-def _node_files(given: tuple[_NodeTask, str, Source, Kept]) -> Iterator[tuple[str, bytes]] | list[tuple[str, bytes]]:
+def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]]:
     """Make the files of a node and keep them; return kind and content of each."""
-    task, key, source, kept = given
+    task, source, kept = given
     names = task.board["models"]["id"]
     slug, column = task.node.slug, data_files.aligned(task.column, names, leaf=task.node.leaf)
     detail = None
@@ -217,25 +224,39 @@ def _node_files(given: tuple[_NodeTask, str, Source, Kept]) -> Iterator[tuple[st
     }
     found = [(kind, content.encode("utf-8", "replace")) for kind, content in files.items()]
     for kind, content in found:
-        kept.put(kind, key, content)
+        kept.put(kind, task.key, content)
     return found
 
 
-def _similarity(board: Board, jobs: Mapping[int, LeafJob], graph: Graph) -> bytes:
+def _similarity(board: Board, jobs: Mapping[int, LeafJob], graph: Graph) -> str:
+    """Return the content of ``similarity.js``; only pairs of which a benchmark has changed are computed."""
     places = sorted(board.leaves)
     keys = [jobs[place].key if place in jobs else "" for place in places]
+    position = {each.identifier: at for at, each in enumerate(board.models)}
+    values = np.full((len(places), len(board.models)), np.nan)
+    for row, place in zip(values, places, strict=True):
+        column = board.columns[place]
+        row[[position[model] for model in column.models]] = [np.nan if v is None else v for v in column.value]
+    kind, last = "similarity", content_digest(code_digest(), "similarity")
+    graph.use(kind, last)
+    content = graph.kept.get(kind, last)
+    before = {"keys": [], "r": []} if content is None else json.loads(content)
+    r, n = data_files.similarity(values, *_known(keys, before))
+    rows = [[None if np.isnan(each) else each for each in row] for row in r.tolist()]
+    graph.kept.put(kind, last, as_json({"keys": keys, "r": rows}))
+    return script("similarity", {"nodes": places, "r": rows, "n": n.tolist()})
 
-    def make() -> bytes:
-        position = {each.identifier: at for at, each in enumerate(board.models)}
-        values = np.full((len(places), len(board.models)), np.nan)
-        for row, place in zip(values, places, strict=True):
-            column = board.columns[place]
-            row[[position[model] for model in column.models]] = [np.nan if v is None else v for v in column.value]
-        r, n = data_files.similarity(values)
-        rows = [[None if np.isnan(each) else each for each in row] for row in r.tolist()]
-        return script("similarity", {"nodes": places, "r": rows, "n": n.tolist()}).encode()
 
-    return graph.remembered("similarity", content_digest(code_digest(), places, keys), make)
+def _known(keys: Sequence[str], before: Mapping[str, Any]) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return the correlations that were computed before of benchmarks that are as they were, and which these are."""
+    values, is_known = np.full((len(keys), len(keys)), np.nan), np.zeros((len(keys), len(keys)), dtype=bool)
+    place_of = {key: place for place, key in enumerate(before["keys"]) if key}
+    there = [at for at, key in enumerate(keys) if key in place_of]
+    if there:
+        old = [place_of[keys[at]] for at in there]
+        values[np.ix_(there, there)] = np.array(before["r"], dtype=np.float64)[np.ix_(old, old)]
+        is_known[np.ix_(there, there)] = True
+    return values, is_known
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -11,6 +11,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_web.leaderboard import site
 from brainscore_web.leaderboard.board import DETAILS
+from brainscore_web.leaderboard.catalogue import BenchmarkEntry
 from brainscore_web.leaderboard.site import GoneError, build
 from brainscore_web.leaderboard.sources import CommitSource, FolderSource
 
@@ -50,6 +51,30 @@ def test_all_lists_are_in_the_order_of_models_and_nodes(source, made, tmp_path, 
             if record is not None and row[at] != "s":
                 assert detail["reason"][at]
     assert (tmp_path / "site/data/columns" / f"{nodes['slug'][board['top'][0]]}.js").exists() is False
+
+
+def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(source, made, tmp_path, read):
+    others = (
+        BenchmarkEntry(identifier="Later2030.V1-pls", parent="V1"),
+        BenchmarkEntry(identifier="Variant2030"),
+        BenchmarkEntry(identifier="Simulated2030", parent="V1", simulated=True),
+    )
+    catalogue = dataclasses.replace(made.catalogue, benchmarks=(*made.catalogue.benchmarks, *others))
+    build(source, made.catalogue, tmp_path / "one")
+    build(source, catalogue, tmp_path / "two")
+    one, two = (read(tmp_path / name, "board") for name in ("one", "two"))
+    assert set(two["nodes"]["id"]) - set(one["nodes"]["id"]) == {"Later2030.V1-pls"}
+    at = two["nodes"]["id"].index("Later2030.V1-pls")
+    assert (two["nodes"]["leaf"][at], two["nodes"]["counts"][at]) == (True, False)
+    values = [
+        {
+            name: board["columns"][str(place)]["value"]
+            for place, name in enumerate(board["nodes"]["id"])
+            if place in board["top"]
+        }
+        for board in (one, two)
+    ]
+    assert values[0] == values[1]  # nobody's average changes
 
 
 def test_history_and_layers_of_a_model(source, made, tmp_path, read):

@@ -1,0 +1,89 @@
+"""Measure building the leaderboard of 741 models and 289 benchmarks, and building it again after one new record.
+
+Records are made up, in a folder that is removed afterwards (about 1.5 GB), as is the site (about 1 GB). Each build runs
+in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from brainscore_core.scoring.records import ScoreRecord
+from brainscore_web.leaderboard.made_up import MadeUp
+
+RESULTS = Path(__file__).parent / "results/leaderboard.json"
+
+
+def build(folder: Path) -> dict[str, float]:
+    """Build the site of the records in a folder in another process; return what that took."""
+    command = [sys.executable, __file__, "--build", str(folder)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return dict(json.loads(said.splitlines()[-1]))
+
+
+def build_here(folder: Path) -> None:
+    """Build, and print what it took as JSON."""
+    from brainscore_web.leaderboard import site
+    from brainscore_web.leaderboard.catalogue import Catalogue
+    from brainscore_web.leaderboard.sources import FolderSource
+
+    catalogue = Catalogue.from_json((folder / "catalogue.json").read_bytes())
+    start = time.perf_counter()
+    built = site.build(FolderSource(folder / "records"), catalogue, folder / "site", kept=folder / "kept")
+    seconds = time.perf_counter() - start
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    told = {
+        "seconds": round(seconds, 2),
+        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in usages), 2),
+        "peak_gb_of_main_process": round(usages[0].ru_maxrss / 1e6, 3),
+        "peak_gb_of_largest_child": round(usages[1].ru_maxrss / 1e6, 3),
+        "n_records": built.n_records,
+        "n_computed": built.n_computed,
+    }
+    print(json.dumps(told))
+
+
+def measure(size: str) -> dict[str, object]:
+    """Return times and sizes of a first build, one of the same records, and one after a new record."""
+    made = MadeUp.of(size)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "records").mkdir()
+        made.write(folder / "records")
+        (folder / "catalogue.json").write_text(made.catalogue.to_json(), encoding="utf-8")
+        time.sleep(3)  # what has just been written counts as changed until the clock of the disk has gone on
+        found: dict[str, object] = {"size": size, "first": build(folder), "unchanged": build(folder)}
+        file = next(each for each in sorted((folder / "records").glob("*/*.json")) if '"score": 0.' in each.read_text())
+        dataclasses.replace(ScoreRecord.read(file), score=0.5).write(file)
+        found["one_new_record"] = build(folder)
+        files = [file for file in (folder / "site").rglob("*") if file.is_file()]
+        found["site_files"], found["site_gb"] = len(files), round(sum(file.stat().st_size for file in files) / 1e9, 3)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", default="741x289")
+    parser.add_argument("--build", type=Path)
+    arguments = parser.parse_args()
+    if arguments.build:
+        build_here(arguments.build)
+        return
+    found = measure(arguments.size)
+    found["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors"
+    print(json.dumps(found, indent=1))
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
