@@ -8,6 +8,7 @@ import shutil
 
 import pytest
 
+from brainscore_web.leaderboard.catalogue import Catalogue
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build
 from brainscore_web.leaderboard.sources import FolderSource
@@ -459,3 +460,13 @@ def test_board_of_simulated_benchmarks_alone_is_sorted_by_one_of_them(tmp_path, 
         assert page.locator("#rows td.rank .value").first.inner_text() == "1"
         assert "no mean" in page.locator("#rows td.score").first.inner_text()
     assert page.locator("thead .tag", has_text="simulated").count() == 4
+
+
+def test_board_without_scores_and_without_anything(tmp_path, open_page):
+    (tmp_path / "records").mkdir()
+    for name, catalogue in (("models", MadeUp.of("6x4").catalogue), ("nothing", Catalogue())):
+        build(FolderSource(tmp_path / "records"), catalogue, tmp_path / name, processes=1)
+        page = open_page((tmp_path / name / "index.html").as_uri())
+        assert page.locator("#rows th.model").count() == len(catalogue.models)
+        assert {text.split()[0] for text in page.locator("#rows td.score").all_inner_texts()} <= {"none"}
+        assert page.get_by_text("There is no model yet.").is_visible() == (name == "nothing")

@@ -69,6 +69,7 @@
     byId("chips").replaceChildren(...chips());
     byId("notes").replaceChildren(...[weightNote()].filter(Boolean));
     byId("empty").hidden = found > 0;
+    if (!models.id.length) byId("empty").textContent = "There is no model yet.";
     const compare = byId("compare");
     compare.hidden = pinned.length < 2;
     compare.href = BrainScore.address(`compare.html#models=${pinned.slice(0, 5).map((model) => models.slug[model]).join(",")}`);

@@ -183,7 +183,7 @@
 
   const makeHead = () => {
     const { by, descending } = view.sorting();
-    const ranked = nodes.name[view.ranked()];
+    const ranked = nodes.name[view.ranked()] ?? "nothing";
     const row = element(
       "tr",
       { role: "row", "aria-rowindex": 1 },

@@ -17,7 +17,7 @@
   const rootOf = nodes.parent.map(() => 0);
   nodes.parent.forEach((parent, node) => (rootOf[node] = parent < 0 ? node : rootOf[parent]));
   const hasValues = (node) => loaded.get(node)?.value.some((value) => value !== null);
-  const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? 0; // what rows are sorted by at first
+  const main = roots.find(hasValues) ?? board.top.find(hasValues) ?? roots[0] ?? null; // what rows are sorted by at first; null: names
 
   /** Open without being asked: above what has its scores in the first file, below the root that rows are sorted by. */
   const top = new Set(board.top);
@@ -216,7 +216,8 @@
 
   /** Return why there is no score: [short, in words]. */
   const reason = (code, node) => {
-    const isApart = !nodes.leaf[node] && nodes.counts?.[rootOf[node]] === false;
+    const root = rootOf[node];
+    const isApart = !nodes.leaf[node] && (nodes.simulated[root] || nodes.id[root] === "other");
     return isApart ? ["no mean", "not averaged"] : (REASONS[code] ?? ["none", "no score"]);
   };
 
