@@ -223,12 +223,12 @@ def test_in_processes_of_their_own(tmp_path, isolation):
     command = [sys.executable, "-m", "brainscore_vision", "score", "--models", "pixels", "gabor_bank", "--benchmarks"]
     options = [V1, IT, "--jobs", "2", "--isolation", isolation, "--records", str(tmp_path)]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr  # the bank is a model of V1 only, which knows no layer for IT
+    assert done.returncode == 0, done.stderr
     statuses = {(record.model, record.benchmark): record.status for record in FolderStore(tmp_path)}
-    assert statuses.pop(("gabor_bank", IT)).startswith("failed:")
+    assert statuses.pop(("gabor_bank", IT)) == "not_applicable"  # it is a model of V1, and knows no layer for IT
     assert set(statuses.values()) == {"scored"}
     again = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert again.returncode == 1
+    assert again.returncode == 0
     assert "0 of 4 pairs to score" in again.stderr
     assert again.stdout == done.stdout
 
