@@ -97,9 +97,10 @@ class Board:
 def script(name: str, value: object) -> str:
     """Return the text of a data file: plain JSON that can neither end a script nor a line early."""
     content = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    content = f"BrainScore.take({json.dumps(name)}, {content});\n"
     for char, escaped in (("</", "<\\/"), ("<!--", "\\u003c!--"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
         content = content.replace(char, escaped)
-    return f"BrainScore.take({json.dumps(name)}, {content});\n"
+    return content
 
 
 def aligned(column: Column, models: Sequence[str], *, leaf: bool) -> dict[str, Any]:
