@@ -234,7 +234,7 @@
         path += `M${x} ${px(y - half)}v${px(2 * half)}`;
         points.push({ x, y, text: `${row.names?.[at] ?? ""}: ${plain(value)} (${row.label})`, href: row.hrefs?.[at] });
       });
-      svg.append(make("path", { class: "stroke", d: path }));
+      svg.append(make("path", { class: row.values?.length > 200 ? "stroke many" : "stroke", d: path }));
       row.marked.forEach((mark, at) => {
         if (!isNumber(mark.value)) return;
         const x = px(axis.at(mark.value));
