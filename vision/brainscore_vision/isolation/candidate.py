@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = settings().home / "weights"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(given.weights)
+    protocol.get_ready()
     serve(Connection(socket.socket(fileno=given.fd)), lambda: load_model(given.model))
     return 0
 
@@ -121,14 +122,14 @@ class _Answers:
 
 def _imported_plugins() -> list[str]:
     """Return which plugins this process has imported, such as ``'models/alexnet'``."""
-    roots = library_roots("brainscore_vision")
+    starts = {f"{root.path}{os.sep}": root.folder for root in library_roots("brainscore_vision")}
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     found = set()
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        for root in roots:
-            if isinstance(file, str) and Path(file).is_relative_to(root.path):
-                parts = Path(file).relative_to(root.path).parts
-                found.update([f"{root.folder}/{parts[0]}"] if len(parts) > 1 else [])
+    for file in files:
+        for start, folder in starts.items():
+            if isinstance(file, str) and file.startswith(start):  # as text: it is asked often, of many modules
+                name, _, rest = file.removeprefix(start).partition(os.sep)
+                found.update([f"{folder}/{name}"] if rest else [])
     return sorted(found)
 
 

@@ -43,7 +43,15 @@ from brainscore_vision.model_helpers.activations.cache import limit_bytes
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["KeptAnswers", "answers_folder", "make_room", "question_digest", "remove_answers", "size_bytes"]
+__all__ = [
+    "KeptAnswers",
+    "answers_folder",
+    "make_room",
+    "may_be_kept",
+    "question_digest",
+    "remove_answers",
+    "size_bytes",
+]
 
 _FORMAT = 1
 _SUFFIX, _STATE = ".answer", "state.json"
@@ -82,6 +90,15 @@ def answers_folder() -> Path:
     return settings().cache_home / "answers"
 
 
+def may_be_kept(model: str) -> bool:
+    """Return whether answers of a model are kept, be they of the model as it is now or as it once was."""
+    return _folder_of(model).is_dir()
+
+
+def _folder_of(model: str) -> Path:
+    return answers_folder() / content_digest(model)[:16]
+
+
 class KeptAnswers:
     """The answers of one model as it is: its plugin, the library, what is installed, its weights, the machine.
 
@@ -98,7 +115,7 @@ class KeptAnswers:
         self._digests: dict[str, str | None] = {}
         self._looked = 0.0  # when, as `time.monotonic` tells it, after the candidate has been started
         self._key = _key_of(prepared)
-        self._folder = None if self._key is None else answers_folder() / self._key[:2] / self._key
+        self._folder = None if self._key is None else _folder_of(prepared.model) / self._key
         self.state = self._read_state()
 
     @property
@@ -373,7 +390,7 @@ def remove_answers() -> int:
 
 def _entries() -> Iterator[tuple[float, int, Path]]:
     """Yield when each was last used, its size, and where it is."""
-    for file in answers_folder().glob(f"??/*/*{_SUFFIX}"):
+    for file in answers_folder().glob(f"*/*/*{_SUFFIX}"):
         try:
             status = file.stat()
         except OSError:  # another process has removed it

@@ -43,6 +43,7 @@ __all__ = [
     "candidate_error",
     "content_of_answer",
     "content_of_error",
+    "get_ready",
     "hand_out",
     "held_stimuli",
     "read_answer",
@@ -218,6 +219,11 @@ class _Answer(Untrusted):
 
 
 _ANSWER = TypeAdapter(_Answer)
+
+
+def get_ready() -> None:
+    """Import what is imported with the first assembly only, such as dask, while the other process gets ready."""
+    NeuroidAssembly([[0.0]], coords={"neuroid_id": ("neuroid", ["unit"])}, dims=["presentation", "neuroid"])
 
 
 def read_answer(

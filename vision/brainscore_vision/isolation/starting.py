@@ -14,8 +14,9 @@ from brainscore_core.config import memory_budget
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.scoring.isolation.box import start_boxed
 from brainscore_core.scoring.isolation.wire import Bounds, Connection
-from brainscore_vision.isolation.kept import KeptAnswers
+from brainscore_vision.isolation.kept import KeptAnswers, may_be_kept
 from brainscore_vision.isolation.prepared import Prepared, box_of, prepare, prepared_before, weights_of
+from brainscore_vision.isolation.protocol import get_ready
 from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.model_helpers.activations.cache import NotStoredError
 
@@ -52,7 +53,6 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
         stimuli = folder / "stimuli"
         stimuli.mkdir()
         bounds = Bounds(memory_bytes=memory_budget(), folder=folder)
-        kept = KeptAnswers(prepared, bounds)
         programs: list[Program] = []
 
         def connect() -> Connection:
@@ -64,10 +64,12 @@ def started(model: str, *, answer_s: float = math.inf) -> Iterator[RemoteModel]:
                 programs.append(held.enter_context(start_boxed(command, box, pass_fds=[theirs.fileno()])))
             return Connection(ours, bounds)
 
-        # At once where it will be asked, so that it gets ready meanwhile.
-        how = connect() if kept.is_empty else connect
+        # At once where it will be asked, so that it gets ready meanwhile; the key of what is kept takes a while too.
+        connection = None if may_be_kept(model) else connect()
+        get_ready()
+        kept = KeptAnswers(prepared, bounds)
         yield RemoteModel(
-            how,
+            connection or (connect() if kept.is_empty else connect),
             stimuli,
             answer_s=answer_s,
             why=lambda: _why(programs[0]),

@@ -4,6 +4,8 @@ import inspect
 import math
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager, suppress
 
@@ -347,3 +349,16 @@ def test_an_answer_that_is_announced_too_large_is_refused_before_it_comes(tmp_pa
     announces = _peer(lambda connection, sock: sock.sendall(frame), tmp_path)
     with announces as model, pytest.raises(InvalidAnswerError, match="MiB at the most"):
         model.load()
+
+
+def test_who_got_ready_imports_nothing_for_the_first_assembly():
+    program = (
+        "import sys, numpy as np\n"
+        "from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly\n"
+        "from brainscore_vision.isolation.protocol import get_ready\n"
+        "{before}before = set(sys.modules)\n"
+        "coords = {{'neuroid_id': ('neuroid', ['a', 'b'])}}\n"
+        "NeuroidAssembly(np.zeros((1, 2)), coords=coords, dims=['presentation', 'neuroid'])\n"
+        "print(len(set(sys.modules) - before))\n"
+    )
+    assert int(subprocess.check_output([sys.executable, "-c", program.format(before="get_ready(); ")])) == 0
