@@ -18,7 +18,8 @@ from pathlib import Path
 
 __all__ = ["guard", "release"]
 
-# Neither the environment, in which there may be credentials, nor site-packages: it needs the standard library only.
+# Neither the environment, in which there may be credentials, nor site-packages: it needs the standard library only. It
+# writes no byte code either: what runs in a checkout leaves nothing there.
 _COMMAND = (
     "import sys; sys.path.append(sys.argv[1]); import process_tree; process_tree.end_when_closed(sys.stdin.buffer)"
 )
@@ -95,7 +96,7 @@ class _Guard:
 
 def _start() -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - our own program
-        [sys.executable, "-I", "-S", "-c", _COMMAND, str(Path(__file__).parent)],
+        [sys.executable, "-I", "-S", "-B", "-c", _COMMAND, str(Path(__file__).parent)],
         env={},
         cwd="/",
         stdin=subprocess.PIPE,

@@ -1,14 +1,17 @@
 """Test that whatever a program does, it ends in time with all it started, and what it said is kept and passed on."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
+import brainscore_core
 from brainscore_core import process_output, processes
 from brainscore_core.processes import MOST_SHOWN_BYTES, run_bounded, run_captured
 
@@ -154,6 +157,20 @@ PARENT = """
     HOW
     time.sleep(299)
 """
+
+
+def test_running_programs_leaves_no_byte_code_in_a_checkout(tmp_path):
+    package = Path(brainscore_core.__file__).parent
+    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    program = f"""
+import brainscore_core, sys
+from brainscore_core.processes import run_bounded
+assert brainscore_core.__file__.startswith({str(tmp_path)!r})
+assert run_bounded([sys.executable, "-S", "-c", "print(1)"]).output == "1\\n"
+"""
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", program], env=variables, check=True)
+    assert not list(tmp_path.rglob("__pycache__"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
