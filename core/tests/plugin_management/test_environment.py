@@ -35,6 +35,7 @@ def plugins(tmp_path, monkeypatch):
     make_wheel(wheels, "bs_example", "1.0")
     make_wheel(wheels, "numpy", "99.0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)  # a machine may constrain versions
     monkeypatch.setenv("PIP_FIND_LINKS", str(wheels))
     monkeypatch.setenv("PATH", os.defpath)  # no uv
 

@@ -56,6 +56,7 @@ class Interpreter:
             **os.environ,
             "BS_INSTALL_DEPENDENCIES": "yes",
             "PIP_NO_INDEX": "1",
+            "PIP_CONFIG_FILE": os.devnull,  # a machine may constrain versions
             "PIP_FIND_LINKS": str(wheels),
             "PATH": str(self.python.parent),  # no uv
         }

@@ -33,7 +33,7 @@ def test_every_score_is_in_the_picture(compared, tmp_path):
     for name in ("score:X:one", "interval:X:one", "score:X:two &amp; more", "score:Y:one"):
         assert f'id="{name}"' in text
     assert 'id="score:Y:two &amp; more"' not in text
-    assert "no score" in text
+    assert "not applicable" in text
     assert "rank 2" in text
     assert text == save_comparison(compared, tmp_path / "again.svg").read_text()
 

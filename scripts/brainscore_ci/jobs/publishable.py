@@ -43,7 +43,7 @@ _KEPT = frozenset(
         *("stimulus_error", "split_error", "error_over", "influence", "stimulus_set", "assembly", "simulated", "seed"),
         *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "created", "versions", "machine", "source_revision"),
         *("model_revision", "benchmark_revision", "version_class", "data", "plugins", "library", "environment"),
-        "schema_version",
+        *("candidate_environment", "schema_version"),
     }
 )
 

@@ -390,7 +390,7 @@ def remove_answers() -> int:
 
 def _entries() -> Iterator[tuple[float, int, Path]]:
     """Yield when each was last used, its size, and where it is."""
-    for file in answers_folder().glob(f"*/*/*{_SUFFIX}"):
+    for file in answers_folder().glob(f"*/*/[!.]*{_SUFFIX}"):  # what is being written has a dot in front
         try:
             status = file.stat()
         except OSError:  # another process has removed it

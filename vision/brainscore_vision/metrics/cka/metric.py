@@ -106,11 +106,12 @@ class CKA(Metric):
         # Those of a model are read as they are, and stay in their order: copies of them may not fit the memory.
         first = read_responses(assembly1, role="source", dtype=None, **options)
         second = read_responses(assembly2, role="target", **options)
-        order = matching_order(first.stimuli, second.stimuli, what=self._comparison_coord)
+        place = matching_order(second.stimuli, first.stimuli, what=self._comparison_coord)
+        order = np.argsort(place)
         self.require_stimuli(len(order))
         notes = {"n_stimuli": len(order), **second.notes, "quantity": self.quantity}
         moved = replace(second, values=second.values[order], stimuli=second.stimuli[order], notes=notes)
-        return first.values, moved, np.argsort(order)
+        return first.values, moved, place
 
     def ratio(self, xy: float, xx: float, yy: float) -> float:
         """Divide HSIC by the roots of those of both sides."""
