@@ -18,6 +18,7 @@ from brainscore_core.errors import ConfigurationError
 __all__ = ["InstallMode", "Settings", "memory_budget", "settings"]
 
 InstallMode = Literal["yes", "no", "newenv"]
+_OFFLINE = ("", "0", "1", "data")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,10 @@ class Settings:
     s3_weight_folder : str
         ``BRAINSCORE_S3_WEIGHT_FOLDER``, default ``models``.
     offline : bool
-        ``BRAINSCORE_OFFLINE`` is ``1``: never touch the network, use what is cached and what the mirror holds.
+        ``BRAINSCORE_OFFLINE`` is ``1`` or ``data``: fetch neither data nor weights, use what is cached and what the
+        mirror holds.
+    installer_offline : bool
+        ``BRAINSCORE_OFFLINE`` is ``1``: never touch the network, not for what plugins require either.
     mirror : Path, optional
         ``BRAINSCORE_MIRROR``: a folder that holds copies of files in S3 as ``<bucket>/<key>``. It is asked before S3;
         digests are verified all the same. Together with ``BRAINSCORE_OFFLINE=1`` it serves machines without network.
@@ -74,6 +78,7 @@ class Settings:
     caching_disabled: bool
     s3_weight_folder: str
     offline: bool
+    installer_offline: bool
     mirror: Path | None = None
     images: Path | None = None
     memory_map: bool = False
@@ -100,6 +105,12 @@ def settings() -> Settings:
         raise ConfigurationError(
             f"BS_INSTALL_DEPENDENCIES is {mode!r}; expected 'yes' (install what a plugin requires), 'no' or 'newenv'."
         )
+    offline = environment.get("BRAINSCORE_OFFLINE", "")
+    if offline not in _OFFLINE:
+        raise ConfigurationError(
+            f"BRAINSCORE_OFFLINE is {offline!r}; expected '1' (never touch the network), 'data' (fetch neither data "
+            "nor weights, but install what plugins require) or '0'."
+        )
     return Settings(
         home=_path(home) if home else Path.home() / ".brain-score",
         data_home=_path(environment.get("BRAINIO_HOME") or "~/.brainio"),
@@ -107,7 +118,8 @@ def settings() -> Settings:
         install_dependencies=cast("InstallMode", mode),
         caching_disabled=environment.get("RESULTCACHING_DISABLE") == "1",
         s3_weight_folder=environment.get("BRAINSCORE_S3_WEIGHT_FOLDER", "models"),
-        offline=environment.get("BRAINSCORE_OFFLINE") == "1",
+        offline=offline in ("1", "data"),
+        installer_offline=offline == "1",
         mirror=_path(mirror) if mirror else None,
         images=_path(images) if images else None,
         memory_map=environment.get("BRAINSCORE_MEMORY_MAP") == "1",

@@ -41,7 +41,7 @@ def test_defaults(empty_environment):
     assert "brainscore" in current.cache_home.name
     assert current.install_dependencies == "yes"
     assert current.s3_weight_folder == "models"
-    assert (current.caching_disabled, current.offline) == (False, False)
+    assert (current.caching_disabled, current.offline, current.installer_offline) == (False, False, False)
     assert current.images is None
     assert current.array_backend == "numpy"
     assert current.device is None
@@ -73,7 +73,7 @@ def test_every_variable_counts(empty_environment, monkeypatch):
     assert current.data_home == Path("/data/brainio")
     assert current.install_dependencies == "newenv"
     assert current.s3_weight_folder == "weights"
-    assert (current.caching_disabled, current.offline) == (True, True)
+    assert (current.caching_disabled, current.offline, current.installer_offline) == (True, True, True)
     assert current.images == Path("/data/images")
     assert current.array_backend == "torch:cuda"
     assert current.device == "cuda:1"
@@ -105,6 +105,18 @@ def test_only_1_disables_caching(empty_environment, monkeypatch, value):
 def test_unknown_install_mode_is_refused(empty_environment, monkeypatch, value):
     monkeypatch.setenv("BS_INSTALL_DEPENDENCIES", value)
     with pytest.raises(ConfigurationError, match=rf"{value!r}; expected 'yes'.*'no' or 'newenv'"):
+        settings()
+
+
+def test_without_data_packages_are_still_installed(empty_environment, monkeypatch):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "data")
+    assert (settings().offline, settings().installer_offline) == (True, False)
+
+
+@pytest.mark.parametrize("value", ["yes", "true", "2", "Data"])
+def test_an_unknown_way_to_be_offline_is_refused(empty_environment, monkeypatch, value):
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", value)
+    with pytest.raises(ConfigurationError, match=rf"BRAINSCORE_OFFLINE is {value!r}; expected '1' .*'data'.* or '0'"):
         settings()
 
 

@@ -128,7 +128,7 @@ def _make_empty(folder: Path, version: str) -> None:
             "program uv, which gets others, or start this command with that Python."
         )
     wanted = sys.executable if version == platform.python_version() else version
-    offline = ["--offline"] if settings().offline else []
+    offline = ["--offline"] if settings().installer_offline else []
     program = [uv, "venv", "--quiet", *offline, "--python", wanted] if uv else [sys.executable, "-m", "venv"]
     ended = run_bounded([*program, *([] if uv else ["--without-pip"]), folder], environment=environment_of(os.environ))
     if ended.status != 0:
@@ -177,7 +177,7 @@ def _declare(distribution: metadata.Distribution, packages: Path) -> None:
 def _install(lines: Sequence[str], python: Path, *, dry: bool = False) -> Ended:
     command: list[str | Path] = [*install_command(python), "--no-deps", "--only-binary", ":all:"]
     builds = [line.partition("+")[2] for line in lines if line.startswith("torch==") and "+" in line]
-    if builds and not settings().offline:
+    if builds and not settings().installer_offline:
         command += ["--extra-index-url", f"{TORCH_INDEX}/{builds[0]}"]
     with tempfile.TemporaryDirectory(prefix="brainscore-lock-") as folder:
         required = Path(folder, "requirements.txt")

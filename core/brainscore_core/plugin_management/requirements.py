@@ -191,7 +191,7 @@ def _run(
     """Run the installer; if dry, it installs nothing, and the versions that it would install are returned too."""
     command: list[str | Path] = [*install_command(python, layered=layered)]
     of_uv = "-m" not in command
-    if index is not None and not settings().offline:
+    if index is not None and not settings().installer_offline:
         command += ["--extra-index-url", index, *(["--index-strategy", "unsafe-best-match"] if of_uv else [])]
     with tempfile.TemporaryDirectory(prefix="brainscore-requirements-") as folder:
         required, constrained = Path(folder, "requirements.txt"), Path(folder, "constraints.txt")
@@ -221,7 +221,7 @@ def install_command(python: str | Path, *, layered: bool = False) -> list[str]:
     RequirementsError
         If there is neither.
     """
-    offline = settings().offline
+    offline = settings().installer_offline
     uv = shutil.which("uv")
     has_pip = importlib.util.find_spec("pip") is not None
     if uv and not (layered and has_pip):

@@ -459,6 +459,8 @@ def test_uv_is_preferred_and_told_which_interpreter(programs, monkeypatch, tmp_p
     assert install_command("python", layered=True)[:4] == [sys.executable, "-P", "-m", "pip"]
     monkeypatch.setenv("BRAINSCORE_OFFLINE", "1")
     assert install_command("python")[-1] == "--offline"
+    monkeypatch.setenv("BRAINSCORE_OFFLINE", "data")  # that is about data, not about packages
+    assert install_command("python") == [str(uv), "pip", "install", "--python", "python"]
 
 
 @pytest.fixture

@@ -65,7 +65,8 @@ class Campaign:
     dry_run : bool
         Whether only to say what would be scored.
     offline : bool
-        Whether only what is here is scored.
+        Whether neither data nor weights are fetched. What plugins require is installed all the same, but with
+        ``BRAINSCORE_OFFLINE=1``.
     """
 
     folder: Path | None = None
@@ -120,11 +121,11 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], campaign: Campa
 
 @contextmanager
 def _offline(wanted: bool) -> Iterator[None]:
-    """Let the settings of this process, and of those it starts, say for a while that there is no network."""
+    """Let the settings of this process, and of those it starts, say for a while that nothing is fetched."""
     name = "BRAINSCORE_OFFLINE"
     before = os.environ.get(name)
-    if wanted:
-        os.environ[name] = "1"
+    if wanted and not settings().offline:
+        os.environ[name] = "data"
     try:
         yield
     finally:
@@ -242,8 +243,8 @@ def _telling_absent(run: Callable[..., Iterator[PairOutcome]]) -> Runner:
         for outcome in run(batches, minutes=minutes):
             record = outcome.record
             if record.status.removeprefix("failed:") in _NOT_HERE:
-                said = " ".join(record.message.split())[:800]
-                record = dataclasses.replace(record, status=f"skipped:not here without a network: {said}"[:900])
+                said = (record.message.strip().splitlines() or [""])[0][:300]  # the message has the rest
+                record = dataclasses.replace(record, status=f"skipped:not here without a network: {said}")
             yield dataclasses.replace(outcome, record=record)
 
     return wrapped

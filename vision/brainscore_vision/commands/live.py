@@ -70,7 +70,9 @@ def _table(progress: Progress, last: Sequence[PairOutcome]) -> Any:  # anything 
 
 
 def _why(outcome: PairOutcome) -> str:
-    """Return what a failure says, in a line."""
+    """Return what a failure says, in a line; why a pair was left out stands in its status."""
     record = outcome.record
+    if record.status.startswith("skipped:"):
+        return ""
     said = " ".join(record.message.split())
     return f". {said[:300]}" if said and record.score is None else ""

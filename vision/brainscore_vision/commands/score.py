@@ -153,7 +153,12 @@ def score(
         ),
     ] = None,
     offline: Annotated[
-        bool, typer.Option("--offline", help="only what needs no download any more", rich_help_panel=_MANY_PAIRS)
+        bool,
+        typer.Option(
+            "--offline",
+            help="only with data and weights that are here; packages are installed",
+            rich_help_panel=_MANY_PAIRS,
+        ),
     ] = False,
     conda_active: Annotated[str, typer.Option(_CONDA, hidden=True)] = "False",
 ) -> int:

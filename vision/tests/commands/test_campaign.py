@@ -1,6 +1,7 @@
 """`brainscore score` of many pairs: what is scored, what is left out, what is tried again, and what is said."""
 
 import dataclasses
+import os
 import subprocess
 import sys
 
@@ -21,10 +22,11 @@ def scored(tmp_path, monkeypatch):
     asked = []
 
     def run_here(batches, library, limits, *, jobs, isolation, minutes):
-        asked.append({"batches": batches, "limits": limits, "jobs": jobs, "isolation": isolation})
+        offline = os.environ.get("BRAINSCORE_OFFLINE")
+        asked.append({"batches": batches, "limits": limits, "jobs": jobs, "isolation": isolation, "offline": offline})
         for pair in (pair for batch in batches for pair in batch.pairs):
             status, score = run_here.statuses.get((pair.model, pair.benchmark), ("scored", 0.5))
-            record = ScoreRecord.without_score(status, "why", model=pair.model, benchmark=pair.benchmark)
+            record = ScoreRecord.without_score(status, "why\nand what more", model=pair.model, benchmark=pair.benchmark)
             yield PairOutcome(dataclasses.replace(record, score=score))
 
     run_here.statuses = {}
@@ -152,9 +154,21 @@ def test_without_a_network_what_cannot_be_had_is_told_apart(scored, tmp_path, ca
     assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1, "--offline") == 4
     printed = capsys.readouterr()
     assert "skipped:not here without a network: why" in printed.out
+    (told,) = (line for line in printed.err.splitlines() if "] alexnet" in line)
+    assert told.partition("] ")[2].partition(";")[0] == f"alexnet on {V1}: skipped:not here without a network: why"
     assert "2 pairs: 1 scored, 0 not applicable, 1 left out, 0 failed" in printed.err
     assert score(tmp_path, "--models", "alexnet", "pixels", "--benchmarks", V1) == 1  # with one it is a failure
     assert pairs_of(scored.asked[1]) == [("alexnet", V1)]
+
+
+@pytest.mark.parametrize(("before", "during"), [(None, "data"), ("0", "data"), ("data", "data"), ("1", "1")])
+def test_offline_fetches_no_data_and_installs_packages(scored, tmp_path, monkeypatch, before, during):
+    monkeypatch.delenv("BRAINSCORE_OFFLINE", raising=False)
+    if before is not None:
+        monkeypatch.setenv("BRAINSCORE_OFFLINE", before)
+    assert score(tmp_path, "--models", "pixels", "--benchmarks", V1, "--offline") == 0
+    assert scored.asked[0]["offline"] == during
+    assert os.environ.get("BRAINSCORE_OFFLINE") == before
 
 
 @pytest.mark.parametrize(
