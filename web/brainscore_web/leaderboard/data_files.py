@@ -32,7 +32,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TABLE",
     "Board",
+    "Past",
     "aligned",
     "aligned_details",
     "benchmark_content",
@@ -68,6 +69,11 @@ _EMPTY = {"code": "q", "missing": 0, "n": 1, "group": ""}
 _COLUMN = ("value", "low", "high", "code", "missing", "n", "rank", "rank_low", "rank_high", "group")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "'")
 
+Past = dict[str, list[dict[str, Any]]]
+"""Model -> its earlier records on one benchmark, oldest first: ``created``, ``score``, ``status``, ``version`` (of the
+benchmark), ``record`` (git's digest of the file), ``replaced`` (when), ``by`` (which commit did) and ``changed``
+(what of `brainscore_web.leaderboard.history.MADE_WITH`, or that it was removed)."""
+
 
 @dataclass(frozen=True)
 class Board:
@@ -83,6 +89,8 @@ class Board:
         Of each node.
     leaves : dict of int to Leaf
         Place of a benchmark among nodes -> what is known besides.
+    past : dict of int to dict
+        Place of a benchmark -> what its records held before.
     """
 
     models: tuple[ModelEntry, ...]
@@ -92,6 +100,7 @@ class Board:
     leaves: dict[int, Leaf]
     revision: str | None
     newest: str | None
+    past: dict[int, Past] = field(default_factory=dict)
 
 
 def script(name: str, value: object) -> str:
@@ -178,13 +187,18 @@ def status_content(board: Board, run: Mapping[str, object]) -> dict[str, Any]:
 
 
 def model_content(board: Board, place: int) -> dict[str, Any]:
-    """Return what ``models/<slug>.js`` hands over: facts, history (what was scored and when), layers, atlas."""
+    """Return what ``models/<slug>.js`` hands over: facts, history (what was scored and when), layers, atlas.
+
+    In the history first stands what was replaced, see `Past`.
+    """
     entry = board.models[place]
     history: list[dict[str, Any]] = []
+    earlier: list[dict[str, Any]] = []
     layers: dict[str, Any] = {}
     for at in sorted(board.leaves):
         leaf, column = board.leaves[at], board.columns[at]
         here = _place_in(column, entry.identifier)
+        earlier += [{"benchmark": at, **each} for each in board.past.get(at, {}).get(entry.identifier, ())]
         if here is None:
             continue
         score, created = column.value[here], leaf.details["created"][here]
@@ -194,6 +208,7 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
         for region, layer in (leaf.layers[here] or {}).items():
             layers.setdefault(region, layer)
     history.sort(key=lambda each: (each["created"] or "", each["benchmark"]))
+    history = sorted(earlier, key=lambda each: each["replaced"]) + history
     facts = dataclasses.asdict(entry)
     return {"id": entry.identifier, "facts": facts, "history": history, "layers": layers, "atlas": None}
 
@@ -217,7 +232,36 @@ def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkE
         "reliability": board.columns[place].reliability or None,
         "stimuli": [f"stimuli/{each}" for each in stimuli],
         "fails": facts.get("fails", {}),
+        "versions": _replacements(board.past[place], _versions(board, place)) if place in board.past else [],
     }
+
+
+def _versions(board: Board, place: int) -> dict[str, int | None]:
+    return dict(zip(board.columns[place].models, board.leaves[place].details["version"], strict=True))
+
+
+def _replacements(past: Past, now: Mapping[str, int | None]) -> list[dict[str, Any]]:
+    """Tell which versions of a benchmark took the place of which, from what its records held.
+
+    Oldest first: ``from`` and ``to`` (versions), ``n`` (how many scores were replaced), ``first`` and ``last`` (when).
+
+    Parameters
+    ----------
+    now : mapping of str to int or None
+        Model -> version that it is scored on now.
+    """
+    found: dict[tuple[int, int], list[str]] = {}
+    for model, entries in past.items():
+        versions = [*(each["version"] for each in entries), now.get(model)]
+        for at, entry in enumerate(entries):
+            before, after = versions[at], versions[at + 1]
+            if entry["score"] is not None and None not in (before, after) and before != after:
+                found.setdefault((before, after), []).append(entry["replaced"])
+    rows = [
+        {"from": before, "to": after, "n": len(when), "first": min(when), "last": max(when)}
+        for (before, after), when in found.items()
+    ]
+    return sorted(rows, key=lambda row: (row["first"], row["from"], row["to"]))
 
 
 def _place_in(column: Column, model: str) -> int | None:

@@ -18,6 +18,7 @@ from brainscore_core.errors import BrainScoreError, ConfigurationError
 from brainscore_web.leaderboard.board import Column, Leaf
 from brainscore_web.leaderboard.data_files import Board
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, NodeJob, as_json, code_digest, column_from
+from brainscore_web.leaderboard.history import past_of
 from brainscore_web.leaderboard.kept import Kept
 from brainscore_web.leaderboard.sources import Source, pair_of
 from brainscore_web.leaderboard.tree import Node, slugs, tree_of
@@ -158,6 +159,7 @@ def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, d
             leaves[place] = Leaf(made, about["layers"], about["facts"], about["problems"])
     models = tuple(sorted(catalogue.models, key=lambda entry: entry.identifier))
     named = slugs(entry.identifier for entry in models)
+    past = past_of(source, {name: job.shows for name, job in job_of.items()}, graph)
     created = [when for leaf in leaves.values() for when in leaf.details.get("created", ()) if when is not None]
     board = Board(
         models,
@@ -167,6 +169,7 @@ def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, d
         leaves,
         source.revision,
         max(created, default=None),
+        {place: past[nodes[place].identifier] for place in leaves if nodes[place].identifier in past},
     )
     return board, jobs, [problem for leaf in leaves.values() for problem in leaf.problems], len(digests)
 

@@ -16,7 +16,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named
 from brainscore_core.scoring.records import MOST_BYTES, record_path
 
-__all__ = ["CommitSource", "FolderSource", "Source", "pair_of"]
+__all__ = ["Change", "CommitSource", "FolderSource", "Source", "pair_of"]
 
 _RACY_NS = 2 * 10**9
 """A file that was changed less than this before it was read may change again within one tick of its clock."""
@@ -39,6 +39,28 @@ def _identifier(name: str) -> str | None:
     except UnicodeDecodeError:
         return None
     return identifier if record_path(Path(), "model", identifier).parts[0] == name else None
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a commit did to a record that was there.
+
+    Attributes
+    ----------
+    path : str
+        Of the record.
+    before, after : str
+        Git's digests of its content; `after` is empty where it was removed.
+    commit : str
+    at_s : int
+        When that was committed, seconds since 1970.
+    """
+
+    path: str
+    before: str
+    after: str
+    commit: str
+    at_s: int
 
 
 @dataclass(frozen=True)
@@ -159,6 +181,40 @@ class CommitSource:
         with closing(BlobReader(self.repository)) as blobs:
             for path in paths:
                 yield blobs.read(f"{self.revision}:{path}", MOST_BYTES + 1) or b""
+
+    def line(self) -> list[str]:
+        """Return the commits from this one back to the first; where branches were merged, those of the first parent."""
+        return ask_git(self.repository, "rev-list", "--first-parent", self.revision).decode().split()
+
+    def changes(self, since: str | None = None) -> Iterator[Change]:
+        """Yield what took the place of records, or removed them, oldest first.
+
+        Parameters
+        ----------
+        since : str, optional
+            One of `line`: only later commits are looked at.
+        """
+        how = ("--first-parent", "-m", "--raw", "-z", "--no-abbrev", "--no-renames", "--diff-filter=MD", "--reverse")
+        plain = ("--no-show-signature", "--no-color", "--format=%H %ct")  # whatever a person has configured
+        wanted = self.revision if since is None else f"{since}..{self.revision}"
+        told = ask_git(self.repository, "log", *how, *plain, wanted, "--").decode("utf-8", "replace")
+        parts = iter(told.split("\0"))
+        commit, at_s = "", 0
+        for part in parts:
+            if part.lstrip("\n").startswith(":"):
+                mode, _, before, after, status = part.lstrip("\n:").split(" ")
+                path = next(parts)
+                if mode.startswith("100") and pair_of(path) is not None:
+                    yield Change(path, before, "" if status == "D" else after, commit, at_s)
+            elif part.strip():
+                commit, _, seconds = part.strip().partition(" ")
+                at_s = int(seconds)
+
+    def read_blobs(self, digests: Iterable[str]) -> Iterator[bytes]:
+        """Yield contents by git's own digests, each cut where it is too large for a record."""
+        with closing(BlobReader(self.repository)) as blobs:
+            for digest in digests:
+                yield blobs.read(digest, MOST_BYTES + 1) or b""
 
 
 Source = FolderSource | CommitSource

@@ -1,0 +1,215 @@
+"""Read from real repositories what records held before."""
+
+import dataclasses
+import subprocess
+
+import pytest
+
+from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_web.leaderboard import history
+from brainscore_web.leaderboard.made_up import MadeUp
+from brainscore_web.leaderboard.site import build
+from brainscore_web.leaderboard.sources import CommitSource
+
+MADE = MadeUp.of("4x3", seed=2)
+RECORDS = [each for each in MADE.records() if each.score is not None]
+FIRST, SECOND = RECORDS[:2]
+
+
+@pytest.fixture
+def branch(tmp_path):
+    """Return a repository of records with one commit."""
+    folder = tmp_path / "branch"
+    folder.mkdir()
+    MADE.write(folder)
+    git(folder, "init", "-q", "-b", "scores")
+    commit(folder, "start")
+    return folder
+
+
+def git(folder, *arguments):
+    command = ["git", "-C", folder, "-c", "user.name=<b>a</b>", "-c", "user.email=a@b.c", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(folder, message):
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def place(folder, record):
+    return record_path(folder, record.model, record.benchmark)
+
+
+def change(folder, record, message="change", **changes):
+    """Commit another content of a record; return it and the commit."""
+    changed = dataclasses.replace(ScoreRecord.read(place(folder, record)), **changes)
+    changed.write(place(folder, record))
+    return changed, commit(folder, message)
+
+
+def made(branch, to, at="HEAD", kept=None, catalogue=MADE.catalogue):
+    build(CommitSource.of(branch, at), catalogue, to, kept=kept, gone=None, processes=1)
+    return to
+
+
+def slug(read, site, record):
+    models = read(site, "board")["models"]
+    return models["slug"][models["id"].index(record.model)]
+
+
+def told(read, site, record):
+    """Return the earlier records of a pair, as the page of the model has them."""
+    nodes = read(site, "board")["nodes"]["id"]
+    entries = read(site, f"models/{slug(read, site, record)}")["history"]
+    return [each for each in entries if "replaced" in each and nodes[each["benchmark"]] == record.benchmark]
+
+
+def test_each_earlier_record_is_told_with_when_by_what_and_what_changed(branch, tmp_path, read):
+    blob = git(branch, "rev-parse", f"HEAD:{place(branch, FIRST).relative_to(branch).as_posix()}")
+    _, second = change(branch, FIRST, benchmark_version=2 + FIRST.benchmark_version, score=0.25)
+    _, third = change(branch, FIRST, model_revision="f" * 40, data={"assembly:a": "0"}, score=0.5)
+    site = made(branch, tmp_path / "site")
+    one, two = told(read, site, FIRST)
+    assert [one["score"], two["score"]] == [FIRST.score, 0.25]
+    assert [one["version"], two["version"]] == [FIRST.benchmark_version, 2 + FIRST.benchmark_version]
+    assert [one["by"], two["by"]] == [second, third]
+    assert (one["record"], one["created"]) == (blob, FIRST.created)
+    assert (one["changed"], two["changed"]) == (["version of the benchmark"], ["code of the model", "data"])
+    at = git(branch, "log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%S", third)
+    assert two["replaced"] == f"{at}+00:00"
+    page = (site / f"models/{slug(read, site, FIRST)}.html").read_text()
+    assert all(
+        each in page for each in (second[:12], blob[:12], "code of the model, data", "Records that were replaced")
+    )
+    assert told(read, site, RECORDS[3]) == []
+
+
+def test_a_benchmark_tells_which_version_took_the_place_of_which(branch, tmp_path, read):
+    version = FIRST.benchmark_version
+    same = [each for each in RECORDS if each.benchmark == FIRST.benchmark]
+    for record in same:
+        change(branch, record, benchmark_version=version + 1)
+    change(branch, FIRST, score=0.1)  # of the same version
+    site = made(branch, tmp_path / "site")
+    nodes = read(site, "board")["nodes"]
+    name = nodes["slug"][nodes["id"].index(FIRST.benchmark)]
+    (row,) = read(site, f"benchmarks/{name}")["versions"]
+    assert (row["from"], row["to"], row["n"]) == (version, version + 1, len(same)) != (version, version + 1, 1)
+    assert "Replaced by" in (site / f"benchmarks/{name}.html").read_text()
+
+
+def test_what_was_removed_or_cannot_be_read_or_failed_is_told(branch, tmp_path, read):
+    place(branch, FIRST).write_text("<script>")
+    commit(branch, "broken")
+    FIRST.write(place(branch, FIRST))
+    commit(branch, "mended")
+    change(branch, FIRST, score=None, status="failed:ValueError", message="no")
+    FIRST.write(place(branch, FIRST))
+    commit(branch, "again")
+    place(branch, SECOND).unlink()
+    commit(branch, "removed")
+    site = made(branch, tmp_path / "site")
+    assert [each["status"] for each in told(read, site, FIRST)] == [
+        "scored",
+        "cannot be read",
+        "scored",
+        "failed:ValueError",
+    ]
+    assert [each["changed"] for each in told(read, site, FIRST)] == [[], [], [], []]
+    assert [each["changed"] for each in told(read, site, SECOND)] == [["removed"]]
+
+
+def test_a_build_after_another_reads_only_what_came_since(branch, tmp_path, content, monkeypatch):
+    change(branch, FIRST, score=0.1)
+    change(branch, SECOND, score=0.2)
+    made(branch, tmp_path / "first", kept=tmp_path / "kept")
+    change(branch, FIRST, score=0.3)
+    asked = []
+    read = CommitSource.read_blobs
+    monkeypatch.setattr(
+        CommitSource, "read_blobs", lambda self, names: read(self, [asked.append(n) or n for n in names])
+    )
+    site = made(branch, tmp_path / "second", kept=tmp_path / "kept")
+    assert len(asked) == 2  # the record before and after
+    assert content(site) == content(made(branch, tmp_path / "third"))
+    asked.clear()
+    assert content(made(branch, tmp_path / "fourth", kept=tmp_path / "kept")) == content(site)
+    assert asked == []
+
+
+def test_a_branch_that_was_written_anew_is_read_anew(branch, tmp_path, content):
+    start = git(branch, "rev-parse", "HEAD")
+    change(branch, FIRST, score=0.1)
+    made(branch, tmp_path / "first", kept=tmp_path / "kept")
+    git(branch, "reset", "-q", "--hard", start)
+    change(branch, SECOND, score=0.2)
+    site = made(branch, tmp_path / "second", kept=tmp_path / "kept")
+    assert content(site) == content(made(branch, tmp_path / "third"))
+
+
+def test_more_of_a_branch_that_was_cut_short_is_read_once_it_is_here(branch, tmp_path, read):
+    for number in range(3):
+        change(branch, FIRST, score=0.1 * number)
+    git(tmp_path, "clone", "-q", "--depth", "2", f"file://{branch}", "shallow")
+    shallow = tmp_path / "shallow"
+    assert len(told(read, made(shallow, tmp_path / "one", kept=tmp_path / "kept"), FIRST)) == 1
+    git(shallow, "fetch", "-q", "--unshallow")
+    assert len(told(read, made(shallow, tmp_path / "two", kept=tmp_path / "kept"), FIRST)) == 3
+
+
+def test_damaged_notes_are_made_again(branch, tmp_path, content):
+    change(branch, FIRST, score=0.1)
+    site = made(branch, tmp_path / "one", kept=tmp_path / "kept")
+    for file in (tmp_path / "kept/past").iterdir():
+        file.write_bytes(file.read_bytes()[:-1])
+    assert content(made(branch, tmp_path / "two", kept=tmp_path / "kept")) == content(site)
+
+
+def test_only_the_newest_are_told(branch, tmp_path, read, monkeypatch):
+    monkeypatch.setattr(history, "MOST", 2)
+    for number in range(4):
+        change(branch, FIRST, score=0.1 * number)
+    found = told(read, made(branch, tmp_path / "site"), FIRST)
+    assert [each["score"] for each in found] == [0.1, 0.2]
+
+
+def test_what_another_branch_brought_is_told_at_the_merge(branch, tmp_path, read):
+    git(branch, "switch", "-qc", "other")
+    change(branch, FIRST, score=0.1)
+    git(branch, "switch", "-q", "scores")
+    change(branch, SECOND, score=0.2)
+    git(branch, "merge", "-q", "--no-edit", "other")
+    merge = git(branch, "rev-parse", "HEAD")
+    (entry,) = told(read, made(branch, tmp_path / "site"), FIRST)
+    assert (entry["by"], entry["score"]) == (merge, FIRST.score)
+
+
+@pytest.mark.parametrize(("shows", "changed"), [("score", ["code of the model"]), ("nothing", None)])
+def test_a_benchmark_that_hides_tells_no_more_of_the_past(branch, tmp_path, read, shows, changed):
+    change(branch, FIRST, score=0.1, model_revision="f" * 40, data={"assembly:a": "0"})
+    entries = [
+        dataclasses.replace(each, shows=shows) if each.identifier == FIRST.benchmark else each
+        for each in MADE.catalogue.benchmarks
+    ]
+    made(branch, tmp_path / "open", kept=tmp_path / "kept")
+    catalogue = dataclasses.replace(MADE.catalogue, benchmarks=tuple(entries))
+    site = made(branch, tmp_path / "site", kept=tmp_path / "kept", catalogue=catalogue)
+    assert [each["changed"] for each in told(read, site, FIRST)] == ([] if changed is None else [changed])
+
+
+def test_texts_of_commits_and_records_are_texts(branch, tmp_path, read):
+    """Neither ends the walk, nor becomes part of a page."""
+    odd = "<img src=x onerror=alert(1)>\n\n\x01:100644 100644 0 0 M\n"
+    change(branch, FIRST, odd, created="<img src=1>")
+    change(branch, FIRST, odd, score=0.1, status="scored")
+    site = made(branch, tmp_path / "site")
+    assert [each["created"] for each in told(read, site, FIRST)] == [FIRST.created, "<img src=1>"]
+    pages = [file.read_text() for file in site.rglob("*.html")]
+    assert any("&lt;img src=1" in page for page in pages)
+    assert not any("<img src=1" in page or "<img src=x" in page for page in pages)
+
+
+def test_a_folder_has_no_past(source):
+    assert history.past_of(source, {}, graph=None) == {}
