@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from brainscore_core.caching import content_digest
+from brainscore_web.leaderboard.rows import count, interval, node_rows, rank, score
 
 __all__ = ["COUNTED", "DIGESTS", "Pages", "Rows", "without_counts"]
 
@@ -49,6 +50,22 @@ def without_counts(board: Mapping[str, Any], node: int | None = None) -> dict[st
     return {"made": made, "models": board["models"], "nodes": nodes, "top": board["top"]}
 
 
+@cache
+def _environment() -> Environment:
+    """Return what renders the templates: one for each process, since it takes long to compile them."""
+    environment = Environment(
+        loader=FileSystemLoader(_PAGES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
+    environment.globals |= {"score": score, "interval": interval, "count": count, "rank": rank}
+    return environment
+
+
 class Pages:
     """The pages of one site.
 
@@ -60,14 +77,6 @@ class Pages:
 
     def __init__(self, board: Mapping[str, Any]) -> None:
         self.board = board
-        self._environment = Environment(
-            loader=FileSystemLoader(_PAGES),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
-        )
 
     def has(self, name: str) -> bool:
         """Return whether there is such a page."""
@@ -99,17 +108,16 @@ class Pages:
             ``of_models``: for each model the row of its page. ``scores``, ``without``: all rows of the page of the
             node, of models with a score and without. ``digests``: what each record was made with, see `DIGESTS`.
         """
-        macros: Any = self._environment.get_template("macros.html").module
-        models, nodes = self.board["models"], self.board["nodes"]
-        places = range(len(models["id"]))
         value = column["value"]
+        places = range(len(value))
+        of_models, of_benchmark = node_rows(self.board, node, column, detail, "../")
         ranked = sorted((place for place in places if value[place] is not None), key=lambda at: -value[at])
         without = [place for place in places if value[place] is None]
         there = [] if detail is None else [place for place in places if detail["status"][place] is not None]
         return {
-            "of_models": [macros.score_row("../", nodes, node, column, detail, place) for place in places],
-            "scores": "".join(macros.benchmark_row("../", models, column, detail, place) for place in ranked),
-            "without": "".join(macros.without_row("../", models, column, detail, place) for place in without),
+            "of_models": of_models,
+            "scores": "".join(of_benchmark[place] for place in ranked),
+            "without": "".join(of_benchmark[place] for place in without),
             "digests": {place: [(detail or {})[name][place] for name in DIGESTS] for place in there},
         }
 
@@ -129,4 +137,4 @@ class Pages:
         return self._render("model", root="../", index=place, data=data, rows=table, digests=digests if made else {})
 
     def _render(self, page: str, **variables: object) -> str:
-        return self._environment.get_template(f"{page}.html").render(page=page, board=self.board, **variables)
+        return _environment().get_template(f"{page}.html").render(page=page, board=self.board, **variables)
