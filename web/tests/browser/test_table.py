@@ -473,3 +473,28 @@ def test_board_without_scores_and_without_anything(tmp_path, open_page):
         assert page.locator("#rows th.model").count() == len(catalogue.models)
         assert {text.split()[0] for text in page.locator("#rows td.score").all_inner_texts()} <= {"none"}
         assert page.get_by_text("There is no model yet.").is_visible() == (name == "nothing")
+
+
+SHOWN = """() => [...document.querySelectorAll('#board tr')].map((row) => [...row.children].map((cell) => {
+  const copy = cell.cloneNode(true);
+  for (const each of [copy, ...copy.querySelectorAll('*')]) each.removeAttribute('tabindex');
+  return copy.outerHTML;
+}))"""
+
+
+def test_rows_that_are_used_again_show_what_new_ones_would(table):
+    page = table("#open=V1", viewport={"width": 1000, "height": 700})
+    scroller = page.locator("#scroller")
+    for step in ("sort=V2", "sort=Birch2002.V1-pls&desc=0", "q=1", "below=n", "pin=heron_004", "without=neural"):
+        scroller.evaluate("(it) => it.scrollTo(0, 900)")
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        page.evaluate("(step) => (location.hash += `&${step}`)", step)
+        page.wait_for_function(f"BrainScore.state.get('{step.split('=')[0]}') !== null")
+        scroller.evaluate("(it) => it.scrollTo(0, 0)")
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        page.wait_for_function("!document.querySelector('#rows').innerText.includes('\u2026')")
+        used = page.evaluate(SHOWN)
+        page.evaluate("document.querySelectorAll('#rows tr, #pinned tr').forEach((row) => delete row.dataset.cells)")
+        page.evaluate("BrainScore.table.update()")
+        assert page.evaluate(SHOWN) == used, step
+        assert len(used) > 2

@@ -65,7 +65,8 @@
     byId("filters-count").textContent = nFilters ? ` ${nFilters}` : "";
     const nHidden = state.list("without").length;
     byId("columns-count").textContent = nHidden ? ` ${nHidden} out` : "";
-    byId("found").textContent = `${format.count(found)} of ${format.count(models.id.length)} models`;
+    const text = `${format.count(found)} of ${format.count(models.id.length)} models`;
+    if (byId("found").textContent !== text) byId("found").textContent = text; // what is the same is not said again
     byId("chips").replaceChildren(...chips());
     byId("notes").replaceChildren(...[weightNote()].filter(Boolean));
     byId("empty").hidden = found > 0;

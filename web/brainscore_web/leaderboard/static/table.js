@@ -24,7 +24,9 @@
   let nPinned = 0;
   let sight = null; // the window: {first, last, left, right}
   let active = { row: 0, column: 1 }; // row -1 is the header
-  let size = null; // of cells, in px
+  let size = null; // of cells, and of the room for them, in px: to read them while drawing would cost a layout each
+  let widths = ""; // of all columns, as they were set last
+  let cells = ""; // which columns a row shows that is made now
   let isPrinted = false;
   const asked = new Set(); // columns under way
   const failed = new Map(); // node -> why its column didn't come
@@ -32,7 +34,14 @@
   const measure = () => {
     const style = getComputedStyle(table);
     const px = (name) => Number.parseFloat(style.getPropertyValue(name));
-    size = { row: px("--row"), column: px("--column"), leading: [px("--rank"), px("--model"), px("--ties")] };
+    size = {
+      row: px("--row"),
+      column: px("--column"),
+      leading: [px("--rank"), px("--model"), px("--ties")],
+      head: head.offsetHeight,
+      width: scroller.clientWidth,
+      height: scroller.clientHeight,
+    };
   };
   const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
 
@@ -78,70 +87,112 @@
     return low === null || low === undefined ? rank : low === high ? rank : `#${low}\u2013${high}`;
   };
 
-  const scoreCell = (node, at, model) => {
-    const column = view.column(node);
-    if (!column) {
-      const text = failed.has(node) ? "not loaded" : "\u2026";
-      return cell("td", "gridcell", "score none", at, element("span", { class: "why" }, text));
+  const HEARD = (text) => element("span", { class: "heard" }, text);
+  const HIDDEN = (tag, text, attributes = {}) => element(tag, { ...attributes, "aria-hidden": "true" }, text);
+
+  /**
+   * Write what a cell shows: its class, and parts [class, text or nodes]. A text takes the place of another one where
+   * the parts are the same, which costs much less than new elements: all cells in sight change when rows are sorted.
+   */
+  const write = (found, name, parts) => {
+    if (found.className !== name) found.className = name;
+    const there = found.children;
+    const isSame = ([of, text], i) => typeof text === "string" && there[i].className === of && there[i].firstChild && !there[i].firstElementChild;
+    if (there.length !== parts.length || !parts.every(isSame)) {
+      found.replaceChildren(...parts.map(([of, text]) => element("span", { class: of }, text)));
+      return;
     }
+    parts.forEach(([, text], i) => {
+      if (there[i].firstChild.data !== text) there[i].firstChild.data = text;
+    });
+  };
+
+  const writeScore = (found, node, model) => {
+    const column = view.column(node);
+    if (!column) return write(found, "score none", [["why", failed.has(node) ? "not loaded" : "\u2026"]]);
     const value = column.value[model];
     const isSorted = view.sorting().by === node ? " sorted" : "";
     if (value === null) {
       const [short, words] = view.reason(column.code[model], node);
-      const told = short === words ? short : [element("span", { "aria-hidden": "true" }, short), element("span", { class: "heard" }, words)];
-      return cell("td", "gridcell", `score none${isSorted}`, at, element("span", { class: "why" }, told));
+      return write(found, `score none${isSorted}`, [["why", short === words ? short : [HIDDEN("span", short), HEARD(words)]]]);
     }
     const isAbove = nodes.leaf[node] && value > 1 && nodes.kind[node] !== "engineering";
     const isPart = !nodes.leaf[node] && column.missing[model] > 0;
+    const text = format.score(value);
+    const above = [HIDDEN("abbr", "\u25b2", { title: "above the ceiling" }), HEARD(" above the ceiling")];
     const second = below(node, column, model);
-    return cell(
-      "td",
-      "gridcell",
-      `score heat-${shade(column, value)}${isSorted}${isPart ? " part" : ""}`,
-      at,
-      element("span", { class: "value" }, format.score(value), isAbove && [element("abbr", { title: "above the ceiling", "aria-hidden": "true" }, "\u25b2"), element("span", { class: "heard" }, " above the ceiling")]),
-      second && element("span", { class: "second" }, second),
-    );
+    return write(found, `score heat-${shade(column, value)}${isSorted}${isPart ? " part" : ""}`, [
+      ["value", isAbove ? [text, ...above] : text],
+      ...(second ? [["second", second]] : []),
+    ]);
   };
 
-  const rowOf = (model, place) => {
+  /** Return a row for the columns in sight, still empty. */
+  const newRow = () => {
+    const row = element(
+      "tr",
+      { role: "row" },
+      cell("td", "gridcell", "rank", 0),
+      cell("th", "rowheader", "model", 1, element("button", { type: "button", class: "pin", tabindex: "-1", title: "Keep in sight" }), element("a", { tabindex: "-1", class: "value" }), element("span", { class: "second" })),
+      cell("td", "gridcell", "ties", 2),
+      gap("td"),
+    );
+    row.children[1].setAttribute("scope", "row");
+    for (let at = sight.left; at < sight.right; at++) row.append(cell("td", "gridcell", "score", LEADING + at));
+    row.append(gap("td"));
+    return row;
+  };
+
+  /** Let a row show a model at a place in the order. */
+  const writeRow = (row, model, place) => {
     const ranked = view.column(view.ranked());
     const rank = ranked?.rank[model] ?? null;
     const [low, high] = [ranked?.rank_low?.[model] ?? null, ranked?.rank_high?.[model] ?? null];
     const isPinned = place < nPinned;
-    const facts = [models.family[model], models.parameters[model] && format.millions(models.parameters[model]), models.year[model]];
-    const row = element(
-      "tr",
-      { role: "row", "aria-rowindex": place + 2, class: isPinned ? "pinned" : null },
-      cell(
-        "td",
-        "gridcell",
-        "rank",
-        0,
-        element("span", { class: "value" }, rank ?? "\u2013"),
-        // A re-weighted view says above the table that ranks have no interval.
-        element("span", { class: "second" }, low === null ? (rank === null ? "no rank" : "") : low === high ? `${low}` : `${low}\u2013${high}`),
-      ),
-      cell(
-        "th",
-        "rowheader",
-        "model",
-        1,
-        element(
-          "button",
-          { type: "button", class: "pin", tabindex: "-1", "aria-pressed": String(isPinned), "aria-label": `Pin ${models.name[model]}`, title: "Keep in sight" },
-          isPinned ? "\u2605" : "\u2606",
-        ),
-        element("a", { href: BrainScore.address(`models/${models.slug[model]}.html`), tabindex: "-1", class: "value" }, models.name[model]),
-        element("span", { class: "second" }, facts.filter(Boolean).join(" \u00b7 "), !models.public[model] && " \u00b7 private"),
-      ),
-      cell("td", "gridcell", "ties", 2, element("span", { class: "value" }, ranked?.group[model].replaceAll(",", ", ") || "\u2013")),
-      gap("td"),
-    );
-    for (let at = sight.left; at < sight.right; at++) row.append(scoreCell(columns[at], LEADING + at, model));
-    row.append(gap("td"));
-    row.dataset.model = model;
+    const facts = [models.parameters[model] && format.millions(models.parameters[model]), models.year[model], models.family[model], !models.public[model] && "private"];
+    row.setAttribute("aria-rowindex", place + 2);
+    row.className = isPinned ? "pinned" : "";
+    const [ofRank, ofModel, ofTies] = row.children;
+    // A re-weighted view says above the table that ranks have no interval.
+    const interval = low === null ? (rank === null ? "no rank" : "") : low === high ? `${low}` : `${low}\u2013${high}`;
+    write(ofRank, "rank", [["value", `${rank ?? "\u2013"}`], ["second", interval]]);
+    write(ofTies, "ties", [["value", ranked?.group[model].replaceAll(",", ", ") || "\u2013"]]);
+    const [button, link, second] = ofModel.children;
+    button.setAttribute("aria-pressed", String(isPinned));
+    button.textContent = isPinned ? "\u2605" : "\u2606";
+    if (row.dataset.model !== String(model)) {
+      button.setAttribute("aria-label", `Pin ${models.name[model]}`);
+      link.setAttribute("href", BrainScore.address(`models/${models.slug[model]}.html`));
+      link.textContent = models.name[model];
+      second.textContent = facts.filter(Boolean).join(" \u00b7 ");
+      row.dataset.model = model;
+    }
+    for (let at = sight.left; at < sight.right; at++) writeScore(row.children[LEADING + 1 + at - sight.left], columns[at], model);
     return row;
+  };
+
+  /**
+   * Return the rows of a part of the table that show these models.
+   *
+   * Rows that are there show others where they have the same cells; unless all is written `anew`, those that show one of
+   * the models already stay as they are.
+   */
+  const rowsFor = (part, shown, first, anew) => {
+    const there = [...part.children].filter((row) => row.dataset.model && row.dataset.cells === cells);
+    const kept = new Map(anew ? [] : there.map((row) => [Number(row.dataset.model), row]));
+    const stays = new Set(shown.map((model) => kept.get(model)));
+    const spare = there.filter((row) => !stays.has(row)).reverse();
+    return shown.map((model, i) => {
+      if (kept.has(model)) return kept.get(model);
+      const row = spare.pop() ?? newRow();
+      row.dataset.cells = cells;
+      return writeRow(row, model, first + i);
+    });
+  };
+
+  /** Put children into an element where it has others. */
+  const put = (into, children) => {
+    if (into.children.length !== children.length || children.some((child, i) => child !== into.children[i])) into.replaceChildren(...children);
   };
 
   /** Let a long name break at its dots, and within what lies between them only where that is too long for a line. */
@@ -206,7 +257,11 @@
     row.children[1].setAttribute("aria-sort", by === null ? (descending ? "descending" : "ascending") : "none");
     for (let at = sight.left; at < sight.right; at++) row.append(headerOf(columns[at], LEADING + at));
     row.append(gap("td"));
-    head.replaceChildren(row);
+    const there = [...(head.firstElementChild?.children ?? [])];
+    if (there.length !== row.children.length) return head.replaceChildren(row);
+    // Only what has changed: the others need not be laid out again.
+    const changed = [...row.children].map((each, i) => [there[i], each]).filter(([old, each]) => !old.isEqualNode(each));
+    return changed.forEach(([old, each]) => old.replaceWith(each));
   };
 
   // -- the window -----------------------------------------------------------------------------------------------------
@@ -217,11 +272,11 @@
     const stuck = isStuck() ? nPinned * size.row : 0;
     const y = Math.max(0, scroller.scrollTop - (isStuck() ? 0 : nPinned * size.row));
     const first = Math.floor(y / size.row / MORE_ROWS) * MORE_ROWS - MORE_ROWS;
-    const high = Math.max(0, scroller.clientHeight - head.offsetHeight - stuck);
+    const high = Math.max(0, size.height - size.head - stuck);
     const last = first + (Math.ceil(high / size.row / MORE_ROWS) + 3) * MORE_ROWS;
     const x = Math.max(0, scroller.scrollLeft - size.leading[2]);
     const left = Math.floor(x / size.column) - MORE_COLUMNS;
-    const right = left + Math.ceil((scroller.clientWidth - size.leading[1]) / size.column) + 2 * MORE_COLUMNS + 1;
+    const right = left + Math.ceil((size.width - size.leading[1]) / size.column) + 2 * MORE_COLUMNS + 1;
     const within = (value, most) => Math.min(Math.max(value, 0), most);
     return { first: within(first, rest), last: within(last, rest), left: within(left, columns.length), right: within(right, columns.length) };
   };
@@ -229,22 +284,31 @@
 
   const setWidths = () => {
     const before = sight.left * size.column;
-    const widths = [...size.leading, before, ...Array(sight.right - sight.left).fill(size.column)];
+    const wanted = [...size.leading, before, ...Array(sight.right - sight.left).fill(size.column)];
     // The last one also fills what is left where all columns have room.
-    widths.push(Math.max((columns.length - sight.right) * size.column, isPrinted ? 0 : scroller.clientWidth - sum(widths)));
+    wanted.push(Math.max((columns.length - sight.right) * size.column, isPrinted ? 0 : size.width - sum(wanted)));
+    if (widths === wanted.join()) return;
+    widths = wanted.join();
     group.replaceChildren(
-      ...widths.map((width) => {
+      ...wanted.map((width) => {
         const column = element("col");
         column.style.width = `${width}px`;
         return column;
       }),
     );
-    table.style.width = `${sum(widths)}px`;
+    table.style.width = `${sum(wanted)}px`;
   };
 
-  const space = (nRows) => {
+  const space = () => {
     const row = gap("tr");
-    row.append(element("td", { colspan: LEADING + 2 + sight.right - sight.left }));
+    row.append(element("td"));
+    return row;
+  };
+  const [above, beneath] = [space(), space()];
+
+  /** Let an empty row be as high as some rows; none if there are none. */
+  const spaceOf = (row, nRows) => {
+    row.firstChild.colSpan = LEADING + 2 + sight.right - sight.left;
     row.firstChild.style.height = `${nRows * size.row}px`;
     return nRows > 0 ? [row] : [];
   };
@@ -275,19 +339,19 @@
   const draw = (anew) => {
     const before = sight;
     sight = look();
-    const sameColumns = !anew && before && before.left === sight.left && before.right === sight.right;
-    if (sameColumns && before.first === sight.first && before.last === sight.last) return;
+    const sameColumns = before && before.left === sight.left && before.right === sight.right;
+    if (!anew && sameColumns && before.first === sight.first && before.last === sight.last) return;
     const hadFocus = table.contains(document.activeElement);
-    if (!sameColumns) {
+    if (anew || !sameColumns) {
+      cells = [sight.left, ...columns.slice(sight.left, sight.right)].join();
       setWidths();
       makeHead();
-      top.replaceChildren(...order.slice(0, nPinned).map(rowOf));
-      top.style.top = `${head.offsetHeight}px`;
+      put(top, rowsFor(top, order.slice(0, nPinned), 0, anew));
     }
-    const kept = new Map(sameColumns ? [...body.children].map((row) => [row.dataset.model, row]) : []);
-    const shown = order.slice(nPinned + sight.first, nPinned + sight.last);
-    const rows = shown.map((model, i) => kept.get(String(model)) ?? rowOf(model, nPinned + sight.first + i));
-    body.replaceChildren(...space(sight.first), ...rows, ...space(order.length - nPinned - sight.last));
+    const rows = rowsFor(body, order.slice(nPinned + sight.first, nPinned + sight.last), nPinned + sight.first, anew);
+    put(body, [...spaceOf(above, sight.first), ...rows, ...spaceOf(beneath, order.length - nPinned - sight.last)]);
+    if (anew && size.head !== head.offsetHeight) measure();
+    top.style.top = `${size.head}px`;
     mark(hadFocus);
     askFor();
   };
@@ -313,17 +377,17 @@
   /** Move the scroller so that a cell isn't hidden below what stays in place. */
   const reveal = ({ row, column }) => {
     if (row >= nPinned) {
-      const headHeight = head.offsetHeight + (isStuck() ? nPinned * size.row : 0);
+      const headHeight = size.head + (isStuck() ? nPinned * size.row : 0);
       const y = (isStuck() ? row - nPinned : row) * size.row;
       if (y < scroller.scrollTop) scroller.scrollTop = y;
-      const seen = scroller.clientHeight - headHeight - size.row;
+      const seen = size.height - headHeight - size.row;
       if (y > scroller.scrollTop + seen) scroller.scrollTop = y - seen;
     }
     if (column >= LEADING) {
       const stuck = !NARROW.matches ? size.leading[0] + size.leading[1] : size.leading[1];
       const x = sum(size.leading) + (column - LEADING) * size.column;
       if (x - stuck < scroller.scrollLeft) scroller.scrollLeft = x - stuck;
-      const seen = scroller.clientWidth - size.column;
+      const seen = size.width - size.column;
       if (x > scroller.scrollLeft + seen) scroller.scrollLeft = x - seen;
     } else scroller.scrollLeft = 0;
   };
@@ -367,7 +431,7 @@
     else openPanel(at);
   };
 
-  const page = () => Math.max(1, Math.floor((scroller.clientHeight - head.offsetHeight) / size.row) - 1);
+  const page = () => Math.max(1, Math.floor((size.height - size.head) / size.row) - 1);
   const MOVES = {
     ArrowUp: ({ row, column }) => [row - 1, column],
     ArrowDown: ({ row, column }) => [row + 1, column],
@@ -444,9 +508,12 @@
       nPinned = found.pinned.length;
       table.setAttribute("aria-rowcount", order.length + 1);
       table.setAttribute("aria-colcount", LEADING + columns.length);
-      table.classList.toggle("flat", state.get("below") === "nothing");
+      const isFlat = state.get("below") === "nothing";
+      if (!size || table.classList.contains("flat") !== isFlat) {
+        table.classList.toggle("flat", isFlat);
+        measure();
+      }
       top.classList.toggle("stuck", isStuck());
-      measure();
       draw(true);
       BrainScore.controls?.tell(found);
     },
