@@ -149,11 +149,14 @@ class Catalogue(Untrusted):
     ----------
     nodes : tuple of NodeEntry
         In the order in which they are shown.
+    notice : str or None
+        What every page says at its top, such as that numbers are made up.
     """
 
     models: Annotated[tuple[ModelEntry, ...], at_most(_MOST_ENTRIES)] = ()
     benchmarks: Annotated[tuple[BenchmarkEntry, ...], at_most(_MOST_ENTRIES)] = ()
     nodes: Annotated[tuple[NodeEntry, ...], at_most(_MOST_ENTRIES)] = ()
+    notice: Line | None = None
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Catalogue:
@@ -170,9 +173,11 @@ class Catalogue(Untrusted):
 
     def to_json(self) -> str:
         """Return it as JSON text; what is not known is left out."""
-        content = {
+        content: dict[str, object] = {
             part: [_stated(entry) for entry in getattr(self, part)] for part in ("models", "benchmarks", "nodes")
         }
+        if self.notice is not None:
+            content |= {"notice": self.notice}
         return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def validate(self) -> None:

@@ -101,6 +101,7 @@ class Board:
     revision: str | None
     newest: str | None
     past: dict[int, Past] = field(default_factory=dict)
+    notice: str | None = None
 
 
 def script(name: str, value: object) -> str:
@@ -134,7 +135,7 @@ def board_content(board: Board) -> dict[str, Any]:
     names = [each.identifier for each in models]
     top = top_of(nodes)
     return {
-        "made": {"revision": board.revision, "newest": board.newest, "schema": 1},
+        "made": {"revision": board.revision, "newest": board.newest, "notice": board.notice, "schema": 1},
         "models": {
             "id": names,
             "slug": list(board.slugs),

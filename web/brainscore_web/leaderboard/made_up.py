@@ -22,6 +22,7 @@ from brainscore_web.leaderboard.catalogue import BenchmarkEntry, Catalogue, Kind
 
 __all__ = ["MadeUp"]
 
+_NOTICE = "Made-up models, benchmarks and scores, for development: no number here says anything about a real model."
 _SIZE = re.compile(r"(\d{1,4})x(\d{1,4})")
 _FAMILIES = ("Corvid", "Heron", "Lynx", "Otter", "Plover", "Sable", "Tern", "Vole", "Wren", "Yak")
 _TRAINING = ("Meadow-1M", "Meadow-20M", "Harbour-400M", "Meadow-1M, self-supervised")
@@ -90,7 +91,7 @@ class MadeUp:
             for group in dict.fromkeys(each.parent for each in benchmarks if each.parent and "." in each.parent)
         ]
         models = tuple(self._model(number) for number in range(self.n_models))
-        return Catalogue(models=models, benchmarks=benchmarks, nodes=(*nodes, *groups))
+        return Catalogue(models=models, benchmarks=benchmarks, nodes=(*nodes, *groups), notice=_NOTICE)
 
     def _model(self, number: int) -> ModelEntry:
         rng = np.random.default_rng([self.seed, 1, number])

@@ -170,6 +170,7 @@ def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, d
         source.revision,
         max(created, default=None),
         {place: past[nodes[place].identifier] for place in leaves if nodes[place].identifier in past},
+        catalogue.notice,
     )
     return board, jobs, [problem for leaf in leaves.values() for problem in leaf.problems], len(digests)
 

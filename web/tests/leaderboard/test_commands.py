@@ -20,6 +20,9 @@ def test_made_up_scores_are_built_and_served(tmp_path, capsys):
         with urllib.request.urlopen(f"http://{host}:{port}/") as answer:
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
             assert answer.read() == (tmp_path / "site/index.html").read_bytes()
+        pages = list((tmp_path / "site").rglob("*.html"))
+        assert len(pages) > 16
+        assert all("no number here says anything" in page.read_text("utf-8") for page in pages)
         server.shutdown()
         thread.join()
 
@@ -35,6 +38,7 @@ def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):
         str(tmp_path / "site"),
     ]
     assert main(["leaderboard", "build", *arguments]) == 0
+    assert made.catalogue.notice in (tmp_path / "site/index.html").read_text("utf-8")
     gone = next(iter(sorted(records.glob("*/*.json"))))
     gone.parent.rename(tmp_path / "elsewhere")
     assert main(["leaderboard", "build", *arguments]) == 1
