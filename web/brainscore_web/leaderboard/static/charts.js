@@ -495,7 +495,7 @@
     const left = hasRows ? margin : 0;
     const [cell, tall] = fit(hasRows ? left + 40 : 0);
     const isNamed = hasRows && cell >= 14;
-    const head = isNamed ? 90 : 4;
+    const head = isNamed ? 120 : 4;
     const bottom = head + tall * rows.length;
     const wide = cell * columns.length;
     const svg = start(
@@ -551,7 +551,7 @@
       columns.forEach((name, j) => {
         const x = px(left + (j + 0.5) * cell + 4);
         svg.append(
-          make("text", { class: "tick", x, y: head - 6, transform: `rotate(-60 ${x} ${head - 6})` }, shorten(name, 96)),
+          make("text", { class: "tick", x, y: head - 6, transform: `rotate(-60 ${x} ${head - 6})` }, shorten(name, 130)),
         );
       });
     }
@@ -606,7 +606,7 @@
             "text-anchor": slanted ? "end" : "middle",
             transform: slanted ? `rotate(-35 ${x} ${bottom + 18})` : null,
           },
-          shorten(name, slanted ? 70 : step),
+          shorten(name, slanted ? 84 : step),
         ),
       );
     });

@@ -104,7 +104,9 @@
       byId("map").value = nodes.slug[above];
       const rows = similarity.nodes.map((node, at) => ({ node, at })).filter(({ node }) => isBelow(node, above));
       const names = rows.map(({ node }) => nodes.name[node]);
-      const values = rows.map(({ at }) => rows.map(({ at: to }) => similarity.r[at][to]));
+      // Each benchmark goes along with itself: left out, so that shades tell the others apart.
+      const values = rows.map(({ at }) => rows.map(({ at: to }) => (at === to ? null : similarity.r[at][to])));
+      const there = values.flat().filter((value) => value !== null);
       if (!rows.length) {
         byId("chart-similar").replaceChildren(
           element("p", { class: "reason" }, "No two benchmarks here share enough models."),
@@ -116,12 +118,14 @@
           charts.heat(names, names, values, {
             width,
             square: true,
-            domain: [Math.floor(10 * Math.min(0.9, ...values.flat().filter((v) => v !== null))) / 10, 1],
+            domain: there.length ? [Math.floor(20 * Math.min(...there)) / 20, Math.ceil(20 * Math.max(...there)) / 20] : [0, 1],
             label: "Spearman",
             title: "Correlation of scores over models for each pair of benchmarks",
             showNames: rows.length <= 45,
             text: (i, j) =>
-              `${names[i]} and ${names[j]}: ${values[i][j] === null ? "too few models with both" : `Spearman ${format.score(values[i][j], 2)}`} (n = ${similarity.n[rows[i].at][rows[j].at]})`,
+              i === j
+                ? `${names[i]}: ${format.count(similarity.n[rows[i].at][rows[i].at])} models`
+                : `${names[i]} and ${names[j]}: ${values[i][j] === null ? "too few models with both" : `Spearman ${format.score(values[i][j], 2)}`} (n = ${similarity.n[rows[i].at][rows[j].at]})`,
             href: (i, j) =>
               `#x=${encodeURIComponent(nodes.slug[rows[i].node])}&y=${encodeURIComponent(nodes.slug[rows[j].node])}`,
           }),

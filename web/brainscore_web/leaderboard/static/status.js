@@ -97,7 +97,7 @@
       const why = ({ node, at }) => {
         const of = details.get(node);
         return (
-          [of?.status?.[at], of?.message?.[at]].filter((text) => text && text !== "scored").join(": ") ||
+          [of?.status?.[at]?.replace(":", ": "), of?.message?.[at]].filter((text) => text && text !== "scored").join(": ") ||
           "no reason is recorded"
         );
       };
