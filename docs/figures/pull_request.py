@@ -11,6 +11,7 @@ SAID = {
     "check": "rules, without\nimporting",
     "test": "contract and\nown tests",
     "preview": "scores on\npublic data",
+    "leaderboard": "how the pages\nwould look",
     "report": "one summary",
     "gate": "all green?",
     "score": "every pair that\ncan have changed",
@@ -41,9 +42,10 @@ def draw(jobs):
     axes.set_ylim(0, 4.1)
     places = {
         "plan": (0.8, 2.3),
-        "check": (2.4, 3.4),
-        "test": (2.4, 2.3),
-        "preview": (2.4, 1.2),
+        "check": (2.4, 3.65),
+        "test": (2.4, 2.75),
+        "preview": (2.4, 1.85),
+        "leaderboard": (2.4, 0.95),
         "report": (4.1, 2.9),
     }
     places |= {"gate": (4.1, 1.7)}
@@ -65,20 +67,22 @@ def draw(jobs):
     _box(axes, (5.8, 2.3), "review", "#d9822b", "a code owner\napproves, merges")
     _arrow(axes, places["gate"], (5.8, 2.3))
     _arrow(axes, places["report"], (5.8, 2.3))
-    _box(axes, (7.9, 2.9), "score", "#2e9e6b")
-    _box(axes, (7.9, 1.7), "collect", "#2e9e6b")
-    _arrow(axes, (5.8, 2.3), (7.9, 2.9))
-    axes.annotate(
-        "",
-        (7.9, 2.13),
-        (7.9, 2.47),
-        arrowprops={"arrowstyle": "->", "color": plt.rcParams["text.color"]},
-    )
+    _box(axes, (7.9, 3.2), "score", "#2e9e6b")
+    _box(axes, (7.9, 2.1), "collect", "#2e9e6b")
+    _box(axes, (7.9, 1.0), "leaderboard", "#2e9e6b", "published to\nGitHub Pages")
+    _arrow(axes, (5.8, 2.3), (7.75, 3.1))
+    for y in (2.65, 1.55):
+        axes.annotate(
+            "",
+            (7.9, y - 0.15),
+            (7.9, y + 0.15),
+            arrowprops={"arrowstyle": "->", "color": plt.rcParams["text.color"]},
+        )
     for x, text in (
         (2.4, "pull request: no secrets, no write access"),
         (7.3, "after the merge: reviewed code"),
     ):
-        axes.text(x, 0.35, text, ha="center", va="center", style="italic")
+        axes.text(x, 0.2, text, ha="center", va="center", style="italic")
     return figure
 
 

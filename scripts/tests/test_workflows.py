@@ -26,7 +26,7 @@ FOR_ACTIONS = set()  # rules that hold for the action too
 # Only these may write to pull requests, to the repository, or ask for an identity; each grant is a decision.
 GRANTS = {
     "reconcile": {"pull-requests", "actions"},
-    "score": {"contents", "id-token"},
+    "score": {"contents", "id-token", "pages"},
     "submission": {"contents", "issues", "pull-requests"},
     "release": {"id-token", "attestations"},
 }
@@ -152,6 +152,18 @@ def credentials(flow):
             has_any = step not in roles and any(re.search(r"AWS_|aws-", text) for text in strings(step))
             if has_any and not (roles and re.fullmatch(r"nox -s fetch_shard -- [^\n]+", step.get("run", ""))):
                 yield f"{job}[{number}] has credentials and does more than fetch"
+
+
+@rule
+def separation(flow):
+    """What runs plugins may write nothing, and what publishes pages runs nothing but actions that are pinned."""
+    for job, entry in flow.jobs.items():
+        given = entry.get("permissions") or {}
+        writes = {scope for scope, access in given.items() if access == "write"} - {"id-token"}  # see `credentials`
+        if writes and any(step.get("run", "").startswith("nox ") for step in entry["steps"]):
+            yield f"{job} may write {writes} and runs plugins"
+        if "pages" in given and any("run" in step or step.get("uses") == PREPARE for step in entry["steps"]):
+            yield f"{job} publishes pages and runs what is ours"
 
 
 @rule
@@ -293,6 +305,10 @@ def artifacts(flow):
             yield f"artifact {given['name']} may be missing without a word"
         if given.get("overwrite") is not True:
             yield f"artifact {given['name']} stops a second attempt"
+    pages = [step for _, _, step in flow.steps if step.get("uses", "").startswith("actions/upload-pages-artifact@")]
+    for step in pages:  # which cannot overwrite
+        if "${{ github.run_attempt }}" not in step["with"].get("name", ""):
+            yield f"the pages of {step['with'].get('path')} stop a second attempt"
     plain = [re.sub(r"\$\{\{.*?\}\}", "", name) for name in kept]
     yield from (f"artifact name {name!r}" for name in plain if not re.fullmatch(r"[a-z-]+", name))
     # The two jobs that score never run both.
@@ -423,6 +439,19 @@ BREAKS = [
     ("credentials", "score", 'PRIVATE_DATA: "true"', "KEY: ${{ steps.role.outputs.aws-secret-access-key }}"),
     ("credentials", "score", 'env: {PYTHONPATH: "core:scripts"}', 'env: {PYTHONPATH: "core:scripts", AWS_PROFILE: x}'),
     ("credentials", "plugins", "env: {PYTHONPYCACHEPREFIX", "env: {AWS_PROFILE: x, PYTHONPYCACHEPREFIX"),
+    (
+        "separation",
+        "score",
+        "      - name: Publish\n",
+        "      - name: Ours\n        run: nox -s lint\n      - name: Publish\n",
+    ),
+    (
+        "separation",
+        "score",
+        "      - name: Publish\n",
+        f"      - name: Ours\n        uses: {PREPARE}\n      - name: Publish\n",
+    ),
+    ("separation", "score", "python scripts/collect.py --plan", "nox -s score_shard -- --plan"),
     ("concurrency", "plugins", "  cancel-in-progress:", "  other:"),
     ("actions", "plugins", "@bbbca2ddaa5d8feaa63e36b76fdaad77386f024f # v7.0.0", "@v7"),
     ("actions", "plugins", " # v7.0.0", ""),
@@ -481,6 +510,7 @@ BREAKS = [
     ("artifacts", "plugins", "name: results-previews-", "name: results/previews-"),
     ("artifacts", "plugins", "if-no-files-found: error", "if-no-files-found: warn"),
     ("artifacts", "plugins", "overwrite: true", "overwrite: false"),
+    ("artifacts", "score", 'name: "leaderboard-${{ github.run_attempt }}"', "name: github-pages"),
     ("gates", "plugins", "needs: [plan, check, test,", "needs: [plan, test,"),
     ("gates", "plugins", "${{ always() }}", "${{ success() }}"),
     ("gates", "plugins", "REQUIRED: plan check test", "REQUIRED: plan"),

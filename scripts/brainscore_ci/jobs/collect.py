@@ -44,6 +44,9 @@ _README = """# Scores
 One JSON record for each model and benchmark that was scored: `<benchmark>/<model>.json`, with other characters than
 letters, digits and ` +=@,()[]_.-~` percent-encoded. Beside it may stand the values of single neuroids and subjects,
 `<model>.values.npz`, and what was installed, `environment-<digest>.txt`. Written by the workflow `score`; do not edit.
+
+Who removes records names them in the same commit in `gone.txt`, a model, a benchmark or a pair `<model> <benchmark>` a
+line; without that the leaderboard is not built.
 """
 
 

@@ -10,6 +10,7 @@ from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
 from brainscore_ci.reporting.listing import format_plan
 from brainscore_core.caching import atomic_path
+from brainscore_core.git import commit_named
 
 __all__ = ["run"]
 
@@ -57,6 +58,8 @@ def run(
         with atomic_path(output) as temporary:
             temporary.write_text(plan.to_json(), encoding="utf-8")
     if file := os.environ.get("GITHUB_OUTPUT"):
-        write_outputs(outputs_of(plan, checkout.policy, with_private=with_private), Path(file))
+        with_records = commit_named(checkout.repository, planner.RECORDS) is not None
+        outputs = outputs_of(plan, checkout.policy, with_private=with_private, with_records=with_records)
+        write_outputs(outputs, Path(file))
     print(plan.to_json() if as_json else format_plan(plan), end="")
     return 1 if plan.refused else 0

@@ -19,7 +19,9 @@ _READ_ONLY = (*_TEXTS, ".bib", ".png", ".svg", ".css")  # what of the documentat
 _MEASURING = ("benchmarks", "metrics", "supported_data_standards", "validation")
 _TOOLING = ("noxfile.py", "pyproject.toml", "constraints.txt", "conftest.py")
 
-Kind = Literal["plugin", "refused", "documentation", "library tests", "measurements", "tooling", "library", "unknown"]
+Kind = Literal[
+    "plugin", "refused", "documentation", "library tests", "measurements", "tooling", "library", "web", "unknown"
+]
 
 
 @dataclass(frozen=True, order=True)
@@ -55,7 +57,8 @@ class Area:
     ----------
     kind : str
         'plugin'; 'refused' (a plugin folder whose name is not allowed); 'documentation'; 'library tests';
-        'measurements' (of speed); 'tooling' (workflows, configuration); 'library'; or 'unknown'.
+        'measurements' (of speed); 'tooling' (workflows, configuration); 'library'; 'web' (pages that show scores and
+        change none); or 'unknown'.
     plugin : PluginName or None
         Set for the kind 'plugin'.
     within : str
@@ -105,7 +108,7 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
         if path.startswith(f"{library}/"):
             return _area_in_library(path.removeprefix(f"{library}/"))
     pure = PurePosixPath(path)
-    packages = {"core", *(library.split("/")[0] for library in libraries)}
+    packages = {"core", "web", *(library.split("/")[0] for library in libraries)}
     top = pure.parts[0] if pure.parts else ""
     in_package = top in packages
     is_text = pure.suffix in _TEXTS or pure.name == "LICENSE"
@@ -118,6 +121,7 @@ def area_of(path: str, libraries: Sequence[str] = ()) -> Area:
         (top == "perf", "measurements"),
         (in_package and pure.parts[1:2] == ("tests",), "library tests"),
         (path.startswith("core/brainscore_core/"), "library"),
+        (path.startswith("web/brainscore_web/"), "web"),
     )
     return Area(next((kind for holds, kind in rules if holds), "unknown"))
 
@@ -134,7 +138,7 @@ def changes_ci(path: str, libraries: Sequence[str] = ()) -> bool:
     """
     area, pure = area_of(path, libraries), PurePosixPath(path)
     match area.kind:
-        case "plugin" | "library tests" | "measurements":
+        case "plugin" | "library tests" | "measurements" | "web":
             return False
         case "documentation":
             return not (

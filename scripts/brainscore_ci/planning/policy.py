@@ -28,6 +28,9 @@ class Policy:
     reference_models, reference_benchmarks : tuple of str
         Identifiers. A new benchmark is shown with the scores of these models, a new model with its scores on these
         benchmarks; all data of these benchmarks are public.
+    leaderboard : tuple of str
+        Files and folders, relative to the repository, with which the leaderboard changes: of a pull request that
+        touches one, there is a preview.
     minutes : mapping of str to float
         Folder of plugins -> minutes that their tests usually take.
     pair_minutes : float
@@ -46,6 +49,7 @@ class Policy:
     representatives: tuple[PluginName, ...] = ()
     reference_models: tuple[str, ...] = ()
     reference_benchmarks: tuple[str, ...] = ()
+    leaderboard: tuple[str, ...] = ()
     minutes: Mapping[str, float] = field(
         default_factory=lambda: MappingProxyType({"data": 1.0, "metrics": 1.0, "benchmarks": 2.0, "models": 2.0})
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["outputs_of", "write_outputs"]
 
 
-def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False) -> dict[str, str]:
+def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False, with_records: bool = False) -> dict[str, str]:
     """Return the outputs of planning; where something is refused there is nothing to do.
 
     Parameters
@@ -25,6 +25,8 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False) -> dic
     with_private : bool
         Whether there are jobs with credentials for private data. Without, all pairs are tried without credentials:
         what a plugin says about its data may be out of date.
+    with_records : bool
+        Whether there is a branch of records.
 
     Returns
     -------
@@ -32,7 +34,8 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False) -> dic
         ``tests``, ``pairs``, ``previews``, ``refused``: how many. ``test_shards``, ``pair_shards``,
         ``preview_shards``: a JSON list of objects with ``index`` and ``name``, of pairs also with ``private``.
         ``public_shards`` and ``private_shards`` are the two parts of ``pair_shards``, for jobs without and with
-        credentials; ``public_pairs`` and ``private_pairs`` say how many pairs these are.
+        credentials; ``public_pairs`` and ``private_pairs`` say how many pairs these are. ``leaderboard``: how many
+        files of the leaderboard change; ``records``: ``'1'`` if there are any, else ``'0'``.
         Names of plugins are safe in names of jobs; identifiers of models and benchmarks are not, so jobs that score
         have numbers.
     """
@@ -50,6 +53,8 @@ def outputs_of(plan: Plan, policy: Policy, *, with_private: bool = False) -> dic
         "previews": str(sum(len(shard.tasks) for shard in previews)),
         "preview_shards": json.dumps(_numbered(previews)),
         "refused": str(len(plan.refused)),
+        "leaderboard": str(0 if plan.refused else sum(_is_of(path, policy.leaderboard) for path in plan.changed)),
+        "records": str(int(with_records)),
     }
 
 
@@ -61,6 +66,11 @@ def _apart(shards: Sequence[Shard[Any]], numbered: Sequence[dict[str, Any]], *, 
         outputs[f"{name}_pairs"] = str(sum(len(shards[index].tasks) for index in chosen))
         outputs[f"{name}_shards"] = json.dumps([numbered[index] for index in chosen])
     return outputs
+
+
+def _is_of(path: str, wholes: Sequence[str]) -> bool:
+    """Tell whether a path is one of some files and folders, or inside one."""
+    return any(path == whole or path.startswith(f"{whole}/") for whole in wholes)
 
 
 def _name_of(plugins: Sequence[str]) -> str:

@@ -47,6 +47,11 @@ V = "vision/brainscore_vision"
         (".github/workflows/ISSUE_TEMPLATE/x.yml", "tooling"),
         (".github/PULL_REQUEST_TEMPLATE.md", "documentation"),
         ("perf/metrics.py", "measurements"),
+        ("web/brainscore_web/leaderboard/static/table.js", "web"),
+        ("web/tests/browser/test_table.py", "library tests"),
+        ("web/README.md", "documentation"),
+        ("web/pyproject.toml", "tooling"),
+        ("web/else.py", "unknown"),
         ("somewhere/else.py", "unknown"),
         ("else.py", "unknown"),
     ],
@@ -94,6 +99,7 @@ def test_folder_names(name, allowed):
         (f"{V}/models/x y/a.py", True),
         ("LICENSE", False),
         ("perf/metrics.py", False),
+        ("web/brainscore_web/leaderboard/board.py", False),
     ],
 )
 def test_what_may_change_what_checks(path, changes):

@@ -104,3 +104,26 @@ def test_the_largest_plan_stays_below_the_limit_of_a_job():
     outputs = outputs_of(Plan(**NOTHING, tests=tests, pairs=pairs), Policy())
     assert sum(map(len, outputs.values())) < 2**20
     assert len(json.loads(outputs["pair_shards"])) <= 200
+
+
+@pytest.mark.parametrize(
+    ("changed", "files"),
+    [
+        (("web/a.js", "vision/hierarchy.py", "core/web/x.py"), "2"),
+        (("webs/a.js", "vision/hierarchy.pyc", "vision"), "0"),
+        ((), "0"),
+    ],
+)
+def test_what_changes_the_leaderboard_is_counted(changed, files):
+    policy = Policy(leaderboard=("web", "vision/hierarchy.py"))
+    plan = Plan(**{**NOTHING, "changed": changed})
+    assert outputs_of(plan, policy)["leaderboard"] == files
+    refused = Plan(**{**NOTHING, "changed": changed}, refused=(Refusal("x", "y"),))
+    assert outputs_of(refused, policy)["leaderboard"] == "0"
+
+
+def test_whether_there_are_records_is_told():
+    assert [outputs_of(Plan(**NOTHING), Policy(), with_records=there)["records"] for there in (False, True)] == [
+        "0",
+        "1",
+    ]

@@ -33,7 +33,14 @@ REPOSITORY = "lab/brain"
 SECONDS = 300  # for one run of one workflow
 USES = re.compile(r"uses: ([\w.-]+/[\w.-]+)@([0-9a-f]{40})")
 # What of the library a small repository needs; its plugins are its own.
-COPIED = (".github/actions", ".github/workflows", "core/brainscore_core", "scripts", "vision/brainscore_vision")
+COPIED = (
+    ".github/actions",
+    ".github/workflows",
+    "core/brainscore_core",
+    "scripts",
+    "vision/brainscore_vision",
+    "web/brainscore_web",
+)
 PLUGIN_FOLDERS = ("benchmarks", "data", "metrics", "models")
 
 ACTIONS = {
@@ -43,11 +50,11 @@ ACTIONS = {
             subprocess.run(["git", "-C", here, *arguments], check=True, stdout=subprocess.DEVNULL)
         git("init", "-q")
         git("remote", "add", "origin", f"https://github.com/{os.environ['GITHUB_REPOSITORY']}")
-        sha, whole = os.environ["GITHUB_SHA"], given["fetch-depth"] == "0"
-        git("fetch", "-q", "--no-tags", "origin", *([] if whole else ["--depth=1"]), sha)
+        sha, whole = given["ref"] or os.environ["GITHUB_SHA"], given["fetch-depth"] == "0"
         if whole:
             git("fetch", "-q", "--no-tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
-        git("checkout", "-q", "--force", "--detach", sha)
+        git("fetch", "-q", "--no-tags", "origin", *([] if whole else ["--depth=1"]), sha)
+        git("checkout", "-q", "--force", "--detach", "FETCH_HEAD")
     """,
     "actions/setup-python": """
         print("the Python of the tests is on the path")
@@ -74,6 +81,17 @@ ACTIONS = {
             apart = not given["name"] and given["merge-multiple"] != "true" and len(found) > 1
             target = Path(given["path"] or ".") / (each.name if apart else "")
             shutil.copytree(each, target, dirs_exist_ok=True)
+    """,
+    "actions/upload-pages-artifact": """
+        kept = store / given["name"]
+        if kept.exists():
+            sys.exit(f"::error::an artifact {given['name']} exists")
+        shutil.copytree(given["path"], kept)
+    """,
+    "actions/deploy-pages": """
+        shutil.copytree(store / given["artifact_name"], store.parent / "pages")
+        with open(os.environ["GITHUB_OUTPUT"], "a") as stream:
+            stream.write("page_url=https://lab.github.io/brain/\\n")
     """,
     "aws-actions/configure-aws-credentials": """
         if given["output-env-credentials"] != "false":
@@ -110,13 +128,16 @@ results = [PluginResult(plugin=task.plugin, status="passed", n_passed=1) for tas
 (folder / "asked.txt").write_text(json.dumps({"shard": shard}))
 """
 _INPUTS = {
-    "actions/checkout": "fetch-depth persist-credentials",
+    "actions/checkout": "fetch-depth persist-credentials ref",
     "actions/setup-python": "python-version",
     "actions/upload-artifact": "name path if-no-files-found overwrite",
     "actions/download-artifact": "name pattern path merge-multiple",
+    "actions/upload-pages-artifact": "name path",
+    "actions/deploy-pages": "artifact_name",
     "aws-actions/configure-aws-credentials": "role-to-assume aws-region output-credentials output-env-credentials",
 }
 _OUTPUTS = {
+    "actions/deploy-pages": "page_url",
     "aws-actions/configure-aws-credentials": "aws-access-key-id aws-secret-access-key aws-session-token",
 }
 
@@ -222,6 +243,7 @@ def write_project(path):
         representatives = ["benchmarks/unrelated", "models/pixels"]
         reference-models = ["pixels"]
         reference-benchmarks = ["Unrelated"]
+        leaderboard = ["web"]
         """,
     )
     project.write("README.md", "A small project.\n")
@@ -359,6 +381,11 @@ class Run:
         return Plan.from_json((self.artifacts / "plan/plan.json").read_bytes())
 
     @property
+    def pages(self):
+        """Folder of what was published."""
+        return self.artifacts.parent / "pages"
+
+    @property
     def tested(self):
         """Plugins that the plan wants tested."""
         return {str(task.plugin) for task in self.plan.tests}
@@ -416,7 +443,8 @@ def write_programs(folder, light, stand_in_nox=False):
     """
     folder.mkdir()
     shutil.copytree(Path(__file__).parents[1] / "apart", folder / "apart", ignore=shutil.ignore_patterns("__pycache__"))
-    everything = 'export PYTHONPATH="$GITHUB_WORKSPACE/core:$GITHUB_WORKSPACE/vision:$GITHUB_WORKSPACE/scripts"'
+    packages = ":".join(f"$GITHUB_WORKSPACE/{name}" for name in ("core", "vision", "scripts", "web"))
+    everything = f'export PYTHONPATH="{packages}"'
     has_nox = 'grep -qs "install nox" "$GITHUB_WORKSPACE/.git/installed"'
     shim = f"""#!/bin/bash
         case "$*" in *"-m pip install "*) echo "${{*#*-m }}" >> "$GITHUB_WORKSPACE/.git/installed"; exit 0;; esac

@@ -8,7 +8,10 @@ import subprocess
 SECRET = "hunter2-the-value-of-a-secret"  # noqa: S105 - no secret: a text that must not be seen
 TOKEN = "hunter3-the-value-of-the-token"  # noqa: S105 - the same
 SECRETS = {"PRIVATE_KEY": SECRET, "GITHUB_TOKEN": TOKEN}
-ALL_PASSED = dict.fromkeys(("plan", "check", "test", "preview", "report", "gate"), "success")
+ALL_PASSED = {
+    **dict.fromkeys(("plan", "check", "test", "preview", "report", "gate"), "success"),
+    "leaderboard": "skipped",
+}
 CHECK_FAILED = {**ALL_PASSED, "check": "failure", "gate": "failure"}
 REFUSED = {**CHECK_FAILED, "plan": "failure", "test": "skipped", "preview": "skipped"}
 LIBRARY = "vision/brainscore_vision"
@@ -236,3 +239,27 @@ def test_file_with_a_newline_in_its_name(project, github):
     annotations = [note for rows in run.jobs.values() for row in rows for note in row.annotations]
     assert len(annotations) == 3, annotations  # of the static rule that knows such names, of the report, of the gate
     assert not [note for note in annotations if note.split("::")[-1].strip() == "forged"]
+
+
+def test_change_of_the_leaderboard_has_a_preview(project, github):
+    project.branch("change")
+    project.edit("web/brainscore_web/leaderboard/static/icon.svg", "<svg", "<!-- another one --><svg")
+    project.commit()
+    run = github.pull_request(fork=True)
+    seen = {**ALL_PASSED, "test": "skipped", "preview": "skipped", "leaderboard": "success"}
+    assert run.results == seen, run.story
+    preview = run.artifacts / "leaderboard-preview"
+    assert [path.name for path in preview.iterdir()] == ["made-up"]
+    assert "another one" in (preview / "made-up/static/icon.svg").read_text()
+    assert len(list((preview / "made-up/models").glob("*.html"))) == 120
+
+
+def test_preview_of_the_leaderboard_has_the_records_there_are(project, github):
+    github.dispatch("score", project.commit("before"))
+    project.branch("change")
+    project.edit("web/brainscore_web/leaderboard/static/icon.svg", "<svg", "<!-- another one --><svg")
+    project.commit()
+    run = github.pull_request()
+    preview = run.artifacts / "leaderboard-preview"
+    assert sorted(path.name for path in preview.iterdir()) == ["made-up", "records"], run.story
+    assert (preview / "records/models/network.html").is_file()

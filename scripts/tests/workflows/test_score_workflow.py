@@ -7,7 +7,15 @@ from brainscore_ci.reporting.results import read_folder
 
 LIBRARY = "vision/brainscore_vision"
 ALL_PAIRS = {(model, benchmark) for model in ("network", "pixels") for benchmark in ("Experiment", "Unrelated")}
-PUBLIC = {"plan": "success", "test": "skipped", "score": "success", "score-private": "skipped", "collect": "success"}
+PUBLIC = {
+    "plan": "success",
+    "test": "skipped",
+    "score": "success",
+    "score-private": "skipped",
+    "collect": "success",
+    "leaderboard": "skipped",
+    "publish": "skipped",
+}
 PRIVATE = {**PUBLIC, "test": "success", "score": "skipped", "score-private": "success"}
 OPTED_IN = {"PRIVATE_DATA": "true", "AWS_ROLE": "arn:aws:iam::1:role/reads", "AWS_REGION": "us-east-1"}
 
@@ -96,6 +104,61 @@ def test_second_run_scores_only_what_is_missing(project, github):
     pairs = github.dispatch("score", after)
     assert planned(pairs) == {("pixels", "Experiment"), ("pixels", "Unrelated")}, pairs.story
     assert records(pairs).keys() == ALL_PAIRS
+
+
+SHOWN = {"LEADERBOARD": "true"}
+PUBLISHED = {"leaderboard": "success", "publish": "success"}
+
+
+def test_leaderboard_is_published_where_the_repository_wants_it(project, github):
+    before, after = push_change(project)
+    run = github.push(before, after, variables=SHOWN)
+    assert run.results == {**PUBLIC, **PUBLISHED}, run.story
+    assert {path.stem for path in run.pages.glob("models/*.html")} == {"network", "pixels"}
+    assert {path.stem for path in run.pages.glob("benchmarks/*.html")} >= {"Experiment", "Unrelated"}
+    again = github.push(before, after, variables=SHOWN)  # nothing is left to score
+    assert again.results == {**PUBLIC, **PUBLISHED, "score": "skipped", "collect": "skipped"}, again.story
+    boards = [(each.pages / "data/board.js").read_bytes() for each in (run, again)]
+    assert boards[0] == boards[1]
+
+
+def test_run_that_ends_late_publishes_what_is_newest(project, github):
+    before, after = push_change(project)
+    github.push(before, after)
+    project.plugin(
+        "models/later",
+        'from brainscore_vision import model_registry\n\nmodel_registry["later"] = lambda: 1\n',
+    )
+    github.publish(heads__main=project.commit("later"))
+    late = github.run("score", "push", {"before": before, "after": after}, after, variables=SHOWN)
+    assert late.results == {**PUBLIC, **PUBLISHED, "score": "skipped", "collect": "skipped"}, late.story
+    assert (late.pages / "models/later.html").is_file()
+
+
+def test_nothing_is_published_before_there_is_a_record(project, github):
+    sha = project.commit()
+    run = github.push(sha, sha, variables=SHOWN)
+    assert run.results == {**PUBLIC, "score": "skipped", "collect": "skipped"}, run.story
+
+
+def test_leaderboard_that_lost_a_score_is_not_published(project, github):
+    before, after = push_change(project)
+    first = github.push(before, after)
+    branch = project.path.parent / "scores"
+    subprocess.run(["git", "clone", "-q", "-b", "scores", str(first.origin), str(branch)], check=True)
+    (branch / "Unrelated/network.json").unlink()
+    who = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for command in ((*who, "commit", "-qam", "remove one"), ("push", "-q")):
+        subprocess.run(["git", "-C", str(branch), *command], check=True)
+    sha = project.commit("something else")
+    run = github.push(after, sha, variables=SHOWN)
+    assert run.results == {
+        **PUBLIC,
+        "score": "skipped",
+        "collect": "skipped",
+        "leaderboard": "failure",
+    }, run.story
+    assert "the score of network on Unrelated" in run.log("leaderboard")
 
 
 def test_nightly_tests_all_plugins(project, github):

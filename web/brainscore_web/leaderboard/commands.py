@@ -56,14 +56,14 @@ def build(
     to: _To = Path("site"),
     gone: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="models, benchmarks or pairs that may be gone from the site, one a line"),
+        typer.Option(metavar="FILE", help="models, benchmarks or pairs that may be gone, one a line"),
     ] = None,
     kept: _Kept = None,
     processes: Annotated[int | None, typer.Option(help="at a time (default: one for each processor)")] = None,
 ) -> int:
     """Build the site of all records, and replace the one that is there.
 
-    Exit code 1 if a model or a score would be gone that the site has.
+    Exit code 1 if a model or a score would be gone that the site has, or that the branch had.
     """
     built = _build(records, at, catalogue, made_up, to, gone, kept, processes)
     for problem in built.problems:
@@ -105,10 +105,15 @@ def _build(
     processes: int | None,
 ) -> Built:
     from brainscore_web.leaderboard import site
+    from brainscore_web.leaderboard.removed import check_removed, said_gone
+    from brainscore_web.leaderboard.sources import CommitSource
 
     with ExitStack() as held:
         source, known = held.enter_context(_source(records, at, catalogue, made_up))
         allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
+        if isinstance(source, CommitSource):
+            allowed += said_gone(source)
+            check_removed(source, allowed)
         current = settings()
         if kept is None and not current.caching_disabled:
             kept = current.cache_home / "leaderboard" / content_digest(str(to.resolve()))[:16]

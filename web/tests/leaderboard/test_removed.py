@@ -1,0 +1,93 @@
+"""Build from a branch that records were removed from."""
+
+import subprocess
+
+import pytest
+
+from brainscore_core.scoring.records import ScoreRecord
+from brainscore_web.__main__ import main
+from brainscore_web.leaderboard.removed import check_removed, said_gone
+from brainscore_web.leaderboard.site import GoneError
+from brainscore_web.leaderboard.sources import CommitSource
+
+
+def git(folder, *arguments):
+    command = ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def branch(records):
+    """Return a folder of records under git, and the function that commits all of it."""
+    git(records, "init", "-q", "-b", "scores")
+
+    def commit():
+        git(records, "add", "-A")
+        git(records, "commit", "-qm", "one more", "--allow-empty")
+        return CommitSource.of(records, "scores")
+
+    commit()
+    return records, commit
+
+
+def remove(records, which=min):
+    file = which(records.glob("*/*.json"))
+    record = ScoreRecord.read(file)
+    file.unlink()
+    return record
+
+
+def test_what_has_come_back_is_not_gone(branch):
+    records, commit = branch
+    remove(records)
+    with pytest.raises(GoneError):
+        check_removed(commit(), ())
+    git(records, "checkout", "-q", "HEAD~1", "--", ".")
+    check_removed(commit(), ())
+
+
+@pytest.mark.parametrize("said", ["{model}", "{benchmark}", "{model} {benchmark}"])
+def test_what_was_removed_at_any_time_is_told_until_somebody_says_so(branch, said):
+    records, commit = branch
+    record = remove(records)
+    commit()
+    source = commit()  # with nothing new: what was there before the newest commit is not all there was
+    with pytest.raises(GoneError, match=rf"the score of {record.model} on {record.benchmark}.*gone\.txt"):
+        check_removed(source, said_gone(source))
+    (records / "gone.txt").write_text(f"\n {said.format(model=record.model, benchmark=record.benchmark)}\n")
+    source = commit()
+    check_removed(source, said_gone(source))
+    another = remove(records, max)
+    source = commit()
+    with pytest.raises(GoneError, match=rf"^1 that .* {another.model} on {another.benchmark}\."):
+        check_removed(source, said_gone(source))
+
+
+def test_what_a_merge_takes_away_is_told_too(branch):
+    records, commit = branch
+    git(records, "checkout", "-qb", "other")
+    record = remove(records)
+    commit()
+    git(records, "checkout", "-q", "scores")
+    (records / "README.md").write_text("of the branch\n")
+    commit()
+    git(records, "merge", "-q", "--no-edit", "other")
+    with pytest.raises(GoneError, match=record.model):
+        check_removed(CommitSource.of(records, "scores"), ())
+
+
+def test_a_site_is_not_built_without_what_the_branch_had(branch, made, tmp_path, monkeypatch, capsys):
+    records, commit = branch
+    record = remove(records)
+    commit()
+    (tmp_path / "catalogue.json").write_text(made.catalogue.to_json(), encoding="utf-8")
+    monkeypatch.chdir(records)
+    of_site = ["--catalogue", str(tmp_path / "catalogue.json"), "--to", str(tmp_path / "site")]
+    arguments = ["leaderboard", "build", "--at", "scores", *of_site]
+    assert main(arguments) == 1
+    assert f"the score of {record.model} on {record.benchmark}" in capsys.readouterr().err
+    assert not (tmp_path / "site").exists()
+    assert main(["leaderboard", "build", "--at", "scores~1", *of_site]) == 0  # a day in the past can be built again
+    (records / "gone.txt").write_text(f"{record.model} {record.benchmark}\n")
+    commit()
+    assert main(arguments) == 0  # the site that is there had the score: the branch speaks for it as well
