@@ -75,11 +75,22 @@ class Candidates:
         self._held.close()
 
     def begin(self) -> None:
-        """Start the process of a candidate if there is none, so that it gets ready meanwhile."""
-        if self._failure is None and (self._model is None or getattr(self._model, "is_lost", False)):
-            self._held.close()
-            self._shared = None
+        """Start the process of a candidate if there is none, so that it gets ready meanwhile.
+
+        Raises
+        ------
+        Exception
+            What starting it raised, such as that its requirements cannot be installed; this is not tried again.
+        """
+        if self._failure is not None or not (self._model is None or getattr(self._model, "is_lost", False)):
+            return
+        self._held.close()
+        self._shared = None
+        try:
             self._model = self._held.enter_context(self._start())
+        except Exception as error:
+            self._failure = error
+            raise
 
     def start_over(self) -> bool:
         """Forget what was answered if some of it is of another state of the model; return whether that was so."""

@@ -4,14 +4,17 @@ import json
 import os
 import sys
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from brainscore_core.errors import RequirementsError
 from brainscore_core.processes import run_bounded
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.store import read_lock_of
+from brainscore_vision.isolation.judge import Candidates
 
 boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))
 
@@ -93,6 +96,24 @@ def test_silence_garbage_and_errors_become_records(run_judge):
     expected = ["CandidateTimeoutError", "InvalidAnswerError", "CandidateError"]
     assert [record.status for record in records] == [f"failed:{name}" for name in expected]
     assert len(records[2].message) <= 1_000
+
+
+def test_what_cannot_be_started_is_not_started_for_each_benchmark_anew():
+    attempts = []
+
+    @contextmanager
+    def start():
+        attempts.append("one")
+        raise RequirementsError("What it requires cannot be installed.")
+        yield
+
+    with Candidates(start) as candidates:
+        with pytest.raises(RequirementsError, match="cannot be installed"):
+            candidates.begin()
+        candidates.begin()
+        with pytest.raises(RequirementsError, match="cannot be installed"):
+            candidates.candidate()
+    assert attempts == ["one"]
 
 
 @boxed

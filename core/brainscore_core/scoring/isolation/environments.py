@@ -19,11 +19,16 @@ from brainscore_core.scoring.isolation.interpreter import interpreter_paths
 __all__ = ["boxed_python_for", "built_python_for"]
 
 _LONGEST_S = 3600.0
-_BUILD = """
+_REFUSED = "Not installed: "
+_BUILD = f"""
 import sys
 from pathlib import Path
+from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management.environment import environment_for
-print(environment_for([Path(name) for name in sys.argv[1:]]))
+try:
+    print(environment_for([Path(name) for name in sys.argv[1:]]))
+except RequirementsError as error:
+    sys.exit({_REFUSED!r} + str(error))
 """
 
 
@@ -64,6 +69,9 @@ def boxed_python_for(plugin_folders: Sequence[Path]) -> Path:
     )
     if ended.problem is not None:
         names = " and ".join(folder.name for folder in plugin_folders)
+        _, is_refused, why = ended.output.rpartition(_REFUSED)
+        if is_refused:
+            raise RequirementsError(why.strip())
         raise RequirementsError(f"What {names} require cannot be installed into an environment.\n{ended}")
     return _below(home, ended.tail.rpartition("\n")[2])
 
