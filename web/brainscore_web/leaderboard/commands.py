@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -32,6 +33,10 @@ _At = Annotated[
     str | None,
     typer.Option(metavar="REVISION", help="in place of a folder: a branch or commit of records, such as origin/scores"),
 ]
+_Date = Annotated[
+    str | None,
+    typer.Option(metavar="YYYY-MM-DD", help="with --at: as it was at the end of that day, UTC"),
+]
 _Catalogue = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="what is known of models and benchmarks (default: what is installed)"),
@@ -51,6 +56,7 @@ _Kept = Annotated[
 def build(
     records: _Records = None,
     at: _At = None,
+    date: _Date = None,
     catalogue: _Catalogue = None,
     made_up: _MadeUp = None,
     to: _To = Path("site"),
@@ -65,7 +71,7 @@ def build(
 
     Exit code 1 if a model or a score would be gone that the site has, or that the branch had.
     """
-    built = _build(records, at, catalogue, made_up, to, gone, kept, processes)
+    built = _build(records, at, date, catalogue, made_up, to, gone, kept, processes)
     for problem in built.problems:
         command_line.say(f"Warning: {problem}")
     command_line.say(
@@ -78,6 +84,7 @@ def build(
 def serve(
     records: _Records = None,
     at: _At = None,
+    date: _Date = None,
     catalogue: _Catalogue = None,
     made_up: _MadeUp = None,
     to: _To = Path("site"),
@@ -89,7 +96,7 @@ def serve(
     """
     from brainscore_web.leaderboard.serving import serve
 
-    _build(records, at, catalogue, made_up, to, None, None, None)
+    _build(records, at, date, catalogue, made_up, to, None, None, None)
     serve(to, port, command_line.say)
     return 0
 
@@ -97,6 +104,7 @@ def serve(
 def _build(
     records: Path | None,
     at: str | None,
+    date: str | None,
     catalogue: Path | None,
     made_up: str | None,
     to: Path,
@@ -109,7 +117,7 @@ def _build(
     from brainscore_web.leaderboard.sources import CommitSource
 
     with ExitStack() as held:
-        source, known = held.enter_context(_source(records, at, catalogue, made_up))
+        source, known = held.enter_context(_source(records, at, date, catalogue, made_up))
         allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
         if isinstance(source, CommitSource):
             allowed += said_gone(source)
@@ -123,13 +131,15 @@ def _build(
 
 @contextmanager
 def _source(
-    records: Path | None, at: str | None, catalogue: Path | None, made_up: str | None
+    records: Path | None, at: str | None, date: str | None, catalogue: Path | None, made_up: str | None
 ) -> Iterator[tuple[Source, Catalogue]]:
     from brainscore_web.leaderboard.catalogue import Catalogue, catalogues
     from brainscore_web.leaderboard.sources import CommitSource, FolderSource
 
     if sum(each is not None for each in (records, at, made_up)) > 1:
         raise ConfigurationError("Records come from one place: give one of --records, --at and --made-up.")
+    if date is not None and at is None:
+        raise ConfigurationError("--date is for records of a branch: give --at too, such as --at origin/scores.")
     if made_up is not None:
         from brainscore_web.leaderboard.made_up import MadeUp
 
@@ -139,5 +149,16 @@ def _source(
             yield FolderSource(Path(folder)), made.catalogue
         return
     known = catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
-    source = FolderSource(records or settings().home / "scores") if at is None else CommitSource.of(Path.cwd(), at)
+    source = (
+        FolderSource(records or settings().home / "scores")
+        if at is None
+        else CommitSource.of(Path.cwd(), at, _day(date))
+    )
     yield source, known
+
+
+def _day(text: str | None) -> dt.date | None:
+    try:
+        return None if text is None else dt.date.fromisoformat(text)
+    except ValueError:
+        raise ConfigurationError(f"--date is {text!r}; expected a day as YYYY-MM-DD, such as 2026-11-23.") from None

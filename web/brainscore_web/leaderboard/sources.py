@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import os
 import time
@@ -142,19 +143,25 @@ class CommitSource:
     revision: str
 
     @classmethod
-    def of(cls, repository: Path, name: str) -> CommitSource:
-        """Take a branch, a tag or a commit by its name.
+    def of(cls, repository: Path, name: str, day: dt.date | None = None) -> CommitSource:
+        """Take a branch, a tag or a commit by its name, as it is now or as it was at the end of a day (UTC).
 
         Raises
         ------
         ConfigurationError
-            If there is none of that name.
+            If there is none of that name, or none that is so old.
         """
         commit = commit_named(repository, name)
         if commit is None:
             raise ConfigurationError(
                 f"There is no branch or commit {name!r} in {repository}; bring it here with: git fetch origin"
             )
+        if day is not None:
+            before = f"--before={day.isoformat()}T23:59:59Z"
+            then = ask_git(repository, "rev-list", "-1", "--first-parent", before, commit).decode().strip()
+            if not then:
+                raise ConfigurationError(f"{name!r} in {repository} had no commit yet on {day.isoformat()} (UTC).")
+            commit = then
         return cls(repository, commit)
 
     def digests(

@@ -52,6 +52,8 @@ def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):
     [
         (["--made-up", "40"], "expected MODELSxBENCHMARKS"),
         (["--made-up", "4x4", "--at", "main"], "Records come from one place"),
+        (["--made-up", "4x4", "--date", "2026-03-01"], "give --at too"),
+        (["--at", "HEAD", "--date", "March"], "expected a day as YYYY-MM-DD"),
         (["--records", "nowhere", "--catalogue", "catalogue.json"], "is no folder"),
     ],
 )

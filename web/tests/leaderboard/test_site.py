@@ -1,6 +1,7 @@
 """Build sites from made-up records: what they hold, what stays the same, what is refused."""
 
 import dataclasses
+import datetime as dt
 import json
 import os
 import subprocess
@@ -282,6 +283,27 @@ def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_p
     assert read(tmp_path / "past", "board")["made"]["revision"] == first
     with pytest.raises(ConfigurationError, match="no branch or commit 'nowhere'"):
         CommitSource.of(records, "nowhere")
+
+
+def test_a_branch_is_built_as_it_was_on_a_day(records):
+    git(records.parent, "init", "-q", str(records))
+    commits = {}
+    for day, clock in (
+        ("2026-03-01", "23:59:59+00:00"),
+        ("2026-03-02", "00:00:00+00:00"),
+        ("2026-03-02", "23:00:00-05:00"),
+    ):
+        (records / "day.txt").write_text(clock)
+        git(records, "add", "-A")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("GIT_COMMITTER_DATE", clock)
+            git(records, "commit", "-qm", clock)
+        commits[clock] = git(records, "rev-parse", "HEAD")
+    first, second, third = commits.values()  # the last was on March 3 in UTC
+    for day, commit in ((1, first), (2, second), (3, third), (30, third)):
+        assert CommitSource.of(records, "HEAD", dt.date(2026, 3, day)).revision == commit
+    with pytest.raises(ConfigurationError, match="no commit yet on 2026-02-28"):
+        CommitSource.of(records, "HEAD", dt.date(2026, 2, 28))
 
 
 def test_a_folder_and_a_commit_show_the_same(records, source, made, tmp_path, content):
