@@ -46,6 +46,7 @@ class PairsFile(TypedDict):
 
     nodes: list[int]
     codes: str
+    values: list[float | None]
 
 
 def encode(joint: JointErrors) -> Codes:
@@ -123,7 +124,7 @@ def ahead(codes: Codes, places: Places, n_models: int) -> Codes:
     return found
 
 
-def pairs_file(nodes: Sequence[int], codes: Codes) -> PairsFile:
+def pairs_file(nodes: Sequence[int], codes: Codes, values: Sequence[float | None]) -> PairsFile:
     """Return what ``data/pairs/<model>.js`` holds.
 
     Parameters
@@ -132,5 +133,8 @@ def pairs_file(nodes: Sequence[int], codes: Codes) -> PairsFile:
         Places of nodes of the board.
     codes : ndarray of uint16, shape (n_nodes, n_models // 2)
         What `ahead` returned for the model on each.
+    values : sequence of float or None
+        Score of the model on every node of the board: which benchmarks models have in common.
     """
-    return {"nodes": list(nodes), "codes": base64.b64encode(codes.astype("<u2").tobytes()).decode("ascii")}
+    text = base64.b64encode(codes.astype("<u2").tobytes()).decode("ascii")
+    return {"nodes": list(nodes), "codes": text, "values": list(values)}

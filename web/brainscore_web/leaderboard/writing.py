@@ -188,8 +188,9 @@ class _Writer:
                 self.write(f"models/{slug}.html", pages.model(place, data, self.rows))
 
     def write_pairs(self, jobs: Mapping[int, Job]) -> None:
-        """Write the errors of the differences of all pairs of models, one file for each model."""
+        """Write scores, and the errors of the differences of all pairs of models, one file for each model."""
         position = {each.identifier: at for at, each in enumerate(self.board.models)}
+        values = [dict(zip(column.models, column.value, strict=True)) for column in self.board.columns]
         known: dict[int, Codes] = {}
         for place, job in sorted(jobs.items()):
             of = self.board.columns[place].models
@@ -197,9 +198,10 @@ class _Writer:
             codes = ahead(pairs_of(job, len(of), self.graph.source, self.graph.kept), places, len(position))
             if codes.any():
                 known[place] = codes
-        for place, slug in enumerate(self.board.slugs):
+        for place, (model, slug) in enumerate(zip(self.board.models, self.board.slugs, strict=True)):
             codes = np.array([each[place] for each in known.values()], dtype=np.uint16)
-            self.write(f"data/pairs/{slug}.js", script(f"pairs/{slug}", pairs_file(list(known), codes)))
+            content = pairs_file(list(known), codes, [of_node.get(model.identifier) for of_node in values])
+            self.write(f"data/pairs/{slug}.js", script(f"pairs/{slug}", content))
 
 
 def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]]:

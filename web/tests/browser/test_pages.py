@@ -159,8 +159,9 @@ def test_differences_are_those_of_python(folder, board, pages, open_page):
               const files = new Map(await Promise.all(places.map(load)));
               const board = BrainScore.taken("board");
               const column = board.columns[node] ?? (await BrainScore.load(`columns/${slug}`));
-              const code = (a, b) => BrainScore.pairs.codeOf(files, slugs.length, node, a, b);
-              return BrainScore.pairs.differences(column, places, code);
+              const value = (_, at) => column.value[at];
+              const code = (_, a, b) => BrainScore.pairs.codeOf(files, slugs.length, node, a, b);
+              return BrainScore.pairs.differences([[node, 1]], places, value, code);
             }""",
             [places, board["models"]["slug"], node, board["nodes"]["slug"][node]],
         )
@@ -184,6 +185,66 @@ def test_differences_are_those_of_python(folder, board, pages, open_page):
                 assert each["isMatched"] == expected.joint.is_matched[pair]
                 n_compared += 1
     assert n_compared > 40
+
+
+def test_averages_are_compared_over_benchmarks_that_all_models_have(folder, board, pages, open_page):
+    page = ready(open_page(f"{folder.as_uri()}/{pages['compare']}"))
+    nodes, places = board["nodes"], [2, 5, 9]
+    columns = [
+        board["columns"].get(str(node)) or read_data(folder / f"data/columns/{slug}.js")
+        for node, slug in enumerate(nodes["slug"])
+    ]
+    found = page.evaluate(
+        """async ([places, slugs]) => {
+          const load = async (at) => [at, await BrainScore.load(`pairs/${slugs[at]}`)];
+          const files = new Map(await Promise.all(places.map(load)));
+          const { nodes } = BrainScore.taken("board");
+          const value = (node, at) => files.get(at).values[node];
+          const code = (node, a, b) => BrainScore.pairs.codeOf(files, slugs.length, node, a, b);
+          return [...BrainScore.pairs.common(nodes, places, value)].map(([node, { parts, n, of }]) => {
+            const pairs = BrainScore.pairs.differences(parts, places, value, code);
+            return { node, parts, n, of, pairs, codes: parts.map(([part]) => code(part, places[0], places[1])) };
+          });
+        }""",
+        [places, board["models"]["slug"]],
+    )
+    children = {node: [at for at, above in enumerate(nodes["parent"]) if above == node] for node in range(len(columns))}
+
+    def leaves(node):
+        below = [leaf for child in children[node] for leaf in leaves(child)]
+        return below or ([node] if nodes["leaf"][node] and nodes["counts"][node] else [])
+
+    def is_common(leaf):
+        return all(columns[leaf]["value"][place] is not None for place in places)
+
+    def mean(node, place):
+        if nodes["leaf"][node]:
+            return columns[node]["value"][place]
+        kept = [child for child in children[node] if any(is_common(leaf) for leaf in leaves(child))]
+        return sum(mean(child, place) for child in kept) / len(kept)
+
+    n_partial = 0
+    for each in found:
+        node = each["node"]
+        below = leaves(node)
+        shared = [leaf for leaf in below if is_common(leaf)]
+        assert (each["n"], each["of"]) == (len(shared), len(below))
+        for pair in each["pairs"] if shared else []:
+            assert pair["difference"] == pytest.approx(mean(node, pair["a"]) - mean(node, pair["b"]), abs=1e-12)
+        if 1 < len(shared) < len(below):
+            first = each["pairs"][0]
+            errors, freedom, _ = decode(np.array(each["codes"], dtype=np.uint16))
+            weights = np.array([weight for _, weight in each["parts"]])
+            assert weights.sum() == pytest.approx(1)
+            if np.isnan(errors).any():
+                assert np.isnan(first["low"])
+                continue
+            error, spread = weights @ errors, weights @ (errors / np.sqrt(freedom))
+            margin = error * stats.t.ppf(0.975, (error / spread) ** 2)
+            assert first["high"] - first["difference"] == pytest.approx(margin, rel=1e-6)
+            n_partial += 1
+    assert n_partial > 1
+    assert page.locator("#table-differences").get_by_text("over ").first.inner_text().endswith("benchmarks")
 
 
 def test_models_are_added_and_taken_away(folder, board, open_page):

@@ -73,7 +73,7 @@ def test_each_pair_stands_in_a_file_of_one_of_both(n_models: int) -> None:
                 continue
             ahead_by = (second - first) % n_models
             holder, step = (first, ahead_by) if ahead_by <= n_models // 2 else (second, n_models - ahead_by)
-            kept = pairs_file([3, 7], np.stack([rows[holder], 0 * rows[holder]]))
+            kept = pairs_file([3, 7], np.stack([rows[holder], 0 * rows[holder]]), [])
             assert kept["nodes"] == [3, 7]
             table = np.frombuffer(base64.b64decode(kept["codes"]), "<u2").reshape(2, n_models // 2)
             assert table[0, step - 1] == codes[first, second] != 0

@@ -2,7 +2,7 @@
 // Compare two to five models: their scores, and differences with intervals and corrected probabilities.
 (() => {
   const BrainScore = (globalThis.BrainScore ??= {});
-  const { charts, figures, element, format, state, statistics } = BrainScore;
+  const { averages, charts, figures, element, format, state, statistics } = BrainScore;
   const MOST = 5;
   const LEVEL = 0.05;
 
@@ -71,24 +71,62 @@
     return bytes.get(file).charCodeAt(at) + 256 * bytes.get(file).charCodeAt(at + 1);
   }
 
-  /** Compare all pairs of models on one node: [{a, b, difference, low, high, p, holm, isMatched}]. */
-  function differences(column, places, code) {
+  /**
+   * Say of each node over which others differences are averaged, so that they are over benchmarks that all models have.
+   *
+   * `value(node, model)` is null without a score. Returns a map of nodes to {parts: [[node, weight]], n: how many
+   * benchmarks these are, of: how many there are}; an average of which all models have all is its own only part.
+   */
+  function common(nodes, places, value) {
+    const counts = (leaf) => nodes.counts?.[leaf] ?? true;
+    const has = (leaf) => places.every((at) => value(leaf, at) !== null);
+    const { parts, without } = averages.plan(nodes, (leaf) => !counts(leaf) || has(leaf));
+    const found = new Map();
+    for (let node = nodes.parent.length - 1; node >= 0; node -= 1) {
+      const own = without.has(node) ? [] : [[node, 1]];
+      const number = nodes.leaf[node] && counts(node) ? [Number(has(node)), 1] : [0, 0];
+      const entry = { parts: nodes.leaf[node] ? [[node, 1]] : (parts.get(node) ?? own), n: number[0], of: number[1] };
+      found.set(node, entry);
+    }
+    for (let node = nodes.parent.length - 1; node >= 0; node -= 1) {
+      const above = found.get(nodes.parent[node]);
+      if (!above) continue;
+      above.n += found.get(node).n;
+      above.of += found.get(node).of;
+    }
+    return found;
+  }
+
+  /**
+   * Compare all pairs of models on a node, or on average over some: [{a, b, difference, low, high, p, holm, isMatched}].
+   *
+   * parts: [[node, weight]]. What the errors of several nodes share is not known here: that of their mean is the largest
+   * that there can be.
+   */
+  function differences(parts, places, value, code) {
     const found = [];
     places.forEach((a, first) =>
       places.slice(first + 1).forEach((b) => {
-        const [va, vb] = [column.value[a], column.value[b]];
-        const known = va === null || vb === null ? null : decode(code(a, b));
-        const difference = va === null || vb === null ? null : va - vb;
-        const margin = known ? known.error * statistics.quantile(known.freedom) : NaN;
-        const t = difference === 0 ? 0 : difference / known?.error;
+        const isThere = parts.length > 0 && parts.every(([node]) => value(node, a) !== null && value(node, b) !== null);
+        const known = isThere ? parts.map(([node, weight]) => [decode(code(node, a, b)), weight]) : [];
+        const hasError = known.length > 0 && known.every(([each]) => each);
+        const mean = (of) => averages.fsum(known.map(([each, weight]) => weight * of(each)));
+        const difference = isThere
+          ? averages.fsum(parts.map(([node, weight]) => weight * (value(node, a) - value(node, b))))
+          : null;
+        const error = hasError ? mean((each) => each.error) : NaN;
+        const spread = hasError ? mean((each) => each.error / Math.sqrt(each.freedom)) : NaN;
+        const only = known.length === 1 ? known[0][0]?.freedom : null;
+        const freedom = only ?? (spread > 0 ? (error / spread) ** 2 : Infinity);
+        const margin = hasError ? error * statistics.quantile(freedom) : NaN;
         found.push({
           a,
           b,
           difference,
           low: difference - margin,
           high: difference + margin,
-          isMatched: known?.isMatched ?? false,
-          p: known ? statistics.twoSided(t, known.freedom) : NaN,
+          isMatched: hasError && known.every(([each]) => each.isMatched),
+          p: hasError ? statistics.twoSided(difference === 0 ? 0 : difference / error, freedom) : NaN,
         });
       }),
     );
@@ -98,7 +136,7 @@
     return found;
   }
 
-  BrainScore.pairs = { codeOf, decode, differences };
+  BrainScore.pairs = { codeOf, common, decode, differences };
 
   // -- the page --------------------------------------------------------------------------------------------------------
 
@@ -222,11 +260,15 @@
         return;
       }
       if (mine !== turn) return; // somebody chose others meanwhile
+      const value = (node, at) => files.get(at).values[node];
+      const code = (node, a, b) => codeOf(files, n, node, a, b);
+      const shared = common(nodes, places, value);
       const compared = wanted
         .map((node) => ({
           node,
           column: columns.get(node),
-          pairs: differences(columns.get(node), places, (a, b) => codeOf(files, n, node, a, b)),
+          shared: shared.get(node),
+          pairs: differences(shared.get(node).parts, places, value, code),
         }))
         .filter(({ column }) => places.some((at) => column.value[at] !== null))
         .filter(({ pairs }) => rowsOf.value !== "told" || pairs.some(({ holm }) => holm <= LEVEL));
@@ -341,8 +383,8 @@
         h: "private",
         "-": "no score below",
       };
-      const cell = (pair) => {
-        if (pair.difference === null) return element("td", { class: "reason" }, "no pair of scores");
+      const cell = (pair, { n: number, of }) => {
+        if (pair.difference === null) return element("td", { class: "reason" }, of > 1 ? "no benchmark in common" : "no pair of scores");
         const isTold = pair.holm <= LEVEL;
         return element(
           "td",
@@ -355,6 +397,7 @@
               ? " no error stated"
               : ` [${format.interval(pair.low, pair.high)}]${pair.isMatched ? "" : " ~"}, p ${pair.holm < 0.001 ? "< 0.001" : `= ${pair.holm.toFixed(3)}`}`,
           ),
+          number < of && element("span", { class: "quiet-text" }, `over ${number} of ${of} benchmarks`),
         );
       };
       byId("table-differences").replaceChildren(
@@ -375,7 +418,7 @@
           element(
             "tbody",
             {},
-            compared.map(({ node, column, pairs }) =>
+            compared.map(({ node, column, shared, pairs }) =>
               element(
                 "tr",
                 { class: `depth-${Math.min(5, nodes.depth[node])}${nodes.leaf[node] ? "" : " parent"}` },
@@ -390,7 +433,7 @@
                       : "",
                   ),
                 ),
-                others.map((at) => cell(towards(pairs, at, places[base]))),
+                others.map((at) => cell(towards(pairs, at, places[base]), shared)),
               ),
             ),
           ),
