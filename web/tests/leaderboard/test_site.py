@@ -288,11 +288,7 @@ def test_any_past_commit_builds_what_its_records_built_then(records, made, tmp_p
 def test_a_branch_is_built_as_it_was_on_a_day(records):
     git(records.parent, "init", "-q", str(records))
     commits = {}
-    for day, clock in (
-        ("2026-03-01", "23:59:59+00:00"),
-        ("2026-03-02", "00:00:00+00:00"),
-        ("2026-03-02", "23:00:00-05:00"),
-    ):
+    for clock in ("2026-03-01T23:59:59+00:00", "2026-03-02T00:00:00+00:00", "2026-03-02T23:00:00-05:00"):
         (records / "day.txt").write_text(clock)
         git(records, "add", "-A")
         with pytest.MonkeyPatch.context() as patch:
