@@ -25,6 +25,7 @@ from brainscore_core.git import environment_of_git, run_git, said
 from brainscore_core.plugin_management.source import constants, parse
 from brainscore_core.scoring.provenance import version_class
 from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.runs import RUN_FILE, Run
 from brainscore_core.scoring.store import BranchStore, Store, replaces, why_not_again
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ _README = """# Scores
 
 One JSON record for each model and benchmark that was scored: `<benchmark>/<model>.json`, with other characters than
 letters, digits and ` +=@,()[]_.-~` percent-encoded. Beside it may stand the values of single neuroids and subjects,
-`<model>.values.npz`, and what was installed, `environment-<digest>.txt`. Written by the workflow `score`; do not edit.
+`<model>.values.npz`, and what was installed, `environment-<digest>.txt`. `run.json` says what the last run has done
+that brought a record. Written by the workflow `score`; do not edit.
 
 Who removes records names them in the same commit in `gone.txt`, a model, a benchmark or a pair `<model> <benchmark>` a
 line; without that the leaderboard is not built.
@@ -119,10 +121,20 @@ def collect(
         )
         return list(kept.values())
 
+    def missing_at(commit: str | None) -> list[Pair]:
+        with BranchStore(repository, commit or f"{remote}/{branch}") as store:
+            return [pair for pair in plan.pairs if not _is_there(pair, found, store, revision_of)]
+
+    def run_at(parent: str | None) -> Run:
+        missing = [(pair.model, pair.benchmark) for pair in missing_at(parent)]
+        head = plan.head if plan.head and _COMMIT.fullmatch(plan.head) else None
+        return Run.of(found.values(), missing, commit=head, event=plan.event, n_planned=len(plan.pairs))
+
     beside = read_beside(folder, plan, checkout.policy, found)
-    commit = publish(of_today, repository, branch, message=message, beside=beside, remote=remote, token=token)
-    with BranchStore(repository, commit or f"{remote}/{branch}") as store:
-        missing = [pair for pair in plan.pairs if not _is_there(pair, found, store, revision_of)]
+    commit = publish(
+        of_today, repository, branch, message=message, beside=beside, run=run_at, remote=remote, token=token
+    )
+    missing = missing_at(commit)
     outdated = tuple(found[key] for key in sorted(found.keys() - kept.keys()))
     return Collected(tuple(kept[key] for key in sorted(kept)), tuple(missing), tuple(problems), outdated)
 
@@ -154,6 +166,7 @@ def publish(
     *,
     message: str,
     beside: Mapping[str, bytes] = MappingProxyType({}),
+    run: Callable[[str | None], Run] | None = None,
     remote: str = "origin",
     token: str = "",
 ) -> str | None:
@@ -169,6 +182,9 @@ def publish(
         Of the commit.
     beside : mapping of str to bytes
         Path -> content of what stands beside records, see `artifacts.read_beside`; committed with them.
+    run : callable, optional
+        Given the commit that the records are put on top of (None: there is none), returns what is told of this run;
+        committed with records, so that a run that brings nothing is not told.
     token : str
         Which the remote is reached with, if it is reached by https.
 
@@ -188,7 +204,7 @@ def publish(
         if attempt:
             time.sleep(random.uniform(0.2, 1.0) * min(attempt, 5))  # noqa: S311 - so that two do not meet again
         parent = git.fetched(branch)
-        commit = git.commit(records(git) if callable(records) else records, parent, message, beside)
+        commit = git.commit(records(git) if callable(records) else records, parent, message, beside, run)
         if commit == parent or git.pushed(commit, branch):
             return commit
     raise UploadError(
@@ -262,7 +278,12 @@ class _Git:
         return self._orders[tuple(commits)]
 
     def commit(
-        self, records: Sequence[ScoreRecord], parent: str | None, message: str, beside: Mapping[str, bytes]
+        self,
+        records: Sequence[ScoreRecord],
+        parent: str | None,
+        message: str,
+        beside: Mapping[str, bytes],
+        run: Callable[[str | None], Run] | None,
     ) -> str | None:
         """Return a commit with the records on top of another; that one if nothing is new."""
         with BranchStore(self.repository, parent or "") as store:
@@ -272,6 +293,8 @@ class _Git:
         files = {record_path(Path(), each.model, each.benchmark).as_posix(): each.to_json().encode() for each in new}
         wanted = [path.as_posix() for each in new for path in beside_of(each)]
         files |= {path: beside[path] for path in wanted if path in beside}
+        if files and run is not None:
+            files[RUN_FILE] = run(parent).to_json().encode()
         if parent is None:
             if not files:
                 return None

@@ -22,6 +22,7 @@ from brainscore_ci.planning.policy import Policy
 from brainscore_ci.planning.shards import pair_shards
 from brainscore_core.errors import UploadError
 from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.runs import Run
 
 ROOT = Path(__file__).parents[3]
 
@@ -77,9 +78,8 @@ def checkout(origin):
 
 def published(origin, branch="scores"):
     names = git(origin, "ls-tree", "-r", "--name-only", branch).splitlines()
-    return {
-        name: ScoreRecord.from_json(git(origin, "show", f"{branch}:{name}")) for name in names if name.endswith(".json")
-    }
+    records = [name for name in names if name.endswith(".json") and "/" in name]
+    return {name: ScoreRecord.from_json(git(origin, "show", f"{branch}:{name}")) for name in records}
 
 
 def commits(origin, branch="scores"):
@@ -308,9 +308,33 @@ class TestCollect:
         assert collected.is_complete, collected.problems
         names = git(origin, "ls-tree", "-r", "--name-only", "scores").splitlines()
         lock_name = f"b/environment-{digests['environment'][:16]}.txt"
-        assert set(names) == {"README.md", "b/m.json", "b/n.json", "secret/m.json", "b/m.values.npz", lock_name}
+        assert set(names) == {
+            "README.md",
+            "run.json",
+            "b/m.json",
+            "b/n.json",
+            "secret/m.json",
+            "b/m.values.npz",
+            lock_name,
+        }
         assert git(origin, "show", f"scores:{lock_name}") == "numpy==2.4"
         assert git(origin, "show", "scores:b/m.values.npz") == values.decode()
+
+    def test_what_the_run_did_is_told_beside_the_records(self, origin, checkout, tmp_path):
+        first = record(created="2026-01-02T03:04:05+00:00", duration_s=65.5)
+        last = record("n", created="2026-01-02T04:00:00+01:00", duration_s=60.0, status="failed:X")
+        odd = record("o", created="<b>yesterday</b>", duration_s=None)
+        publish([record("there")], checkout, "scores", message="x")
+        write(tmp_path / "records/records-0", first, last, odd)
+        planned = plan(("m", "b"), ("n", "b"), ("o", "b"), ("there", "b"), ("none", "b"))
+        for _ in range(2):
+            collect(planned, tmp_path / "records", as_planned(checkout), "scores")
+        run = Run.from_json(git(origin, "show", "scores:run.json"))
+        assert (run.commit, run.event) == ("c" * 40, "push")
+        assert (run.started, run.finished) == ("2026-01-02T02:59:00+00:00", "2026-01-02T03:04:05+00:00")
+        assert (run.n_planned, run.n_records, run.n_missing, run.missing) == (5, 3, 1, (("none", "b"),))
+        assert run.duration_s == 125.5
+        assert commits(origin) == 2  # the second collection brought nothing new
 
     def test_nothing_came(self, origin, checkout, tmp_path):
         collected = collect(plan(("m", "b")), tmp_path / "nothing", as_planned(checkout), "scores")

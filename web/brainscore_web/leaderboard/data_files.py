@@ -19,6 +19,7 @@ lists over models are in the order of ``board.models``, all over nodes in that o
     What a page shows beside; the latter also of averages.
 ``status``
     ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: what they mean.
+    ``run``: what the last run has done, see `brainscore_core.scoring.runs.Run`; null if nothing is told of it.
 ``similarity``
     ``nodes``: places of the benchmarks; ``r``: Spearman's correlation of the scores of models that have both; ``n``: of
     how many; null for fewer than three, or where one does not vary.
@@ -43,6 +44,7 @@ from brainscore_web.leaderboard.tree import Node, top_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from brainscore_core.scoring.runs import Run
     from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 
     Floats = npt.NDArray[np.float64]
@@ -179,12 +181,12 @@ def aligned_details(
     return {name: [None if place is None else details[name][place] for place in places] for name in DETAILS}
 
 
-def status_content(board: Board, run: Mapping[str, object]) -> dict[str, Any]:
-    """Return what ``status.js`` hands over; `run`: ``started``, ``finished`` and ``trigger`` of the last one."""
+def status_content(board: Board, run: Run | None) -> dict[str, Any]:
+    """Return what ``status.js`` hands over."""
     names = [each.identifier for each in board.models]
     codes = [aligned(board.columns[place], names, leaf=True)["code"] for place in sorted(board.leaves)]
-    about = {name: run.get(name) for name in ("started", "finished", "trigger")}
-    return {"codes": codes, "codes_of": CODES, **about}
+    told = None if run is None else dataclasses.asdict(run)
+    return {"codes": codes, "codes_of": CODES, "run": told}
 
 
 def model_content(board: Board, place: int) -> dict[str, Any]:

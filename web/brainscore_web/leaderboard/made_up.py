@@ -7,7 +7,7 @@ models see the same stimuli. Nothing here says anything about a real model or be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,6 +18,7 @@ import numpy as np
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
 from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.runs import RUN_FILE, Run
 from brainscore_web.leaderboard.catalogue import BenchmarkEntry, Catalogue, Kind, ModelEntry, NodeEntry
 
 __all__ = ["MadeUp"]
@@ -172,11 +173,25 @@ class MadeUp:
             yield from self._of_benchmark(number, entry)
 
     def write(self, folder: Path) -> None:
-        """Write the records, where `record_path` says."""
+        """Write the records, where `record_path` says, and what the last run has done."""
+        pairs: set[tuple[str, str]] = set()
+        newest: list[ScoreRecord] = []
         for record in self.records():
             path = record_path(folder, record.model, record.benchmark)
             path.parent.mkdir(exist_ok=True)
             path.write_text(record.to_json(), encoding="utf-8")
+            pairs.add((record.model, record.benchmark))
+            day = max(record.created[:10], newest[0].created[:10] if newest else "")
+            newest = [each for each in (*newest, record) if each.created.startswith(day)]
+        (folder / RUN_FILE).write_text(self._run(newest, pairs).to_json(), encoding="utf-8")
+
+    def _run(self, records: Sequence[ScoreRecord], pairs: Set[tuple[str, str]]) -> Run:
+        """Make a run up that brought the records of the last day, and left some pairs without."""
+        benchmark = self.catalogue.benchmarks[0].identifier
+        planned = [(model.identifier, benchmark) for model in self.catalogue.models]
+        missing = [pair for pair in planned if pair not in pairs]
+        n_planned = len(records) + len(missing)
+        return Run.of(records, missing, commit="c0ffee" * 6 + "c0de", event="push", n_planned=n_planned)
 
     def _of_benchmark(self, number: int, entry: BenchmarkEntry) -> Iterator[ScoreRecord]:
         rng = np.random.default_rng([self.seed, 2, number])

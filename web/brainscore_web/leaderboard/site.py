@@ -7,14 +7,15 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brainscore_core.caching import atomic_directory, content_digest
-from brainscore_core.errors import BrainScoreError, ConfigurationError
+from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError
+from brainscore_core.scoring.runs import RUN_FILE, Run
 from brainscore_web.leaderboard.board import Column, Leaf
 from brainscore_web.leaderboard.data_files import Board
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, NodeJob, as_json, code_digest, column_from
@@ -46,7 +47,7 @@ class Built:
     n_computed : int
         How many nodes were computed; the others were kept.
     problems : tuple of str
-        Records that cannot be read.
+        Records, and what is told of the last run, that cannot be read.
     """
 
     n_models: int
@@ -67,7 +68,6 @@ def build(
     kept: Path | None = None,
     gone: Collection[str] | None = (),
     pictures: Path | None = None,
-    run: Mapping[str, object] | None = None,
     processes: int | None = None,
 ) -> Built:
     """Build the site of all records of a source.
@@ -85,8 +85,6 @@ def build(
         None: any.
     pictures : Path, optional
         Folder that the paths of stimuli in the catalogue start from.
-    run : mapping, optional
-        ``started``, ``finished`` and ``trigger`` of what has scored last.
     processes : int, optional
         How many compute at a time; None: one for each processor.
 
@@ -106,9 +104,20 @@ def build(
             _check_gone(board, target, gone)
         with _replacing(target) as temporary:
             whole = catalogue.with_recorded((each.identifier for each in board.models), _benchmarks_of(board))
-            write_site(temporary, board, jobs, graph, whole, pictures=pictures, run=run or {})
+            run = _run_of(source, problems)
+            write_site(temporary, board, jobs, graph, whole, pictures=pictures, run=run)
         graph.kept.sweep(graph.used)
     return Built(len(board.models), len(board.leaves), n_records, graph.n_computed, tuple(problems))
+
+
+def _run_of(source: Source, problems: list[str]) -> Run | None:
+    """Return what the last run has done; None if nothing is told, or it cannot be read, which is a problem."""
+    content = source.run()
+    try:
+        return None if content is None else Run.from_json(content)
+    except CorruptFileError as error:
+        problems.append(f"{RUN_FILE}: {error}")
+        return None
 
 
 def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, dict[int, Job], list[str], int]:

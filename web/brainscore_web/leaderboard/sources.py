@@ -13,9 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
+from brainscore_core import untrusted
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named
 from brainscore_core.scoring.records import MOST_BYTES, record_path
+from brainscore_core.scoring.runs import RUN_FILE
 
 __all__ = ["Change", "CommitSource", "FolderSource", "Source", "pair_of"]
 
@@ -109,6 +111,13 @@ class FolderSource:
         """Tell whether what was read has the digest that was told before."""
         return len(content) > MOST_BYTES or hashlib.sha256(content).hexdigest() == digest
 
+    def run(self) -> bytes | None:
+        """Return what is told of the last run, see `brainscore_core.scoring.runs`; None if nothing is."""
+        try:
+            return untrusted.read_start(self.folder / RUN_FILE)
+        except OSError:
+            return None
+
     def _files(self) -> Iterator[tuple[str, os.DirEntry[str]]]:
         with os.scandir(self.folder) as folders:
             names = sorted(each.name for each in folders if each.is_dir() and not each.name.startswith("."))
@@ -188,6 +197,11 @@ class CommitSource:
         with closing(BlobReader(self.repository)) as blobs:
             for path in paths:
                 yield blobs.read(f"{self.revision}:{path}", MOST_BYTES + 1) or b""
+
+    def run(self) -> bytes | None:
+        """Return what is told of the last run, see `brainscore_core.scoring.runs`; None if nothing is."""
+        with closing(BlobReader(self.repository)) as blobs:
+            return blobs.read(f"{self.revision}:{RUN_FILE}", untrusted.MOST_BYTES + 1)
 
     def line(self) -> list[str]:
         """Return the commits from this one back to the first; where branches were merged, those of the first parent."""

@@ -27,6 +27,7 @@ from brainscore_web.leaderboard.tree import Node, top_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from brainscore_core.scoring.runs import Run
     from brainscore_web.leaderboard.board import Column
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.kept import Kept
@@ -71,7 +72,7 @@ def write_site(
     catalogue: Catalogue,
     *,
     pictures: Path | None,
-    run: Mapping[str, object],
+    run: Run | None,
 ) -> None:
     """Write all files.
 
@@ -83,8 +84,10 @@ def write_site(
         Place of a node that has records -> how it was computed.
     catalogue : Catalogue
         With an entry for each model and benchmark.
-    pictures, run
+    pictures
         See `brainscore_web.leaderboard.site.build`.
+    run : Run or None
+        What has scored last.
     """
     writer = _Writer(folder, board, graph)
     writer.write("data/board.js", script("board", writer.content))

@@ -1,6 +1,7 @@
 """The pages of models and benchmarks, Compare, Explore and Status, as a person uses them."""
 
 import dataclasses
+import re
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import stats
 from scipy.special import stdtr
 
 from brainscore_core.scoring.comparison import compare_records
+from brainscore_core.scoring.runs import RUN_FILE, Run
 from brainscore_core.scoring.statistics import holm
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import decode, encode
@@ -39,8 +41,7 @@ def folder(tmp_path_factory):
     catalogue = dataclasses.replace(MADE.catalogue, models=tuple(models), benchmarks=tuple(benchmarks))
     (base / "records").mkdir()
     MADE.write(base / "records")
-    run = {"started": "2026-10-03T08:00:00+00:00", "finished": "2026-10-03T09:30:00+00:00", "trigger": "a merge"}
-    build(FolderSource(base / "records"), catalogue, base / "site", run=run, processes=1)
+    build(FolderSource(base / "records"), catalogue, base / "site", processes=1)
     return base / "site"
 
 
@@ -384,8 +385,14 @@ def test_front_is_what_nothing_beats(folder, open_page):
 def test_status_counts_and_filters(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/status.html"))
     codes = "".join(read_data(folder / "data/status.js")["codes"])
-    assert "1 h 30 min" in page.locator(".lead").inner_text()
-    assert "a merge" in page.locator(".lead").inner_text()
+    run = Run.from_json((folder.parent / "records" / RUN_FILE).read_bytes())
+    told = page.locator("header.page-head").inner_text()
+    assert all(each in told for each in ("for a merge", "c0ffeec0ffee", run.started[:16].replace("T", " ")))
+    assert re.search(r", after \d+ (s|min|h)", told)
+    assert f"{run.n_planned} pairs were planned" in told
+    page.get_by_text("Planned, without a record").click()
+    missing = page.get_by_role("region", name="Table of planned pairs without a record").locator("tbody tr")
+    assert missing.count() == run.n_missing > 0
     assert f"{len(codes)} pairs of 16 benchmarks and 24 models" in page.locator("#shown").inner_text()
     page.get_by_label("Only").select_option("f")
     rows = page.get_by_role("region", name="Pairs: failed").locator("tbody tr")

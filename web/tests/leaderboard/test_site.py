@@ -10,6 +10,7 @@ import pytest
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.scoring.runs import RUN_FILE, Run
 from brainscore_web.leaderboard import site
 from brainscore_web.leaderboard.board import DETAILS
 from brainscore_web.leaderboard.catalogue import BenchmarkEntry
@@ -259,6 +260,34 @@ def test_a_build_that_fails_leaves_the_site_and_nothing_else(source, made, tmp_p
     with pytest.raises(OSError, match="No space left"):
         build(source, made.catalogue, tmp_path / "site")
     assert (content(tmp_path / "site"), sorted(tmp_path.iterdir())) == (before, there)
+
+
+# -- the last run ------------------------------------------------------------------------------------------------------
+
+
+def test_what_the_last_run_did_is_told(records, source, made, tmp_path, read):
+    run = Run.from_json((records / RUN_FILE).read_bytes())
+    odd = ("<script>alert(1)</script>", "b")
+    run = dataclasses.replace(run, event="<img src=x>", missing=(odd, *run.missing), n_missing=run.n_missing + 1)
+    (records / RUN_FILE).write_text(run.to_json())
+    assert build(source, made.catalogue, tmp_path / "site").problems == ()
+    told = read(tmp_path / "site", "status")["run"]
+    assert Run.from_json(json.dumps(told)) == run
+    page = (tmp_path / "site/status.html").read_text()
+    assert "&lt;img src=x&gt;" in page
+    assert "<script>alert" not in page
+    assert f"{run.n_missing} planned pairs have no record yet" in page
+
+
+@pytest.mark.parametrize(("content", "problem"), [(None, None), ("{}", "commit"), ("[" * 10**6, "no JSON")])
+def test_a_run_that_is_not_told_or_cannot_be_read(records, source, made, tmp_path, read, content, problem):
+    (records / RUN_FILE).unlink()
+    if content is not None:
+        (records / RUN_FILE).write_text(content)
+    problems = build(source, made.catalogue, tmp_path / "site").problems
+    assert problem is None if not problems else problem in problems[-1]
+    assert read(tmp_path / "site", "status")["run"] is None
+    assert "Nothing is told of the last run" in (tmp_path / "site/status.html").read_text()
 
 
 # -- branches ----------------------------------------------------------------------------------------------------------

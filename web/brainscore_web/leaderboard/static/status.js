@@ -17,6 +17,8 @@
       const seconds = (Date.parse(took.dataset.finished) - Date.parse(took.dataset.started)) / 1000;
       if (seconds >= 0) took.textContent = `, after ${format.duration(seconds)}`;
     }
+    const computing = byId("computing");
+    if (computing) computing.textContent = format.duration(Number(computing.dataset.seconds));
 
     const isBelow = (node, above) => {
       for (let at = node; at >= 0; at = nodes.parent[at]) if (at === above) return true;
