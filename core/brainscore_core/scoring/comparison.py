@@ -6,22 +6,25 @@ counts. Benchmarks whose measurements are simulated are averaged for themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brainscore_core.errors import DataNotHereError
 from brainscore_core.metrics.influence import LEVEL
-from brainscore_core.scoring.averages import Estimate, combined
+from brainscore_core.scoring.averages import Estimate, average_tree, combined
 from brainscore_core.scoring.joint_errors import JointErrors
 from brainscore_core.scoring.statistics import Comparison, letters
 
 if TYPE_CHECKING:
     from brainscore_core.metrics.influence import Interval
+    from brainscore_core.scoring.averages import Missing
     from brainscore_core.scoring.records import ScoreRecord
 
-__all__ = ["ComparedModels", "averages_of", "compare_records"]
+__all__ = ["ComparedModels", "averages_of", "compare_on_average", "compare_records"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class ComparedModels:
         Whether the measurements are.
     benchmarks : tuple of str
         What this is the average of; the benchmark itself.
+    n_scored : tuple of int
+        On how many of these each model has a score.
     """
 
     name: str
@@ -51,6 +56,7 @@ class ComparedModels:
     comparison: Comparison
     are_simulated: bool
     benchmarks: tuple[str, ...]
+    n_scored: tuple[int, ...]
 
     @property
     def order(self) -> list[int]:
@@ -150,6 +156,65 @@ def averages_of(
     return found
 
 
+def compare_on_average(
+    records: Iterable[ScoreRecord],
+    models: Sequence[str],
+    node: str,
+    parents: Mapping[str, str],
+    *,
+    missing: Missing = "zero",
+    level: float = LEVEL,
+) -> ComparedModels:
+    """Compare the averages of models over all benchmarks below a node of a tree, as the leaderboard does.
+
+    A benchmark on which no record has a score is in no average, nor is one whose measurements are simulated unless all
+    below the node are.
+
+    Parameters
+    ----------
+    records : iterable of ScoreRecord
+        At most one of a model and a benchmark.
+    node : str
+        Above at least one of their benchmarks.
+    parents : mapping of str to str
+        The node above every benchmark that counts, and above every inner node but the roots.
+    missing : {'zero', 'left out', 'undefined'}
+        What a missing score counts as, see `average_tree`.
+
+    Raises
+    ------
+    DataNotHereError
+        No benchmark below the node has a score.
+    """
+    given = list(records)
+    scored = {each.benchmark for each in given if each.score is not None and node in _path(each.benchmark, parents)}
+    simulated = {record.benchmark for record in given if record.simulated}
+    leaves = sorted(scored - simulated or scored)
+    if not leaves:
+        raise DataNotHereError(f"No benchmark below {node!r} has a score, so that there is no average to compare.")
+    by_pair = {(record.benchmark, record.model): record for record in given}
+    of_leaves = compare_records((record for record in given if record.benchmark in leaves), models, level=level)
+    tree = {name: parents[name] for leaf in leaves for name in (leaf, *_path(leaf, parents)) if name in parents}
+    scores, counts = [], []
+    for place, model in enumerate(models):
+        there = [each.name for each in of_leaves if not each.scores[place].is_missing]
+        estimates = {name: Estimate.of_record(by_pair[name, model]) for name in there}
+        scores.append(average_tree(estimates, tree, missing=missing)[node])
+        counts.append(len(there))
+    intervals = [each.interval() for each in scores]
+    found = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
+    return dataclasses.replace(found, n_scored=tuple(counts))
+
+
+def _path(name: str, parents: Mapping[str, str]) -> list[str]:
+    """Return the nodes above a name, the nearest first; of a circle each once."""
+    path: list[str] = []
+    while (above := parents.get(name)) is not None and above not in path:
+        path.append(above)
+        name = above
+    return path
+
+
 def _compared(
     name: str,
     models: Sequence[str],
@@ -160,4 +225,7 @@ def _compared(
     level: float,
 ) -> ComparedModels:
     comparison = Comparison(np.array([each.value for each in scores]), JointErrors.of_estimates(scores), level)
-    return ComparedModels(name, tuple(models), tuple(scores), tuple(intervals), comparison, are_simulated, benchmarks)
+    counts = tuple(0 if each.is_missing else len(benchmarks) for each in scores)
+    return ComparedModels(
+        name, tuple(models), tuple(scores), tuple(intervals), comparison, are_simulated, benchmarks, counts
+    )

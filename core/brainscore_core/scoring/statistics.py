@@ -325,17 +325,23 @@ def _with_further(runs: Bools, apart: Bools, ends: npt.NDArray[np.intp]) -> Bool
     return whole
 
 
-def letters(groups: Bools) -> list[str]:
+def letters(groups: Bools, *, most: int | None = None) -> list[str]:
     """Return for each model the letters of its groups: two models differ if they share none (Piepho 2004).
 
     Parameters
     ----------
     groups : ndarray of bool, shape (n_groups, n_models)
         What `tie_groups` returns. After 26 letters follow ``aa``, ``ab`` and so on, with commas between all.
+    most : int, optional
+        Of groups that are runs in the order of scores: more letters than these are told by their ends, ``'c-k'``.
     """
     n_groups, separator = len(groups), "" if len(groups) <= len(string.ascii_lowercase) else ","
     names = [_letter(number) for number in range(n_groups)]
-    return [separator.join(names[place] for place in np.flatnonzero(of_model)) for of_model in list(groups.T)]
+    told = []
+    for of_model in groups.T:
+        own = [names[place] for place in np.flatnonzero(of_model)]
+        told.append(separator.join(own) if most is None or len(own) <= most else f"{own[0]}-{own[-1]}")
+    return told
 
 
 def _letter(number: int) -> str:

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from brainscore_core.errors import DataNotHereError
 from brainscore_core.metrics import Score
 from brainscore_core.metrics.influence import Influence, attach_influence
-from brainscore_core.scoring.comparison import averages_of, compare_records
+from brainscore_core.scoring.comparison import averages_of, compare_on_average, compare_records
 from brainscore_core.scoring.records import ScoreRecord
 
 
@@ -105,3 +106,46 @@ def test_a_single_model_has_rank_one():
 def test_an_average_of_one_benchmark_is_none():
     records = [record(model, score=0.5, error=0.1) for model in "xy"]
     assert averages_of(compare_records(records, ["x", "y"]), records) == []
+
+
+PARENTS = {"A": "V1", "B": "V1", "C": "IT", "D": "IT", "V1": "neural", "IT": "neural"}
+
+
+def test_an_average_over_a_tree_is_that_of_the_leaderboard():
+    """A missing score counts as 0, a benchmark on which nobody has a score is in no average."""
+    records = [
+        *(record("x", benchmark, score=value, error=0.01) for benchmark, value in (("A", 0.2), ("B", 0.4), ("C", 0.8))),
+        record("y", "A", score=0.6, error=0.03),
+        record("y", "B", status="failed:ValueError"),
+        record("x", "D", status="failed:ValueError"),
+    ]
+    found = compare_on_average(records, ["x", "y", "z"], "neural", PARENTS)
+    assert found.benchmarks == ("A", "B", "C")
+    assert found.scores[0].value == pytest.approx(((0.2 + 0.4) / 2 + 0.8) / 2)
+    assert found.scores[1].value == pytest.approx(0.6 / 2 / 2)
+    assert found.scores[1].error == pytest.approx(0.03 / 4)
+    assert (found.n_scored, found.ranks) == ((3, 1, 0), ["1", "2", ""])
+    assert compare_on_average(records, ["y"], "V1", PARENTS, missing="left out").scores[0].value == pytest.approx(0.6)
+    assert compare_on_average(records, ["x"], "IT", PARENTS).benchmarks == ("C",)
+    with pytest.raises(DataNotHereError, match="No benchmark below 'V2'"):
+        compare_on_average(records, ["x"], "V2", PARENTS)
+
+
+def test_simulated_benchmarks_are_averaged_only_among_themselves():
+    simulated = [record("x", "A", score=0.9, error=0.01, simulated=True)]
+    real = [record("x", "C", score=0.3, error=0.01)]
+    found = compare_on_average(simulated + real, ["x"], "neural", PARENTS)
+    assert (found.benchmarks, found.are_simulated, found.scores[0].value) == (("C",), False, 0.3)
+    alone = compare_on_average(simulated, ["x"], "neural", PARENTS)
+    assert (alone.benchmarks, alone.are_simulated, alone.scores[0].value) == (("A",), True, 0.9)
+
+
+def test_an_older_version_counts_in_no_average():
+    records = [
+        record("x", "A", score=0.9, error=0.01),
+        record("y", "A", score=0.5, error=0.01, benchmark_version=2),
+        record("x", "C", score=0.4, error=0.01),
+    ]
+    found = compare_on_average(records, ["x", "y"], "neural", PARENTS)
+    assert found.scores[0].value == pytest.approx(0.2)
+    assert found.n_scored == (1, 1)

@@ -159,6 +159,12 @@ def test_groups_start_with_the_best_and_leave_out_what_has_no_score():
     assert letters(compared.groups()) == ["c", "a", "", "a", "b"]
 
 
+def test_letters_of_a_long_run_are_told_by_its_ends():
+    groups = np.array([[True, True, False], [True, False, False], [True, False, False], [True, False, False]])
+    assert letters(groups, most=3) == ["a-d", "a", ""]
+    assert letters(groups, most=4) == ["abcd", "a", ""]
+
+
 def test_there_are_letters_for_many_groups():
     found = letters(np.eye(30, dtype=bool))
     assert found[:2] == ["a", "b"]

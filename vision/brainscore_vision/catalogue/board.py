@@ -22,7 +22,7 @@ from brainscore_vision.catalogue.references import constant
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
 
-__all__ = ["board_catalogue"]
+__all__ = ["board_catalogue", "board_nodes"]
 
 _ROOTS = {"neural": "average", "behavior": "average", "engineering": None}
 """What stands above the first nodes of the hierarchy on the board: engineering counts for itself, in no average."""
@@ -48,11 +48,12 @@ def board_catalogue(tell: Callable[[str], None] | None = None) -> dict[str, list
     return {
         "models": [entry for plugin in plugin_index().plugins("models") for entry in _models(plugin)],
         "benchmarks": [_benchmark(facts) for facts in benchmark_facts(tell=tell)],
-        "nodes": list(_nodes()),
+        "nodes": list(board_nodes()),
     }
 
 
-def _nodes() -> Iterator[dict[str, Any]]:
+def board_nodes() -> Iterator[dict[str, Any]]:
+    """Yield the inner nodes of the tree of the board, each with the node above it where there is one."""
     yield {"identifier": "average", "name": "Average"}
     for node in hierarchy.nodes()[1:]:
         path = hierarchy.path_to(node)

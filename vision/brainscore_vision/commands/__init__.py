@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from brainscore_core.command_line import Command, SpreadingCommand, make_app
 from brainscore_vision.catalogue import commands as data
-from brainscore_vision.commands import again, atlas, cache, compare, info, judge, listing, results, score
+from brainscore_vision.commands import again, atlas, cache, compare, info, judge, listing, plot, results, score
 
 __all__ = ["app"]
 
@@ -18,6 +18,7 @@ app = make_app("Score how brain-like vision models are.")
 app.command("score", cls=score.ScoreCommand, rich_help_panel=_SCORE)(score.score)
 app.command("atlas", cls=SpreadingCommand, rich_help_panel=_SCORE)(atlas.atlas)
 app.command("compare", cls=SpreadingCommand, rich_help_panel=_SCORE)(compare.compare)
+app.add_typer(plot.app, name="plot", rich_help_panel=_SCORE)
 app.command("export", cls=SpreadingCommand, rich_help_panel=_SCORE)(results.export)
 app.command("judge", cls=SpreadingCommand, hidden=True)(judge.judge)
 app.command("prepare", cls=Command, hidden=True)(judge.prepare)

@@ -57,9 +57,9 @@ def compare(
     compared = compare_records(found, names)
     compared += averages_of(compared, found)
     if draw is not None:
-        from brainscore_core.scoring.comparison_figure import save_comparison
+        from brainscore_core import plots
 
-        command_line.say(f"Written: {save_comparison(compared, draw)}")
+        command_line.say(f"Written: {plots.save(plots.compare(found, names), draw)}")
     command_line.print_table(_SCORES, [row for each in compared for row in _score_rows(each)])
     if len(names) > 1:
         _print_after(_DIFFERENCES, [row for each in compared for row in _difference_rows(each)])

@@ -14,7 +14,7 @@ from brainscore_vision.catalogue.completion import complete_benchmark
 if TYPE_CHECKING:
     from brainscore_core.scoring.records import ScoreRecord
 
-__all__ = ["BenchmarksOption", "RecordsOption", "chosen_records"]
+__all__ = ["BenchmarksOption", "RecordsOption", "chosen_records", "records_folder"]
 
 RecordsOption = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="where the records are (default: the scores folder)")
@@ -27,15 +27,21 @@ BenchmarksOption = Annotated[
 ]
 
 
+def records_folder(given: Path | None) -> Path:
+    """Return where the records are: the folder that is given, or the scores folder."""
+    from brainscore_core.config import settings
+
+    return given or settings().home / "scores"
+
+
 def chosen_records(
     folder: Path | None, models: Sequence[str] | None, benchmarks: Sequence[str] | None
 ) -> list[ScoreRecord]:
     """Return the records of some models and benchmarks; each that is named has one."""
-    from brainscore_core.config import settings
     from brainscore_core.errors import did_you_mean
     from brainscore_core.scoring.store import FolderStore
 
-    place = folder or settings().home / "scores"
+    place = records_folder(folder)
     everything = list(FolderStore(place))
     for what, named, known in (
         ("model", models, {record.model for record in everything}),

@@ -338,26 +338,13 @@ def _column(
         _integers(rank),
         _integers(ranks[:, 0]),
         _integers(ranks[:, 1]),
-        _letters(comparison.groups(exact=False)),
+        letters(comparison.groups(exact=False), most=_MOST_LETTERS),
         {
             **{name: _float(getattr(reliability, name)) for name in ("value", "low", "high")},
             "reason": reliability.reason or None,
             "is_bound": reliability.is_bound,
         },
     )
-
-
-def _letters(groups: Bools) -> list[str]:
-    """Return the letters of each model's groups, which are runs in the order of scores: many are told by their ends."""
-    names = letters(np.eye(len(groups), dtype=bool))
-    told = []
-    for of_model in groups.T:
-        places = np.flatnonzero(of_model).tolist()
-        if len(places) > _MOST_LETTERS:
-            told.append(f"{names[places[0]]}-{names[places[-1]]}")
-        else:
-            told.append(("," if len(names) > 26 else "").join(names[place] for place in places))
-    return told
 
 
 def _code(record: ScoreRecord | None, newest: int | None) -> str:

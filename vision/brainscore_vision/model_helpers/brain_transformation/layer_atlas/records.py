@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
+
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.untrusted import checked, parse, read_start
 from brainscore_vision.model_helpers.brain_transformation.mapping import LayerMap
 
 if TYPE_CHECKING:
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["LayerAtlas", "LayerScore", "RegionChoice", "format_atlas"]
 
 Interval = tuple[float, float]
+_MOST_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +155,21 @@ class LayerAtlas:
         """Return the atlas as JSON text, ending with a line break."""
         content: Mapping[str, object] = asdict(self)
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def read(cls, path: str | Path) -> LayerAtlas:
+        """Read from a file what `to_json` returned.
+
+        Raises
+        ------
+        CorruptFileError
+            It cannot be read, holds something else, or is too large.
+        """
+        try:
+            content = parse(read_start(Path(path), _MOST_BYTES), "atlas", _MOST_BYTES)
+            return checked(TypeAdapter(cls), content, "wrong type at atlas")
+        except OSError as error:
+            raise CorruptFileError(f"{path} is no atlas of layers: {error} Make it: brainscore atlas --help") from error
 
 
 def format_atlas(atlas: LayerAtlas) -> str:

@@ -1,0 +1,166 @@
+"""Draw how a few models compare on every benchmark: scores, and differences from one of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.errors import DataNotHereError
+from brainscore_core.plots.figures import ROW_INCHES, draw_mark, dress, label_inches, new_figure, told_beside
+from brainscore_core.plots.inputs import Records, check_known, models_of, read_records, sizes_of
+from brainscore_core.plots.style import LITERAL, MARKERS, Theme, shortened, theme_named
+from brainscore_core.scoring.comparison import ComparedModels, averages_of, compare_records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["compare"]
+
+
+@dataclass(frozen=True)
+class _Row:
+    compared: ComparedModels
+    place: int | None  # of a model; None: the heading of a benchmark
+    sizes: str = ""
+
+
+def compare(
+    records: Records,
+    models: Sequence[str] | None = None,
+    *,
+    benchmarks: Sequence[str] | None = None,
+    reference: str | None = None,
+    theme: str = "light",
+) -> Figure:
+    """Draw the scores of models and their differences from one of them, a block of rows for each benchmark.
+
+    Parameters
+    ----------
+    records : iterable of ScoreRecord or path-like
+        At most one of a model and a benchmark; or the folder that holds them.
+    models : sequence of str, optional
+        None: all.
+    benchmarks : sequence of str, optional
+        None: all on which one of the models has a record, and their averages.
+    reference : str, optional
+        What is subtracted from the others; None: the first model.
+    theme : {'light', 'dark'}
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        In a block the models from best to worst. On the left scores with their 95 % intervals, the letters of the
+        groups (models that share one do not differ significantly) and between which ranks the model lies. On the right
+        differences with intervals, filled where they are significant by Holm's correction for all pairs of these
+        models, and the corrected probability; after ~ where it is not known what both scores share. Groups of the SVG
+        are called ``score:<benchmark>:<model>``, ``interval:<benchmark>:<model>`` and, on the right,
+        ``score:difference:<benchmark>:<model>`` and ``interval:difference:<benchmark>:<model>``.
+
+    Raises
+    ------
+    DataNotHereError
+        There are no records, or none of these models on these benchmarks.
+    UnknownIdentifierError
+        No record is of a model or benchmark that is named.
+    RequirementsError
+        matplotlib is not installed.
+    """
+    ink, given = theme_named(theme), read_records(records)
+    names = models_of(given, models)
+    check_known("benchmark", benchmarks or (), {record.benchmark for record in given})
+    check_known("model", [] if reference is None else [reference], names)
+    base = 0 if reference is None else names.index(reference)
+    chosen = [
+        record for record in given if record.model in names and (benchmarks is None or record.benchmark in benchmarks)
+    ]
+    compared = compare_records(chosen, names)
+    if not compared:
+        raise DataNotHereError("There is nothing to draw: none of these models has a record on these benchmarks.")
+    compared += averages_of(compared, chosen)
+    sizes = {each.name: sizes_of(record for record in chosen if record.benchmark == each.name) for each in compared}
+    rows = list(itertools.chain.from_iterable(_rows_of(each, sizes[each.name]) for each in compared))
+    return _draw(rows, names, base, ink)
+
+
+def _rows_of(compared: ComparedModels, sizes: str) -> Iterator[_Row]:
+    yield _Row(compared, None, sizes)
+    yield from (_Row(compared, place) for place in compared.order)
+
+
+def _draw(rows: Sequence[_Row], names: Sequence[str], base: int, ink: Theme) -> Figure:
+    has_differences = len(names) > 1
+    labels = shortened(names)
+    width = (9.6 if has_differences else 5.6) + label_inches(labels)
+    figure = new_figure(width, 0.9 + ROW_INCHES * len(rows), ink, f"Comparison of {', '.join(names)}")
+    panels = figure.subplots(1, 1 + has_differences, sharey=True, squeeze=False)[0]
+    for y, row in enumerate(rows):
+        if row.place is None:
+            _head(panels[0], y, row.compared, row.sizes, ink)
+            continue
+        _draw_score(panels[0], y, row.compared, row.place, ink)
+        if has_differences:
+            _draw_difference(panels[1], y, row.compared, row.place, base, ink)
+    ticks = [(y, labels[row.place]) for y, row in enumerate(rows) if row.place is not None]
+    panels[0].set_yticks([y for y, _ in ticks], [label for _, label in ticks], **LITERAL)
+    panels[0].set_ylim(len(rows) - 0.4, -0.7)
+    panels[0].set_xlabel("score with its 95 % interval", fontsize=8.5, color=ink.text)
+    if has_differences:
+        told = f"difference from {labels[base]} with its 95 % interval\nfilled: significant after Holm's correction"
+        panels[1].set_xlabel(told, fontsize=8.5, color=ink.text, **LITERAL)
+        panels[1].axvline(0, color=ink.muted, lw=1, gid="zero")
+    for panel in panels:
+        dress(panel, ink)
+    return figure
+
+
+def _head(panel: Axes, y: float, compared: ComparedModels, sizes: str, ink: Theme) -> None:
+    simulated = " (SIMULATED)" if compared.are_simulated and "SIMULATED" not in compared.name else ""
+    name = told_beside(panel, y, f"{compared.name}{simulated}", ink.text, fontsize=8.5, fontweight="bold")
+    beside: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "annotation_clip": False}
+    panel.annotate(sizes, (1, 0.5), xycoords=name, fontsize=8, color=ink.muted, **beside)
+
+
+def _draw_score(panel: Axes, y: float, compared: ComparedModels, place: int, ink: Theme) -> None:
+    score, name = compared.scores[place], f"{compared.name}:{compared.models[place]}"
+    if score.is_missing:
+        told_beside(panel, y, score.reason, ink.muted, style="italic")
+        return
+    draw_mark(panel, score.value, y, compared.intervals[place], name=name, theme=ink, **_series(place, ink))
+    told_beside(panel, y, compared.letters[place], ink.text, right_pt=8)
+    told_beside(panel, y, f"rank {compared.ranks[place]}", ink.text, right_pt=34)
+
+
+def _draw_difference(panel: Axes, y: float, compared: ComparedModels, place: int, base: int, ink: Theme) -> None:
+    comparison, has_score = compared.comparison, not compared.scores[place].is_missing
+    difference = float(comparison.differences[place, base])
+    if math.isnan(difference) or place == base:
+        told = "reference" if place == base else "no difference: the reference has no score"
+        told_beside(panel, y, told if has_score else "", ink.muted, style="italic")
+        return
+    margin, p = float(comparison.margins[place, base]), float(comparison.p_holm[place, base])
+    draw_mark(
+        panel,
+        difference,
+        y,
+        (difference - margin, difference + margin),
+        name=f"difference:{compared.name}:{compared.models[place]}",
+        theme=ink,
+        filled=bool(comparison.differs[place, base]),
+        **_series(place, ink),
+    )
+    told = _told(p, is_matched=bool(comparison.joint.is_matched[place, base]))
+    told_beside(panel, y, told, ink.text, right_pt=8)
+
+
+def _series(place: int, ink: Theme) -> dict[str, Any]:
+    return {"colour": ink.series[place % len(ink.series)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def _told(p: float, *, is_matched: bool) -> str:
+    if math.isnan(p):
+        return "no error"
+    return f"{'' if is_matched else '~ '}{'p < 0.0001' if p < 0.0001 else f'p = {p:.4f}'}"

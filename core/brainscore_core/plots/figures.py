@@ -1,0 +1,164 @@
+"""Start figures without pyplot, give all axes one look, and write figures to files."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.caching import atomic_path
+from brainscore_core.errors import ConfigurationError, RequirementsError
+from brainscore_core.plots.style import LITERAL, Theme, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+    from brainscore_core.metrics.influence import Interval
+
+__all__ = [
+    *("FORMATS", "ROW_INCHES", "axes_for", "draw_mark", "dress", "figure_of", "head", "label_inches", "new_figure"),
+    *("save", "told_beside"),
+]
+
+FORMATS = (".svg", ".png", ".pdf")
+ROW_INCHES = 0.22
+_DPI = 160
+_CHARACTER_INCHES, _LINE_POINTS = 0.068, 11.5
+_MOST_TICKS = 7
+_MOST_TITLE, _MOST_TOLD, _NO_BREAK = 60, 80, "\N{NO-BREAK SPACE}"  # characters
+
+
+def new_figure(width: float, height: float, theme: Theme, title: str) -> Figure:
+    """Start a figure of a size in inches.
+
+    Raises
+    ------
+    RequirementsError
+        matplotlib is not installed.
+    """
+    try:
+        from brainscore_core.plots.drawing import Drawing
+    except ImportError as error:
+        raise RequirementsError(
+            "Drawing needs matplotlib, which is not installed: pip install 'brainscore-core[figures]'. Tables need "
+            "nothing."
+        ) from error
+    return Drawing(figsize=(width, height), layout="constrained", facecolor=theme.ground, label=title)
+
+
+def axes_for(ax: Axes | None, width: float, height: float, theme: Theme, title: str) -> Axes:
+    """Return the axes to draw into: those that are given, or the only ones of a new figure."""
+    return new_figure(width, height, theme, title).subplots() if ax is None else ax
+
+
+def figure_of(panel: Axes) -> Figure:
+    """Return the figure that holds axes, be it that these are of a part of it."""
+    figure = panel.get_figure(root=True)
+    assert figure is not None  # noqa: S101 - axes that were never in a figure cannot be made
+    return figure
+
+
+def dress(panel: Axes, theme: Theme, *, grid: str = "x") -> None:
+    """Give axes the look of all figures: no frame, a pale grid, ink of the theme."""
+    panel.set_facecolor(theme.ground)
+    panel.grid(visible=False)
+    panel.grid(visible=True, axis=grid, color=theme.line, lw=0.8)  # type: ignore[arg-type] # one of x, y, both
+    panel.set_axisbelow(True)
+    panel.locator_params(axis="x", nbins=_MOST_TICKS, steps=(1, 2, 5, 10))
+    panel.tick_params(axis="both", which="both", length=0, labelsize=8, labelcolor=theme.muted)
+    for label in panel.get_yticklabels() if grid == "x" else ():
+        label.set_color(theme.text)
+    for spine in panel.spines.values():
+        spine.set_visible(False)
+
+
+def draw_mark(
+    panel: Axes,
+    x: float,
+    y: float,
+    interval: Interval,
+    *,
+    colour: str,
+    name: str,
+    theme: Theme,
+    marker: str = "o",
+    filled: bool = True,
+) -> None:
+    """Draw a number as a dot, and its interval as a line; these are ``score:<name>`` and ``interval:<name>`` in SVG.
+
+    Parameters
+    ----------
+    interval : (float, float)
+        NaN: there is none.
+    """
+    if interval[0] == interval[0] and interval[1] == interval[1]:
+        panel.plot(interval, (y, y), color=colour, lw=2.2, alpha=0.65, gid=f"interval:{name}", solid_capstyle="round")
+    face, edge = (colour, theme.ground) if filled else (theme.ground, colour)
+    panel.plot([x], [y], marker, color=face, mec=edge, ms=6.5, mew=0.8 if filled else 1.4, gid=f"score:{name}")
+
+
+def label_inches(labels: Sequence[str]) -> float:
+    """Return how much room labels of rows take beside the axes."""
+    return _CHARACTER_INCHES * max((len(each) for each in labels), default=0)
+
+
+def head(panel: Axes, title: str, told: Sequence[str], theme: Theme) -> None:
+    """Write a title over axes, and below it what it is of: phrases, folded between them."""
+    phrases = "; ".join(each.replace(" ", _NO_BREAK) for each in told if each)
+    folded = textwrap.fill(phrases, _MOST_TOLD, break_long_words=False, break_on_hyphens=False).replace(_NO_BREAK, " ")
+    lines = folded.split("\n")
+    pad = _LINE_POINTS * len(lines) + 8
+    panel.set_title(
+        shortened([title], _MOST_TITLE)[0],
+        loc="left",
+        fontsize=12,
+        fontweight="bold",
+        color=theme.text,
+        pad=pad,
+        **LITERAL,
+    )
+    panel.annotate(
+        folded, (0, 1), (0, 5), "axes fraction", "offset points", fontsize=8.5, color=theme.muted,
+        va="bottom", linespacing=1.3, **LITERAL,
+    )  # fmt: skip
+
+
+def told_beside(
+    panel: Axes, y: float, text: str, colour: str, *, right_pt: float | None = None, **how: object
+) -> Annotation:
+    """Write into a row: at its start, or so many points right of its end."""
+    style: dict[str, Any] = {"fontsize": 8, "va": "center", "annotation_clip": False, **LITERAL, **how}
+    at, offset = ((0, y), (3, 0)) if right_pt is None else ((1, y), (right_pt, 0))
+    where: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": offset, "textcoords": "offset points"}
+    return panel.annotate(text, at, color=colour, **where, **style)
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure to a file, whole or not at all, and return where it is; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        Any.
+    path : path-like
+        Ends in ``.svg``, ``.png`` or ``.pdf``. Text in SVG stays text.
+
+    Raises
+    ------
+    ConfigurationError
+        The name ends in something else.
+    """
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in FORMATS:
+        raise ConfigurationError(f"{target} should end in {', '.join(FORMATS)}, which says how to draw it.")
+    from matplotlib import rc_context  # who has a figure has it
+
+    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]
+    metadata = {"Title": str(figure.get_label()) or target.stem, **undated}
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "brain-score"}), atomic_path(target) as temporary:
+        figure.savefig(temporary, format=kind[1:], dpi=_DPI, metadata=metadata)
+    return target

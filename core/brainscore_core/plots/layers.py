@@ -1,0 +1,166 @@
+"""Draw an atlas of layers: a panel for each region, a row for each layer, its score with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.errors import ContractError
+from brainscore_core.plots.figures import ROW_INCHES, draw_mark, dress, label_inches, new_figure
+from brainscore_core.plots.inputs import check_known
+from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    Floats = npt.NDArray[np.float64]
+
+__all__ = ["atlas"]
+
+_PANEL_INCHES = 2.9
+
+
+def atlas(
+    score: npt.ArrayLike,
+    layers: Sequence[str],
+    regions: Sequence[str],
+    *,
+    interval: npt.ArrayLike | None = None,
+    chosen: Sequence[str | None] | None = None,
+    honest: npt.ArrayLike | None = None,
+    notes: Sequence[str] | None = None,
+    title: str = "",
+    theme: str = "light",
+) -> Figure:
+    """Draw how well each layer of a model predicts each region.
+
+    Parameters
+    ----------
+    score : array-like, shape (n_regions, n_layers)
+        Normalised by the ceiling; NaN: none.
+    layers : sequence of str
+        From early to late.
+    regions : sequence of str
+    interval : array-like, shape (n_regions, n_layers, 2), optional
+        95 % intervals; NaN: none.
+    chosen : sequence of str or None, optional
+        The layer that stands for each region; None: not chosen.
+    honest : array-like, shape (n_regions,), optional
+        The score of the chosen layer less what choosing the best of several adds by chance; NaN: not known.
+    notes : sequence of str, optional
+        What stands below the name of each region, such as its benchmark.
+    title : str
+    theme : {'light', 'dark'}
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        From left to right a panel for each region; from top to bottom the layers. Circles are scores, lines their
+        intervals; a square is the layer that was chosen, a diamond its score less what choosing adds by chance. Groups
+        of the SVG are called ``score:<region>:<layer>``, ``interval:<region>:<layer>`` and ``honest:<region>``.
+
+    Raises
+    ------
+    ContractError
+        A shape does not fit.
+    UnknownIdentifierError
+        A layer that was chosen is none of these.
+    RequirementsError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> figure = atlas([[0.2, 0.4], [0.1, 0.3]], ["conv1", "conv2"], ["V1", "IT"], chosen=["conv2", "conv2"])
+    >>> [panel.get_title() for panel in figure.axes]
+    ['V1', 'IT']
+    """
+    ink, n_regions, n_layers = theme_named(theme), len(regions), len(layers)
+    values = _shaped("score", score, (n_regions, n_layers))
+    ends = _shaped("interval", interval, (n_regions, n_layers, 2))
+    corrected = _shaped("honest", honest, (n_regions,))
+    picked = [None] * n_regions if chosen is None else list(chosen)
+    said = [""] * n_regions if notes is None else list(notes)
+    if not n_regions or not n_layers or (len(picked), len(said)) != (n_regions, n_regions):
+        raise ContractError(
+            "An atlas has layers and regions, and of each region one layer that is chosen and one note; got "
+            f"{n_layers} layers, {n_regions} regions, {len(picked)} that are chosen and {len(said)} notes."
+        )
+    check_known("layer", [layer for layer in picked if layer is not None], layers)
+
+    labels = shortened(layers)
+    figure = new_figure(0.6 + label_inches(labels) + _PANEL_INCHES * n_regions, 2.1 + ROW_INCHES * n_layers, ink, title)
+    panels = figure.subplots(1, n_regions, sharex=True, sharey=True, squeeze=False)[0]
+    panels[0].set_yticks(range(n_layers), labels, **LITERAL)
+    panels[0].set_ylim(n_layers - 0.4, -0.6)
+    for place, panel in enumerate(panels):
+        row = None if picked[place] is None else list(layers).index(str(picked[place]))
+        _draw_region(panel, regions[place], layers, values[place], ends[place], row, corrected[place], ink)
+        _dress(panel, regions[place], said[place], ink)
+    if title:
+        figure.suptitle(title, fontsize=12, fontweight="bold", color=ink.text, **LITERAL)
+    _add_legend(figure, panels[0], ink, chosen=any(picked), honest=bool(np.isfinite(corrected).any()))
+    return figure
+
+
+def _shaped(name: str, given: npt.ArrayLike | None, shape: tuple[int, ...]) -> Floats:
+    if given is None:
+        return np.full(shape, np.nan)
+    values = np.asarray(given, dtype=np.float64)
+    if values.shape != shape:
+        raise ContractError(f"{name} has the shape {values.shape}; expected {shape}: regions first, then layers.")
+    return values
+
+
+def _draw_region(
+    panel: Axes,
+    region: str,
+    layers: Sequence[str],
+    score: Floats,
+    interval: Floats,
+    chosen: int | None,
+    honest: float,
+    ink: Theme,
+) -> None:
+    for row, layer in enumerate(layers):
+        if np.isnan(score[row]):
+            panel.text(0, row, "cannot be scored", fontsize=7, color=ink.muted, va="center", style="italic")
+            continue
+        colour, marker = (ink.series[1], "s") if row == chosen else (ink.series[0], "o")
+        if row == chosen:
+            panel.axhspan(row - 0.45, row + 0.45, color=colour, alpha=0.12, lw=0)
+        ends = (float(interval[row, 0]), float(interval[row, 1]))
+        name = f"{region}:{layer}"
+        draw_mark(panel, float(score[row]), row, ends, colour=colour, marker=marker, name=name, theme=ink)
+    if chosen is not None and np.isfinite(honest):
+        panel.plot(
+            [honest], [chosen], "D", ms=4.5, color=ink.ground, mec=ink.text, mew=1.1, gid=f"honest:{region}"
+        )  # fmt: skip
+
+
+def _dress(panel: Axes, region: str, note: str, ink: Theme) -> None:
+    n_lines = note.count("\n") + 1 if note else 0
+    panel.set_title(region, fontsize=11, fontweight="bold", color=ink.text, pad=6 + 10.5 * n_lines, **LITERAL)
+    panel.annotate(
+        note, (0.5, 1), (0, 4), "axes fraction", "offset points", ha="center", va="bottom", fontsize=7.5,
+        color=ink.muted, **LITERAL,
+    )  # fmt: skip
+    panel.set_xlabel("score (1: noise ceiling)", fontsize=8, color=ink.text)
+    panel.axvline(0, color=ink.muted, lw=0.8)
+    dress(panel, ink)
+
+
+def _add_legend(figure: Figure, panel: Axes, ink: Theme, *, chosen: bool, honest: bool) -> None:
+    shapes = [("o", ink.series[0], ink.ground, "layer, 95 % interval")]
+    shapes += [("s", ink.series[1], ink.ground, "chosen")] if chosen else []
+    shapes += [("D", ink.ground, ink.text, "less what choosing adds by chance")] if honest else []
+    marks = [
+        panel.plot([], [], marker=shape, color=colour, mec=edge, ls="none", label=label)[0]
+        for shape, colour, edge, label in shapes
+    ]
+    figure.legend(
+        handles=marks, loc="outside lower center", ncols=len(marks), fontsize=8, frameon=False, labelcolor=ink.text
+    )

@@ -1,0 +1,188 @@
+"""Draw models in the order of their scores: how sure each is, which do not differ, and why some have none."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.plots.figures import (
+    ROW_INCHES,
+    axes_for,
+    draw_mark,
+    dress,
+    figure_of,
+    head,
+    label_inches,
+    told_beside,
+)
+from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
+from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
+from brainscore_core.scoring.comparison import ComparedModels, compare_on_average, compare_records
+from brainscore_core.scoring.statistics import letters
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from brainscore_core.scoring.averages import Missing
+    from brainscore_core.scoring.records import ScoreRecord
+
+__all__ = ["scores"]
+
+_ALL = "average"
+_COLUMNS_PT = 8, 50, 90  # of rank, ties and n, right of the axes
+_MOST_LETTERS = 3
+
+
+def scores(
+    records: Records,
+    benchmark: str | None = None,
+    *,
+    models: Sequence[str] | None = None,
+    parents: Mapping[str, str] | None = None,
+    missing: Missing = "zero",
+    most: int | None = None,
+    highlight: Collection[str] = (),
+    ax: Axes | None = None,
+    theme: str = "light",
+) -> Figure:
+    """Draw models ranked by their scores on a benchmark, or on average.
+
+    Parameters
+    ----------
+    records : iterable of ScoreRecord or path-like
+        At most one of a model and a benchmark; or the folder that holds them.
+    benchmark : str, optional
+        A benchmark, or a node of the tree in `parents`. None: the average of all benchmarks with a score; of one
+        alone, this one.
+    models : sequence of str, optional
+        None: all. Ranks and groups are among these.
+    parents : mapping of str to str, optional
+        The node above each benchmark and above each inner node but the roots. None: all benchmarks stand below
+        ``'average'``.
+    missing : {'zero', 'left out', 'undefined'}
+        What a missing score counts as in an average, see `brainscore_core.scoring.averages.average_tree`.
+    most : int, optional
+        How many rows are drawn, the best first. None: all.
+    highlight : collection of str
+        Models in another colour.
+    ax : matplotlib.axes.Axes, optional
+        To draw into; None: those of a new figure.
+    theme : {'light', 'dark'}
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A row for each model: score, 95 % interval, between which ranks it lies, the letters of its groups (two models
+        differ significantly if they share none; neighbours in the order of scores, as on the leaderboard), of an
+        average on how many benchmarks it has a score. A triangle is above the ceiling. A model without a score says
+        why. Groups of the SVG are called ``score:<model>`` and ``interval:<model>``.
+
+    Raises
+    ------
+    DataNotHereError
+        There are no records.
+    UnknownIdentifierError
+        No record is of a model or benchmark that is named.
+    RequirementsError
+        matplotlib is not installed.
+    """
+    check_most(most)
+    ink, given = theme_named(theme), read_records(records)
+    compared = _compared(given, models_of(given, models), benchmark, parents, missing)
+    check_known("model", highlight, compared.models)
+    order = compared.order[:most]
+    title = f"{compared.name}{' (SIMULATED)' if compared.are_simulated else ''}"
+    names = shortened([compared.models[place] for place in order])
+    panel = axes_for(ax, 6.2 + label_inches(names), 1.6 + ROW_INCHES * len(order), ink, title)
+    _draw_rows(panel, compared, order, ink, highlight)
+    sizes = sizes_of(record for record in given if record.benchmark in compared.benchmarks)
+    panel.set_yticks(range(len(order)), names, **LITERAL)
+    _dress(panel, compared, order, ink)
+    head(panel, title, _told(compared, len(order), sizes), ink)
+    return figure_of(panel)
+
+
+def _compared(
+    records: Sequence[ScoreRecord],
+    models: Sequence[str],
+    benchmark: str | None,
+    parents: Mapping[str, str] | None,
+    missing: Missing,
+) -> ComparedModels:
+    benchmarks = {record.benchmark for record in records}
+    above = dict.fromkeys(benchmarks, _ALL) if parents is None else parents
+    if benchmark is None and len(benchmarks) == 1:
+        (benchmark,) = benchmarks
+    node = _root(above) if benchmark is None else benchmark
+    check_known("benchmark or average", [node], benchmarks | set(above.values()))
+    if node in benchmarks:
+        return compare_records((record for record in records if record.benchmark == node), models)[0]
+    return compare_on_average(records, models, node, above, missing=missing)
+
+
+def _root(parents: Mapping[str, str]) -> str:
+    roots = sorted(set(parents.values()) - set(parents))
+    if len(roots) != 1:
+        raise ConfigurationError(
+            f"The tree of benchmarks has {len(roots)} roots ({', '.join(roots) or 'none'}); say which node to draw."
+        )
+    return roots[0]
+
+
+def _draw_rows(
+    panel: Axes, compared: ComparedModels, order: Sequence[int], ink: Theme, highlight: Collection[str]
+) -> None:
+    ranks, groups = compared.ranks, letters(compared.comparison.groups(exact=False), most=_MOST_LETTERS)
+    is_average = len(compared.benchmarks) > 1
+    for row, place in enumerate(order):
+        model, score = compared.models[place], compared.scores[place]
+        if score.is_missing:
+            told_beside(panel, row, score.reason, ink.muted, style="italic")
+            continue
+        draw_mark(
+            panel,
+            score.value,
+            row,
+            compared.intervals[place],
+            colour=ink.series[1 if model in highlight else 0],
+            name=model,
+            theme=ink,
+            marker="^" if _is_above(compared, place) else "o",
+        )
+        counts = f"{compared.n_scored[place]}/{len(compared.benchmarks)}" if is_average else ""
+        for at, text in zip(_COLUMNS_PT, (ranks[place], groups[place], counts), strict=True):
+            told_beside(panel, row, text, ink.text, right_pt=at)
+    for at, text in zip(_COLUMNS_PT, ("rank", "ties", "n" if is_average else ""), strict=True):
+        told_beside(panel, -1, text, ink.muted, right_pt=at)
+
+
+def _is_above(compared: ComparedModels, place: int) -> bool:
+    return len(compared.benchmarks) == 1 and compared.scores[place].value > 1
+
+
+def _dress(panel: Axes, compared: ComparedModels, order: Sequence[int], ink: Theme) -> None:
+    panel.set_ylim(len(order) - 0.4, -1.5)
+    dress(panel, ink)
+    for label, place in zip(panel.get_yticklabels(), order, strict=True):
+        label.set_color(ink.muted if compared.scores[place].is_missing else ink.text)
+    there = [place for place in order if not compared.scores[place].is_missing]
+    ends = [end for place in there for end in (*compared.intervals[place], compared.scores[place].value)]
+    for x, name in ((0, "zero"), (1, "at-ceiling")):
+        if ends and np.nanmin(ends) <= x <= np.nanmax(ends):
+            panel.axvline(x, color=ink.muted, lw=1, ls="-" if x == 0 else (0, (4, 3)), gid=name)
+    notes = ["1: noise ceiling"]
+    notes += ["triangle: above the ceiling"] if any(_is_above(compared, place) for place in there) else []
+    notes += ["no line: no error is known"] if any(np.isnan(compared.intervals[place]).any() for place in there) else []
+    panel.set_xlabel(f"score with its 95 % interval\n{'; '.join(notes)}", fontsize=8.5, color=ink.text)
+
+
+def _told(compared: ComparedModels, n_drawn: int, sizes: str) -> list[str]:
+    n, n_benchmarks = sum(not score.is_missing for score in compared.scores), len(compared.benchmarks)
+    cut = "" if n_drawn == len(compared.models) else f", the first {n_drawn} are drawn"
+    parts = [f"n = {n} of {len(compared.models)} models with a score{cut}"]
+    parts += [f"{n_benchmarks} benchmarks"] if n_benchmarks > 1 else []
+    return [*parts, sizes]

@@ -1,0 +1,117 @@
+"""Raw scores below their ceiling: of models, and of single neuroids beside a record."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from brainscore_core import plots
+from brainscore_core.errors import ConfigurationError, DataNotHereError, UnknownIdentifierError
+from brainscore_core.plots.ceilings import highest_raw
+from brainscore_core.scoring.records import record_path
+from brainscore_core.scoring.values import write_values
+
+from .conftest import marks, record, texts
+
+
+@pytest.fixture
+def normalised():
+    squared = {"ceiling": 0.81, "normalization": "explained_variance"}
+    return [
+        record("low", raw=0.3, raw_error=0.02, score=0.3**2 / 0.81, **squared),
+        record("high", raw=0.95, raw_interval=(0.93, 0.99), score=0.95**2 / 0.81, **squared),
+        record("failed", score=None, status="failed:ValueError"),
+    ]
+
+
+def collections(figure):
+    return {each.get_gid(): each for panel in figure.axes for each in panel.collections}
+
+
+def test_the_line_is_the_raw_score_that_is_a_score_of_one(normalised):
+    figure = plots.ceiling(normalised, "X.IT-pls")
+    found = marks(figure)
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["high", "low"]
+    assert found["score:high"] == [[0.95, 0]]
+    assert found["interval:high"] == [[0.93, 0], [0.99, 0]]
+    margin = 1.959963984540054 * 0.02
+    np.testing.assert_allclose(found["interval:low"], [[0.3 - margin, 1], [0.3 + margin, 1]])
+    strokes = collections(figure)["ceilings"].get_segments()
+    assert [segment[0][0] for segment in strokes] == pytest.approx([0.9, 0.9])
+    assert [tuple(segment[:, 1]) for segment in strokes] == [(-0.5, 0.5), (0.5, 1.5)]
+    assert {"1.114 above", "0.111"} <= set(texts(figure))
+    assert any("ceiling 0.810" in each and "n = 2 models" in each for each in texts(figure))
+    assert "root of the reliability" in figure.axes[0].get_xlabel()
+
+
+def test_other_raw_scores_are_of_the_quantity_of_their_ceiling():
+    assert highest_raw(0.81, "ceil_score") == highest_raw(0.81, None) == 0.81
+    assert np.isnan(highest_raw(-0.1, "explained_variance"))
+    figure = plots.ceiling([record("m", raw=0.4, ceiling=0.8, normalization="ceil_score")], "X.IT-pls")
+    assert collections(figure)["ceilings"].get_segments()[0][0][0] == 0.8
+    assert "root" not in figure.axes[0].get_xlabel()
+
+
+def test_most_and_what_has_no_raw_score(normalised):
+    figure = plots.ceiling(normalised, "X.IT-pls", most=1)
+    assert set(marks(figure)) == {"score:high", "interval:high"}
+    assert any("the first 1 are drawn" in each for each in texts(figure))
+    with pytest.raises(DataNotHereError, match="both a raw score and a ceiling"):
+        plots.ceiling(normalised, "X.IT-pls", models=["failed"])
+    with pytest.raises(UnknownIdentifierError, match=r"X\.IT-pls"):
+        plots.ceiling(normalised, "X.IT-plz")
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        plots.ceiling(normalised, "X.IT-pls", most=0)
+
+
+@pytest.fixture
+def kept(normalised, tmp_path):
+    names = np.array(["n0", "n1", "n2"])
+    values = {
+        "raw.neuroid": np.array([0.2, 0.6, np.nan]),
+        "ceiling.neuroid": np.array([0.25, 0.81, 0.49]),
+        "raw.neuroid_id": names,
+        "ceiling.neuroid_id": names,
+    }
+    path = record_path(tmp_path, "low", "X.IT-pls")
+    low = dataclasses.replace(normalised[0], values=write_values(path, values))
+    low.write(path)
+    return tmp_path, low, values
+
+
+def test_each_neuroid_stands_at_what_noise_allows(kept):
+    folder, low, values = kept
+    figure = plots.neuroids(folder, "low", "X.IT-pls")
+    np.testing.assert_allclose(collections(figure)["scores"].get_offsets(), [[0.5, 0.2], [0.9, 0.6]])
+    assert "n = 2 of 3 neuroids" in texts(figure)
+    found = marks(figure)
+    assert found["median:y"][0][1] == pytest.approx(0.4)
+    assert found["median:x"][0][0] == pytest.approx(0.7)
+    (start, end) = found["at-ceiling"]
+    assert start[0] == start[1]
+    assert end[0] == end[1]
+    given = plots.neuroids([low], "low", "X.IT-pls", values=values)
+    same = [collections(each)["scores"].get_offsets() for each in (given, figure)]
+    np.testing.assert_array_equal(*same)
+
+
+@pytest.mark.parametrize("change", ["ceiling.neuroid", "other names"])
+def test_without_a_ceiling_of_the_same_neuroids_they_are_counted(kept, change):
+    _, low, values = kept
+    other = {**values, "ceiling.neuroid_id": np.array(["n0", "n2", "n1"])}
+    given = other if change == "other names" else {name: each for name, each in values.items() if name != change}
+    figure = plots.neuroids([low], "low", "X.IT-pls", values=given)
+    assert sum(bar.get_height() for bar in figure.axes[0].patches) == 2
+    assert marks(figure)["median:x"][0][0] == pytest.approx(0.4)
+
+
+def test_subjects_are_called_so_and_what_is_not_kept_is_said(kept):
+    folder, low, _ = kept
+    figure = plots.neuroids([low], "low", "X.IT-pls", values={"raw.subject": np.array([0.2, 0.4])})
+    assert "n = 2 subjects" in texts(figure)
+    with pytest.raises(ConfigurationError, match="give their folder"):
+        plots.neuroids([low], "low", "X.IT-pls")
+    with pytest.raises(DataNotHereError, match="keeps no values"):
+        plots.neuroids([dataclasses.replace(low, values=None)], "low", "X.IT-pls")
+    with pytest.raises(UnknownIdentifierError, match="absent"):
+        plots.neuroids(folder, "absent", "X.IT-pls")

@@ -1,0 +1,50 @@
+"""The atlas: marks where the numbers are, and arrays that do not fit are refused."""
+
+import numpy as np
+import pytest
+
+from brainscore_core import plots
+from brainscore_core.errors import ContractError, UnknownIdentifierError
+
+from .conftest import marks, texts
+
+SCORE = [[0.2, 0.5, np.nan], [0.1, 0.4, 0.3]]
+LAYERS, REGIONS = ["conv1", "$conv_2$", "head"], ["V1", "IT"]
+
+
+def test_marks_are_where_the_numbers_are():
+    interval = np.stack([np.array(SCORE) - 0.04, np.array(SCORE) + 0.05], axis=-1)
+    figure = plots.atlas(
+        SCORE, LAYERS, REGIONS, interval=interval, chosen=["$conv_2$", None], honest=[0.45, np.nan],
+        notes=["x_1$", ""], title="Layers of $a$",
+    )  # fmt: skip
+    found = marks(figure)
+    assert found["score:V1:conv1"] == [[0.2, 0]]
+    assert found["interval:IT:head"] == [[pytest.approx(0.26), 2], [pytest.approx(0.35), 2]]
+    assert found["honest:V1"] == [[0.45, 1]]
+    assert "honest:IT" not in found
+    assert "score:V1:head" not in found
+    assert {"cannot be scored", "Layers of $a$", "x_1$", "$conv_2$"} <= set(texts(figure))
+    shapes = {line.get_gid(): line.get_marker() for panel in figure.axes for line in panel.lines}
+    assert (shapes["score:V1:$conv_2$"], shapes["score:IT:$conv_2$"]) == ("s", "o")
+
+
+def test_scores_alone_are_enough():
+    figure = plots.atlas(SCORE, LAYERS, REGIONS)
+    assert len(marks(figure)) == 5
+    assert [each.get_text() for each in figure.legends[0].get_texts()] == ["layer, 95 % interval"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "said"),
+    [
+        ({"score": np.transpose(SCORE)}, ContractError, r"\(3, 2\); expected \(2, 3\)"),
+        ({"interval": SCORE}, ContractError, "interval"),
+        ({"chosen": ["conv1"]}, ContractError, "1 that are chosen"),
+        ({"chosen": ["conv", "conv1"]}, UnknownIdentifierError, "'conv1'"),
+        ({"score": np.zeros((2, 0)), "layers": []}, ContractError, "0 layers"),
+    ],
+)
+def test_what_does_not_fit_is_said(changes, error, said):
+    with pytest.raises(error, match=said):
+        plots.atlas(**{"score": SCORE, "layers": LAYERS, "regions": REGIONS, **changes})

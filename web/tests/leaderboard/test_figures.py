@@ -1,0 +1,81 @@
+"""Figures in Python are those of the site: the same colours, and the numbers of its columns."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import brainscore_web.leaderboard
+from brainscore_core.plots.style import THEMES
+from brainscore_core.scoring.comparison import compare_on_average, compare_records
+from brainscore_core.scoring.statistics import letters
+from brainscore_web.leaderboard.board import average_of, leaf_of
+from brainscore_web.leaderboard.made_up import MadeUp
+from brainscore_web.leaderboard.tree import tree_of
+
+STATIC = Path(brainscore_web.leaderboard.__file__).parent / "static"
+MADE = MadeUp.of("30x14", seed=3)
+RECORDS = list(MADE.records())
+MODELS = sorted({record.model for record in RECORDS})
+
+
+def test_colours_are_those_of_the_style_sheet():
+    told = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", (STATIC / "board.css").read_text())
+    for column, name in enumerate(("light", "dark")):
+        of = {each[0]: each[1 + column] for each in told}
+        theme = THEMES[name]
+        assert [theme.ground, theme.text, theme.muted, theme.line] == [
+            of[x] for x in ("ground", "text", "muted", "line")
+        ]
+        assert list(theme.series) == [of[f"series-{number}"] for number in range(1, 7)]
+
+
+@pytest.fixture(scope="module")
+def columns():
+    """Return the column of every node that counts."""
+    simulated = {record.benchmark for record in RECORDS if record.simulated}
+    scored = {record.benchmark for record in RECORDS if record.score is not None}
+    nodes = tree_of(MADE.catalogue, simulated=simulated, scored=scored)
+    found = {}
+    for place in reversed(range(len(nodes))):
+        node = nodes[place]
+        if node.leaf:
+            found[place] = leaf_of({each.model: each for each in RECORDS if each.benchmark == node.identifier})
+        elif node.counts:
+            below = [found[at] for at, each in enumerate(nodes) if each.parent == place and each.counts]
+            found[place] = average_of([(each.column, each.estimates) for each in below])
+    return {nodes[place].identifier: computed.column for place, computed in found.items()}
+
+
+def same(compared, column):
+    """Tell whether a comparison and a column of the board say the same of every model."""
+    places = [compared.models.index(model) for model in column.models]
+    ranks = [compared.comparison.rank_intervals()[place] for place in places]
+    groups = letters(compared.comparison.groups(exact=False), most=3)
+    for numbers, said in (
+        ([compared.scores[place].value for place in places], column.value),
+        ([compared.intervals[place][0] for place in places], column.low),
+        ([compared.intervals[place][1] for place in places], column.high),
+        ([low for low, _ in ranks], column.rank_low),
+        ([high for _, high in ranks], column.rank_high),
+    ):
+        np.testing.assert_allclose(numbers, np.array(said, dtype=float), rtol=0, atol=1e-12)
+    assert [groups[place] for place in places] == column.group
+    assert [compared.n_scored[place] for place in places] == [
+        n - missing for n, missing in zip(column.n, column.missing, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("node", ["average", "neural", "V4", "behavior", "engineering"])
+def test_averages_are_those_of_the_board(columns, node):
+    entries = (*MADE.catalogue.nodes, *MADE.catalogue.benchmarks)
+    parents = {each.identifier: each.parent for each in entries if each.parent}
+    same(compare_on_average(RECORDS, MODELS, node, parents), columns[node])
+
+
+def test_benchmarks_are_those_of_the_board(columns):
+    for benchmark in list(MADE.catalogue.benchmarks)[:4]:
+        of_benchmark = [each for each in RECORDS if each.benchmark == benchmark.identifier]
+        (compared,) = compare_records(of_benchmark, sorted({each.model for each in of_benchmark}))
+        same(compared, columns[benchmark.identifier])
