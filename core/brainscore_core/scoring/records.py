@@ -67,6 +67,8 @@ def _printable(value: str) -> str:
 
 
 def _small(value: Small) -> Small:
+    if not value:
+        return value
     level: list[object] = [value]
     for _ in range(_MOST_DEPTH):
         lists = [each for each in level if isinstance(each, list)]

@@ -11,7 +11,7 @@ A benchmark on which no model has a score yet is in no average: it would be the 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
+    Places = npt.NDArray[np.intp]
 
 __all__ = ["CODES", "DETAILS", "Column", "Computed", "Estimates", "Leaf", "average_of", "leaf_of"]
 
@@ -107,37 +108,36 @@ class Estimates:
         return cls(value, buckets, freedom, matched, np.where(matched, 0.0, error), error, spread, unknown)
 
     @classmethod
-    def mean_of(cls, parts: Sequence[Estimates]) -> Estimates:
-        """Average the scores of the same models on several nodes; one that is missing counts as 0."""
-        there = np.array([np.isfinite(each.value) for each in parts])
-        n = len(parts)
-        value = np.array([math.fsum(column) for column in np.nan_to_num([each.value for each in parts]).T.tolist()]) / n
+    def mean_of(cls, parts: Iterable[tuple[Places, Estimates]], n_models: int) -> Estimates:
+        """Average scores on several nodes; one that is missing counts as 0.
 
-        def mean(name: str) -> Floats:
-            total: Floats = sum((getattr(each, name) for each in parts), start=np.zeros(())) / n
-            return total
-
-        return cls(
-            np.where(there.any(axis=0), value, np.nan),
-            mean("buckets"),
-            np.min([each.freedom for each in parts], axis=0),
-            np.any([each.matched for each in parts], axis=0),
-            mean("apart"),
-            mean("total"),
-            mean("spread"),
-            np.any([each.unknown for each in parts], axis=0),
-        )
-
-    def at(self, places: npt.NDArray[np.intp], n: int) -> Estimates:
-        """Return the estimates of `n` models of which these are those at some places; the others are missing."""
-
-        def spread_out(values: npt.NDArray[Any], empty: float | bool) -> npt.NDArray[Any]:
-            wide = np.full((n, *values.shape[1:]), empty, dtype=values.dtype)
-            wide[places] = values
-            return wide
-
-        nothing = {"value": np.nan, "freedom": np.inf, "matched": False, "unknown": False}
-        return Estimates(**{name: spread_out(values, nothing.get(name, 0.0)) for name, values in vars(self).items()})
+        Parameters
+        ----------
+        parts : iterable of (ndarray of int, Estimates)
+            The places of a node's models among all, and their estimates. Only one is held at a time: they are large.
+        n_models : int
+            How many models there are.
+        """
+        values: list[Floats] = []
+        sums = {
+            "buckets": np.zeros((n_models, 3, WIDTH)),
+            **{name: np.zeros(n_models) for name in ("apart", "total", "spread")},
+        }
+        freedom = np.full((n_models, 2), np.inf)
+        matched, unknown = (np.zeros(n_models, dtype=bool) for _ in range(2))
+        for places, each in parts:
+            values.append(np.full(n_models, np.nan))
+            values[-1][places] = each.value
+            for name, total in sums.items():
+                total[places] += getattr(each, name)
+            freedom[places] = np.minimum(freedom[places], each.freedom)
+            matched[places] |= each.matched
+            unknown[places] |= each.unknown
+        for total in sums.values():
+            total /= len(values)
+        value = np.array([math.fsum(column) for column in np.nan_to_num(values).T.tolist()]) / len(values)
+        there = np.isfinite(values).any(axis=0)
+        return cls(np.where(there, value, np.nan), freedom=freedom, matched=matched, unknown=unknown, **sums)
 
     @property
     def moments(self) -> Floats:
@@ -176,8 +176,8 @@ class Estimates:
     def joint(self) -> JointErrors:
         """Return how they err together, as `JointErrors.of_estimates` does."""
         known = self.matched & ~self.unknown
-        flat = np.where(known[:, None, None], self.buckets, 0.0).transpose(1, 0, 2)
-        moments = np.stack([each @ each.T for each in np.ascontiguousarray(flat)])
+        kinds = (np.where(known[:, None], self.buckets[:, kind], 0.0) for kind in range(3))
+        moments = np.stack([each @ each.T for each in kinds])
         n, q = (self.freedom[known].min(axis=0) if known.any() else np.full(2, np.inf)).tolist()
         apart = np.where(np.isfinite(self.error), self.apart**2, np.nan)
         return JointErrors(moments, (n, q), apart, self.df)
@@ -278,7 +278,10 @@ def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") ->
     ]
     nothing = Estimate(float("nan"))
     alone = [nothing if each is None else Estimate.of_record(each, of_same_benchmark=True) for each in counted]
-    among = [nothing if each is None else Estimate.of_record(each) for each in counted]
+    among = [
+        one if each is None or None not in (each.stimulus_set, each.assembly) else Estimate.of_record(each)
+        for one, each in zip(alone, counted, strict=True)
+    ]
     intervals = [
         each.interval() if record is None or record.interval is None or each.is_missing else record.interval
         for each, record in zip(alone, counted, strict=True)
@@ -295,20 +298,19 @@ def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") ->
     return Computed(column, Estimates.of(among), comparison.joint, leaf)
 
 
-def average_of(parts: Sequence[tuple[Column, Estimates]]) -> Computed:
-    """Compute a node from those below it that count."""
-    models = tuple(sorted({model for column, _ in parts for model in column.models}))
+def average_of(columns: Sequence[Column], estimates: Iterable[Estimates]) -> Computed:
+    """Compute a node from those below it that count; estimates, which are large, are taken one after the other."""
+    models = tuple(sorted({model for column in columns for model in column.models}))
     position = {model: place for place, model in enumerate(models)}
     n_models = len(models)
-    wide, missing, n_below = [], np.zeros(n_models, dtype=int), 0
-    for column, estimates in parts:
-        places = np.array([position[model] for model in column.models], dtype=np.intp)
-        wide.append(estimates.at(places, n_models))
+    missing, n_below = np.zeros(n_models, dtype=int), 0
+    places_of = [np.array([position[model] for model in column.models], dtype=np.intp) for column in columns]
+    for column, places in zip(columns, places_of, strict=True):
         below = max(column.n, default=0)
         lacking = np.full(n_models, below)
         lacking[places] = column.missing
         missing, n_below = missing + lacking, n_below + below
-    whole = Estimates.mean_of(wide)
+    whole = Estimates.mean_of(zip(places_of, estimates, strict=True), n_models)
     code = "".join("-" if lacks == n_below else "p" if lacks else "a" for lacks in missing.tolist())
     comparison = Comparison(whole.value, whole.joint())
     column = _column(models, comparison, whole.intervals(), code, (missing.tolist(), [n_below] * n_models))

@@ -190,9 +190,9 @@ def status_content(board: Board, run: Run | None) -> dict[str, Any]:
 
 
 def model_content(board: Board, place: int) -> dict[str, Any]:
-    """Return what ``models/<slug>.js`` hands over: facts, history (what was scored and when), layers, atlas.
+    """Return what ``models/<slug>.js`` hands over: facts, history (what was scored and when), layers, atlas, values.
 
-    In the history first stands what was replaced, see `Past`.
+    In the history first stands what was replaced, see `Past`. Values are the scores on all nodes.
     """
     entry = board.models[place]
     history: list[dict[str, Any]] = []
@@ -212,8 +212,10 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
             layers.setdefault(region, layer)
     history.sort(key=lambda each: (each["created"] or "", each["benchmark"]))
     history = sorted(earlier, key=lambda each: each["replaced"]) + history
-    facts = dataclasses.asdict(entry)
-    return {"id": entry.identifier, "facts": facts, "history": history, "layers": layers, "atlas": None}
+    found = (_place_in(column, entry.identifier) for column in board.columns)
+    values = [None if at is None else column.value[at] for at, column in zip(found, board.columns, strict=True)]
+    about = {"id": entry.identifier, "facts": dataclasses.asdict(entry), "history": history, "layers": layers}
+    return {**about, "atlas": None, "values": values}
 
 
 def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkEntry]) -> dict[str, Any]:

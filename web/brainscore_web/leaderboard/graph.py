@@ -6,7 +6,6 @@ Each has a key, the digest of everything that it is made from, under which it is
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import multiprocessing
 import os
@@ -24,7 +23,7 @@ from brainscore_core.caching import content_digest
 from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_core.scoring import provenance
 from brainscore_core.scoring.records import ScoreRecord
-from brainscore_web.leaderboard.board import Column, Estimates, average_of, leaf_of
+from brainscore_web.leaderboard.board import Column, Computed, Estimates, average_of, leaf_of
 from brainscore_web.leaderboard.kept import Kept, from_arrays, to_arrays
 from brainscore_web.leaderboard.pairs import Codes, encode
 from brainscore_web.leaderboard.sources import Source, pair_of
@@ -93,12 +92,22 @@ def _computed(job: Job, source: Source, kept: Kept) -> tuple[Column, Estimates]:
             of_leaf |= {name: computed.leaf.details[name] for name in ("created", "version")}
             kept.put("details", job.key, as_json(computed.leaf.details))
     else:
-        computed = average_of([_computed(part, source, kept) for part in job.parts])
+        computed = _average(job, source, kept)
     kept.put("pairs", job.key, encode(computed.joint).tobytes())
     arrays = _estimates_to(computed.estimates)
     kept.put("estimates", job.key, arrays)
-    kept.put("column", job.key, as_json({"column": dataclasses.asdict(computed.column), **of_leaf}))
+    kept.put("column", job.key, as_json({"column": vars(computed.column), **of_leaf}))
     return computed.column, _estimates_from(arrays)  # as the next build will read it
+
+
+def _average(job: NodeJob, source: Source, kept: Kept) -> Computed:
+    columns = [_column(part, source, kept) for part in job.parts]
+    return average_of(columns, (_computed(part, source, kept)[1] for part in job.parts))
+
+
+def _column(job: Job, source: Source, kept: Kept) -> Column:
+    told = kept.get("column", job.key)
+    return _computed(job, source, kept)[0] if told is None else column_from(json.loads(told)["column"])
 
 
 def _records(job: LeafJob, source: Source, problems: list[str]) -> dict[str, ScoreRecord | None]:
@@ -137,7 +146,7 @@ def pairs_of(job: Job, n_models: int, source: Source, kept: Kept) -> Codes:
     if isinstance(job, LeafJob):
         computed = leaf_of(_records(job, source, []), shows=job.shows)
     else:
-        computed = average_of([_computed(part, source, kept) for part in job.parts])
+        computed = _average(job, source, kept)
     codes = encode(computed.joint)
     kept.put("pairs", job.key, codes.tobytes())
     return codes
@@ -157,11 +166,15 @@ def _estimates_to(estimates: Estimates) -> bytes:
     """Return estimates as bytes; buckets as records keep them, rounded to 1/127 of the largest of their kind."""
     arrays = dict(vars(estimates))
     buckets = arrays.pop("buckets")
-    scale = np.abs(buckets).max(axis=2, initial=0.0) / 127
+    scale = np.maximum(buckets.max(axis=2, initial=0.0), -buckets.min(axis=2, initial=0.0)) / 127
     divisor = np.where(scale > 0, scale, 1.0)[:, :, None]
-    exact = np.rint(buckets / divisor)
-    if np.allclose(exact * divisor, buckets, rtol=0, atol=1e-9 * float(np.abs(buckets).max(initial=0.0))):
-        arrays |= {"buckets": exact.astype(np.int8), "scale": scale}
+    exact = buckets / divisor
+    np.rint(exact, out=exact)
+    steps = exact.astype(np.int8)
+    exact *= divisor
+    exact -= buckets
+    if np.abs(exact, out=exact).max(initial=0.0) <= 1e-9 * 127 * float(scale.max(initial=0.0)):
+        arrays |= {"buckets": steps, "scale": scale}
     else:  # an average is no multiple of anything
         arrays |= {"buckets": buckets.astype(np.float32), "scale": np.ones_like(scale)}
     return to_arrays(arrays)
@@ -170,7 +183,7 @@ def _estimates_to(estimates: Estimates) -> bytes:
 def _estimates_from(content: bytes) -> Estimates:
     arrays = from_arrays(content)
     scale = arrays.pop("scale")
-    arrays["buckets"] = arrays["buckets"].astype(np.float64) * scale[:, :, None]
+    arrays["buckets"] = arrays["buckets"] * scale[:, :, None]
     return Estimates(**arrays)
 
 

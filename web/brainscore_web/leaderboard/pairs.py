@@ -2,7 +2,8 @@
 
 What a page needs to compare models is the error of each difference and what it is worth, on every benchmark and every
 average. Sketches of influences say both, but they are random bytes, three kilobytes for each model and benchmark. Two
-bytes for each pair are a fourth of that for 741 models, and nothing is computed in the browser.
+bytes for each pair are a fourth of that for 741 models, and nothing is computed in the browser; compressed they are
+less.
 
 An error is rounded by at most 0.7 %, a third of what the sketches of records leave uncertain. Degrees of freedom are
 rounded down.
@@ -11,6 +12,7 @@ rounded down.
 from __future__ import annotations
 
 import base64
+import zlib
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -26,7 +28,25 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
     Places = npt.NDArray[np.intp]
 
-__all__ = ["FREEDOMS", "LARGEST", "SMALLEST", "Codes", "PairsFile", "ahead", "decode", "encode", "pairs_file"]
+__all__ = [
+    "BLOCK",
+    "FREEDOMS",
+    "LARGEST",
+    "SMALLEST",
+    "Codes",
+    "TileFile",
+    "codes_in",
+    "decode",
+    "encode",
+    "n_blocks",
+    "tile_file",
+    "tile_names",
+    "tiles",
+]
+
+BLOCK = 16
+"""A file holds the pairs of so many models with as many others on all nodes: of two models a page loads one, and what a
+new record changes are the files of one block. `static/compare.js` has the same number."""
 
 SMALLEST, LARGEST = 1e-5, 10.0
 """Between which errors are told apart; what lies outside is rounded to these, but 0 stays 0."""
@@ -39,14 +59,15 @@ FREEDOMS = (
 
 _NO_ERROR, _ZERO, _FIRST, _LAST = 0, 1, 2, 1023
 _FREEDOM_BITS, _NOT_MATCHED = 10, 1 << 15
+_LEVEL = 1
+"""Of compression: higher ones take twice the time for a fortieth less."""
 
 
-class PairsFile(TypedDict):
-    """What the page gets of one model."""
+class TileFile(TypedDict):
+    """What the page gets of the pairs of two blocks of models: places of nodes, and base64 of zlib of their codes."""
 
     nodes: list[int]
     codes: str
-    values: list[float | None]
 
 
 def encode(joint: JointErrors) -> Codes:
@@ -96,10 +117,19 @@ def decode(codes: Codes) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     return errors, np.where(codes == _NO_ERROR, np.nan, freedom), (codes != _NO_ERROR) & (codes < _NOT_MATCHED)
 
 
-def ahead(codes: Codes, places: Places, n_models: int) -> Codes:
-    """Return for each model of the board the codes with the n // 2 models that follow it, in a circle.
+def n_blocks(n_models: int) -> int:
+    """Return how many blocks the models of a board are."""
+    return -(-n_models // BLOCK)
 
-    So each pair stands with one of its two models (with both, if there are as many between them either way).
+
+def tile_names(n_models: int) -> list[str]:
+    """Return the names of all tiles, ``'<block>-<block>'``, the lower one first; in the order of `tiles`."""
+    first, second = np.triu_indices(n_blocks(n_models))
+    return [f"{a}-{b}" for a, b in zip(first.tolist(), second.tolist(), strict=True)]
+
+
+def tiles(codes: Codes, places: Places, n_models: int) -> Codes:
+    """Return the codes of all pairs of blocks of models of the board.
 
     Parameters
     ----------
@@ -111,30 +141,32 @@ def ahead(codes: Codes, places: Places, n_models: int) -> Codes:
 
     Returns
     -------
-    ndarray of uint16, shape (n_models, n_models // 2)
-        0 for a model that has none.
+    ndarray of uint16, shape (n_tiles, BLOCK, BLOCK)
+        Rows are models of the first block, columns those of the second. 0 for a model that has none.
     """
-    twice = np.zeros((n_models, 2 * n_models), dtype=np.uint16)
-    twice[np.ix_(places, places)] = codes
-    twice[:, n_models:] = twice[:, :n_models]
-    # Each row starts one further to the right than the one above: the same numbers seen as rows longer by one.
-    found: Codes = np.lib.stride_tricks.as_strided(
-        twice[:, 1:], (n_models, n_models // 2), ((2 * n_models + 1) * twice.itemsize, twice.itemsize)
-    ).copy()
+    n = n_blocks(n_models)
+    whole = np.zeros((n * BLOCK, n * BLOCK), dtype=np.uint16)
+    whole[np.ix_(places, places)] = codes
+    found: Codes = whole.reshape(n, BLOCK, n, BLOCK).transpose(0, 2, 1, 3)[np.triu_indices(n)]
     return found
 
 
-def pairs_file(nodes: Sequence[int], codes: Codes, values: Sequence[float | None]) -> PairsFile:
-    """Return what ``data/pairs/<model>.js`` holds.
+def tile_file(nodes: Sequence[int], codes: Codes) -> TileFile:
+    """Return what ``data/pairs/<tile>.js`` holds.
 
     Parameters
     ----------
     nodes : sequence of int
         Places of nodes of the board.
-    codes : ndarray of uint16, shape (n_nodes, n_models // 2)
-        What `ahead` returned for the model on each.
-    values : sequence of float or None
-        Score of the model on every node of the board: which benchmarks models have in common.
+    codes : ndarray of uint16, shape (n_nodes, BLOCK, BLOCK)
+        Of this tile on each; nodes on which all are 0 are left out.
     """
-    text = base64.b64encode(codes.astype("<u2").tobytes()).decode("ascii")
-    return {"nodes": list(nodes), "codes": text, "values": list(values)}
+    there = np.flatnonzero(codes.any(axis=(1, 2)))
+    content = zlib.compress(codes[there].astype("<u2").tobytes(), _LEVEL)
+    return {"nodes": [nodes[place] for place in there.tolist()], "codes": base64.b64encode(content).decode("ascii")}
+
+
+def codes_in(file: TileFile) -> dict[int, Codes]:
+    """Return the codes of each node that a tile holds, each of shape (BLOCK, BLOCK)."""
+    content = zlib.decompress(base64.b64decode(file["codes"]))
+    return dict(zip(file["nodes"], np.frombuffer(content, "<u2").reshape(-1, BLOCK, BLOCK), strict=True))

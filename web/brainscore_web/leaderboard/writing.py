@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from brainscore_web.leaderboard import data_files
 from brainscore_web.leaderboard.data_files import Board, script
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, as_json, code_digest, details_of, pairs_of
 from brainscore_web.leaderboard.pages_of import COUNTED, Pages, Rows, without_counts
-from brainscore_web.leaderboard.pairs import Codes, ahead, pairs_file
+from brainscore_web.leaderboard.pairs import BLOCK, Codes, tile_file, tile_names, tiles
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ __all__ = ["write_site"]
 
 _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
-_KINDS = ("column-file", "detail-file", "node-file", "page", "rows", "table")
+_KINDS = ("column-file", "detail-file", "node-file", "page", "rows", "table", "tile-digests")
+_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,22 @@ class _NodeTask:
     node: Node
     column: Column
     data: dict[str, Any]
-    job: LeafJob | None
+    job: Job | None
     board: dict[str, Any]
+
+    @property
+    def leaf_job(self) -> LeafJob | None:
+        """How its details are computed; None of an average."""
+        return self.job if isinstance(self.job, LeafJob) else None
+
+    def tiles(self, source: Source, kept: Kept) -> Codes | None:
+        """Return the codes of its pairs, see `brainscore_web.leaderboard.pairs.tiles`; None without records."""
+        if self.job is None:
+            return None
+        names = self.board["models"]["id"]
+        position = {name: at for at, name in enumerate(names)}
+        places = np.array([position[model] for model in self.column.models], dtype=np.intp)
+        return tiles(pairs_of(self.job, len(places), source, kept), places, len(names))
 
 
 def write_site(
@@ -102,9 +118,9 @@ def write_site(
     for page in _SINGLE:
         if pages.has(page):
             writer.write(f"{page}.html", pages.single(page, **more.get(page, {})))
-    writer.write_nodes(jobs, catalogue)
+    tasks = writer.write_nodes(jobs, catalogue)
     writer.write_models()
-    writer.write_pairs(jobs)
+    writer.write_pairs(tasks)
     for file in sorted(_STATIC.glob("*.*")):
         writer.write(f"static/{file.name}", file.read_bytes())
     if pictures is not None:
@@ -118,6 +134,7 @@ class _Writer:
         self.folder, self.board, self.graph = folder, board, graph
         self.content = data_files.board_content(board)
         self.rows: list[Rows] = []
+        self.tile_digests: dict[int, bytes] = {}
         for name in (
             "data/columns",
             "data/detail",
@@ -144,11 +161,10 @@ class _Writer:
             data, job = data_files.benchmark_content(self.board, place, catalogue.benchmark), jobs.get(place)
             own = [place, data, *(self.content["nodes"][name][place] for name in COUNTED)]
             key = content_digest(common, as_json(own), None if job is None else job.key)
-            leaf_job = job if isinstance(job, LeafJob) else None
             board = without_counts(self.content, place)
-            yield _NodeTask(key, place, node, self.board.columns[place], data, leaf_job, board)
+            yield _NodeTask(key, place, node, self.board.columns[place], data, job, board)
 
-    def write_nodes(self, jobs: Mapping[int, Job], catalogue: Catalogue) -> None:
+    def write_nodes(self, jobs: Mapping[int, Job], catalogue: Catalogue) -> list[_NodeTask]:
         """Write the files of all nodes, and the downloads of all scores."""
         board, graph = self.board, self.graph
         tasks = list(self._tasks(jobs, catalogue))
@@ -164,8 +180,8 @@ class _Writer:
             files = {kind: graph.kept.get(kind, task.key) for kind in _KINDS}
             for kind in _KINDS:
                 graph.use(kind, task.key)
-            if task.job is not None:
-                graph.use("details", task.job.key)
+            if task.leaf_job is not None:
+                graph.use("details", task.leaf_job.key)
             if None in files.values():  # damaged, or the disk is full
                 files = dict(_node_files((task, graph.source, graph.kept)))
             slug = task.node.slug
@@ -177,9 +193,11 @@ class _Writer:
             self.write(f"data/benchmarks/{slug}.js", files["node-file"])
             self.write(f"benchmarks/{slug}.html", files["page"] or None)
             self.rows.append(json.loads(files["rows"] or b""))
+            self.tile_digests[task.place] = files["tile-digests"] or b""
         header = data_files.table_csv([data_files.TABLE])
         self.write("data/scores.csv", header + "".join(part for part, _ in tables))
         self.write("data/scores.json", "[\n" + ",\n".join(part for _, part in tables if part) + "\n]\n")
+        return tasks
 
     def write_models(self) -> None:
         """Write the files of all models."""
@@ -190,21 +208,50 @@ class _Writer:
             if pages.has("model"):
                 self.write(f"models/{slug}.html", pages.model(place, data, self.rows))
 
-    def write_pairs(self, jobs: Mapping[int, Job]) -> None:
-        """Write scores, and the errors of the differences of all pairs of models, one file for each model."""
-        position = {each.identifier: at for at, each in enumerate(self.board.models)}
-        values = [dict(zip(column.models, column.value, strict=True)) for column in self.board.columns]
-        known: dict[int, Codes] = {}
-        for place, job in sorted(jobs.items()):
-            of = self.board.columns[place].models
-            places = np.array([position[model] for model in of], dtype=np.intp)
-            codes = ahead(pairs_of(job, len(of), self.graph.source, self.graph.kept), places, len(position))
-            if codes.any():
-                known[place] = codes
-        for place, (model, slug) in enumerate(zip(self.board.models, self.board.slugs, strict=True)):
-            codes = np.array([each[place] for each in known.values()], dtype=np.uint16)
-            content = pairs_file(list(known), codes, [of_node.get(model.identifier) for of_node in values])
-            self.write(f"data/pairs/{slug}.js", script(f"pairs/{slug}", content))
+    def write_pairs(self, tasks: Sequence[_NodeTask]) -> None:
+        """Write the errors of the differences of all pairs of models, one file for each two blocks of models."""
+        graph, of = self.graph, [task for task in tasks if self.tile_digests[task.place]]
+        digests = np.array([np.frombuffer(self.tile_digests[task.place], np.uint8) for task in of])
+        digests = digests.reshape(len(of), -1, _DIGEST_BYTES)
+        places = as_json([task.place for task in of])
+        keys = {
+            name: content_digest(code_digest(), "tile", name, places, digests[:, at].tobytes())
+            for at, name in enumerate(tile_names(len(self.board.models)))
+        }
+        missing = [(at, name, key) for at, (name, key) in enumerate(keys.items()) if not graph.kept.has("tile", key)]
+        shares = [missing[start :: graph.processes] for start in range(min(graph.processes, len(missing)))]
+        # Whoever makes some reads the codes of all nodes, so that each process makes its share at once.
+        graph.run(
+            _tile_files, [(share, of, graph.source, graph.kept) for share in shares], n_records=BLOCK * len(missing)
+        )
+        for at, (name, key) in enumerate(keys.items()):
+            graph.use("tile", key)
+            content = graph.kept.get("tile", key)
+            if content is None:
+                ((_, content),) = _tile_files(([(at, name, key)], of, graph.source, graph.kept))
+            self.write(f"data/pairs/{name}.js", content)
+
+
+def _tile_files(
+    given: tuple[Sequence[tuple[int, str, str]], Sequence[_NodeTask], Source, Kept],
+) -> list[tuple[str, bytes]]:
+    """Make some tiles and keep them; return name and content of each.
+
+    Each is given by its place, its name and its key.
+    """
+    wanted, tasks, source, kept = given
+    places = [at for at, *_ in wanted]
+    codes = np.zeros((len(places), len(tasks), BLOCK, BLOCK), dtype=np.uint16)
+    for number, task in enumerate(tasks):
+        of_node = task.tiles(source, kept)
+        if of_node is not None:
+            codes[:, number] = of_node[places]
+    found = []
+    for of_tile, (_, name, key) in zip(codes, wanted, strict=True):
+        file = script(f"pairs/{name}", tile_file([task.place for task in tasks], of_tile)).encode()
+        kept.put("tile", key, file)
+        found.append((name, file))
+    return found
 
 
 def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]]:
@@ -214,7 +261,7 @@ def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]
     slug, column = task.node.slug, data_files.aligned(task.column, names, leaf=task.node.leaf)
     detail = None
     if task.node.leaf:
-        details = {} if task.job is None else details_of(task.job, source, kept)
+        details = {} if task.leaf_job is None else details_of(task.leaf_job, source, kept)
         detail = data_files.aligned_details(names, task.column.models, details)
     pages = Pages(task.board)
     rows = pages.rows(task.place, column, detail) if pages.has("macros") else {}
@@ -228,6 +275,9 @@ def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]
         "table": json.dumps([data_files.table_csv(table), data_files.table_json(table)]),
     }
     found = [(kind, content.encode("utf-8", "replace")) for kind, content in files.items()]
+    codes = task.tiles(source, kept)
+    digests = () if codes is None or not codes.any() else (blake2b(each, digest_size=_DIGEST_BYTES) for each in codes)
+    found.append(("tile-digests", b"".join(each.digest() for each in digests)))
     for kind, content in found:
         kept.put(kind, task.key, content)
     return found

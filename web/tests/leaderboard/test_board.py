@@ -58,13 +58,13 @@ def test_averages_are_those_of_core(change):
     }
     computed = {}
     for name in of:
-        computed[name] = _both(leaf_of(of[name]))
+        computed[name] = leaf_of(of[name])
     names = list(of)
     parents = {names[0]: "one", names[1]: "one", names[2]: "two", names[3]: "two", names[4]: "top"}
     parents |= {names[5]: "top", "one": "top", "two": "top"}
-    one = _both(average_of([computed[names[0]], computed[names[1]]]))
-    two = _both(average_of([computed[names[2]], computed[names[3]]]))
-    found = average_of([one, two, computed[names[4]], computed[names[5]]])
+    one = _average([computed[names[0]], computed[names[1]]])
+    two = _average([computed[names[2]], computed[names[3]]])
+    found = _average([one, two, computed[names[4]], computed[names[5]]])
     top, estimates = found.column, found.estimates
     wanted = []
     for model in top.models:
@@ -86,7 +86,7 @@ def test_a_model_without_any_score_below_has_no_average():
     of = {model: dataclasses.replace(each, score=None, message="no") for model, each in OF[BENCHMARKS[0]].items()}
     only = sorted(of)[:3]
     others = {model: each for model, each in OF[BENCHMARKS[1]].items() if model not in only}
-    column = average_of([_both(leaf_of(each)) for each in (others, of)]).column
+    column = _average([leaf_of(each) for each in (others, of)]).column
     for model, value, code, missing in zip(column.models, column.value, column.code, column.missing, strict=True):
         if model in only:
             assert (value, code, missing) == (None, "-", 2)
@@ -95,8 +95,8 @@ def test_a_model_without_any_score_below_has_no_average():
     assert set(only) < set(column.models)
 
 
-def _both(computed):
-    return computed.column, computed.estimates
+def _average(parts):
+    return average_of([each.column for each in parts], (each.estimates for each in parts))
 
 
 def test_ranks_count_who_is_better_and_equal_scores_share_theirs():

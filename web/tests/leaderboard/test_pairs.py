@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-
 import numpy as np
 import pytest
 
 from brainscore_core.scoring.comparison import compare_records
 from brainscore_core.scoring.joint_errors import JointErrors
 from brainscore_web.leaderboard.made_up import MadeUp
-from brainscore_web.leaderboard.pairs import FREEDOMS, ahead, decode, encode, pairs_file
+from brainscore_web.leaderboard.pairs import (
+    BLOCK,
+    FREEDOMS,
+    codes_in,
+    decode,
+    encode,
+    n_blocks,
+    tile_file,
+    tile_names,
+    tiles,
+)
 from brainscore_web.leaderboard.site import build, read_data
 from brainscore_web.leaderboard.sources import FolderSource
 
@@ -63,26 +71,25 @@ def test_what_lies_outside_is_kept_at_the_ends(error: float, kept: float) -> Non
     assert freedom[0, 1] == FREEDOMS[-1]
 
 
-@pytest.mark.parametrize("n_models", [2, 5, 6])
-def test_each_pair_stands_in_a_file_of_one_of_both(n_models: int) -> None:
+@pytest.mark.parametrize("n_models", [1, 16, 17, 40])
+def test_each_pair_stands_in_the_tile_of_its_blocks(n_models: int) -> None:
     codes = encode(joint_errors(n_models))
-    rows = ahead(codes, np.arange(n_models), n_models)
+    split = tiles(codes, np.arange(n_models), n_models)
+    names = tile_names(n_models)
+    of = {
+        name: codes_in(tile_file([3, 7], np.stack([tile, 0 * tile]))) for name, tile in zip(names, split, strict=True)
+    }
+    assert len(names) == n_blocks(n_models) * (n_blocks(n_models) + 1) // 2
     for first in range(n_models):
-        for second in range(n_models):
-            if first == second:
-                continue
-            ahead_by = (second - first) % n_models
-            holder, step = (first, ahead_by) if ahead_by <= n_models // 2 else (second, n_models - ahead_by)
-            kept = pairs_file([3, 7], np.stack([rows[holder], 0 * rows[holder]]), [])
-            assert kept["nodes"] == [3, 7]
-            table = np.frombuffer(base64.b64decode(kept["codes"]), "<u2").reshape(2, n_models // 2)
-            assert table[0, step - 1] == codes[first, second] != 0
-            assert not table[1].any()
+        for second in range(first, n_models):
+            tile = of[f"{first // BLOCK}-{second // BLOCK}"]
+            assert set(tile) == {3}  # where there is nothing, nothing is kept
+            assert tile[3][first % BLOCK, second % BLOCK] == codes[first, second] != 0
 
 
 def test_models_without_a_score_have_no_codes() -> None:
-    codes = np.array([[0, 5], [5, 0]], dtype=np.uint16)
-    assert ahead(codes, np.array([1, 3]), 5).tolist() == [[0, 0], [0, 5], [0, 0], [0, 0], [0, 0]]
+    (tile,) = tiles(np.array([[0, 5], [5, 0]], dtype=np.uint16), np.array([1, 3]), 5)
+    assert np.argwhere(tile).tolist() == [[1, 3], [3, 1]]
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +106,9 @@ def made(tmp_path_factory):
 def test_files_of_a_site_hold_the_errors_that_records_give(made) -> None:
     few, folder = made
     board = read_data(folder / "site/data/board.js")
-    slugs, names = board["models"]["slug"], board["models"]["id"]
-    files = [read_data(folder / f"site/data/pairs/{slug}.js") for slug in slugs]
-    nodes, n_compared = files[0]["nodes"], 0
-    tables = np.array([np.frombuffer(base64.b64decode(each["codes"]), "<u2").reshape(len(nodes), 3) for each in files])
+    names = board["models"]["id"]
+    codes = codes_in(read_data(folder / "site/data/pairs/0-0.js"))
+    n_compared = 0
     records = list(few.records())
     for compared in compare_records(records, names):
         node = board["nodes"]["id"].index(compared.name)
@@ -110,7 +116,7 @@ def test_files_of_a_site_hold_the_errors_that_records_give(made) -> None:
             continue
         for first in range(7):
             others = (first + 1 + np.arange(3)) % 7
-            errors, freedom, is_matched = decode(tables[first, nodes.index(node)])
+            errors, freedom, is_matched = decode(codes[node][first, others])
             expected = compared.comparison.joint.pair_errors[first, others]
             np.testing.assert_allclose(errors, expected, rtol=0.007)
             known = np.isfinite(expected)
@@ -118,7 +124,7 @@ def test_files_of_a_site_hold_the_errors_that_records_give(made) -> None:
             np.testing.assert_array_equal(is_matched[known], compared.comparison.joint.is_matched[first, others][known])
             n_compared += int(known.sum())
     assert n_compared > 60
-    averages = [node for node in nodes if not board["nodes"]["leaf"][node]]
+    averages = [node for node in codes if not board["nodes"]["leaf"][node]]
     assert {"average", "neural"} <= {board["nodes"]["id"][node] for node in averages}
 
 
@@ -126,7 +132,7 @@ def test_files_of_a_site_hold_the_errors_that_records_give(made) -> None:
 def test_pairs_that_are_not_kept_are_computed_again(made, damage: str) -> None:
     few, folder = made
     before = {file.name: file.read_bytes() for file in (folder / "site/data/pairs").iterdir()}
-    for file in (folder / "kept/pairs").iterdir():
+    for file in [each for kind in ("pairs", "tile", "tile-digests") for each in (folder / "kept" / kind).iterdir()]:
         if damage == "removed":
             file.unlink()
         else:

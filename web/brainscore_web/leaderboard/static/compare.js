@@ -10,6 +10,7 @@
 
   const SMALLEST = 1e-5;
   const LARGEST = 10;
+  const BLOCK = 16;
   const FREEDOMS = [
     1,
     1.5,
@@ -56,19 +57,45 @@
     };
   }
 
-  const bytes = new WeakMap();
+  const tables = new WeakMap();
 
-  /** Return the code of a pair of models on a node from the files of both, which one of them has. */
-  function codeOf(files, n, node, a, b) {
-    const half = Math.floor(n / 2);
-    const ahead = (b - a + n) % n;
-    const [holder, step] = ahead <= half ? [a, ahead] : [b, n - ahead];
-    const file = files.get(holder);
-    const row = file?.nodes.indexOf(node) ?? -1;
-    if (row < 0) return 0;
-    if (!bytes.has(file)) bytes.set(file, atob(file.codes));
-    const at = 2 * (row * half + step - 1);
-    return bytes.get(file).charCodeAt(at) + 256 * bytes.get(file).charCodeAt(at + 1);
+  /** Return the codes of a tile as bytes: for each of its nodes BLOCK rows of BLOCK codes, two bytes each. */
+  async function unpacked(file) {
+    if (!tables.has(file)) {
+      const content = Uint8Array.from(atob(file.codes), (char) => char.charCodeAt(0));
+      const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("deflate"));
+      tables.set(file, new DataView(await new Response(stream).arrayBuffer()));
+    }
+    return tables.get(file);
+  }
+
+  /**
+   * Load what is known of some models and their pairs: {value, code}.
+   *
+   * `value(node, model)` is the score, null without one; `code(node, a, b)` is the code of two of them, 0 without an error.
+   */
+  async function load(places) {
+    const { slug } = BrainScore.taken("board").models;
+    const ofModels = Promise.all(places.map(async (at) => [at, await BrainScore.load(`models/${slug[at]}`)]));
+    const blocks = [...new Set(places.map((at) => Math.floor(at / BLOCK)))].sort((a, b) => a - b);
+    const names = blocks.flatMap((first, at) => blocks.slice(at).map((second) => `${first}-${second}`));
+    const tiles = new Map(
+      await Promise.all(
+        names.map(async (name) => {
+          const file = await BrainScore.load(`pairs/${name}`);
+          return [name, { rows: new Map(file.nodes.map((node, row) => [node, row])), table: await unpacked(file) }];
+        }),
+      ),
+    );
+    const values = new Map(await ofModels);
+    const code = (node, a, b) => {
+      const [low, high] = a < b ? [a, b] : [b, a];
+      const tile = tiles.get(`${Math.floor(low / BLOCK)}-${Math.floor(high / BLOCK)}`);
+      const row = tile.rows.get(node);
+      if (row === undefined) return 0;
+      return tile.table.getUint16(2 * ((row * BLOCK + (low % BLOCK)) * BLOCK + (high % BLOCK)), true);
+    };
+    return { value: (node, at) => values.get(at).values[node], code };
   }
 
   /**
@@ -136,7 +163,7 @@
     return found;
   }
 
-  BrainScore.pairs = { codeOf, common, decode, differences };
+  BrainScore.pairs = { common, decode, differences, load };
 
   // -- the page --------------------------------------------------------------------------------------------------------
 
@@ -144,7 +171,6 @@
     const board = BrainScore.taken("board");
     if (document.documentElement.dataset.page !== "compare" || !board) return;
     const { models, nodes, top } = board;
-    const n = models.id.length;
     const byId = (id) => document.getElementById(id);
     const [add, reference, rowsOf, told] = ["add", "reference", "rows", "told"].map(byId);
     const placeOf = new Map(models.slug.map((slug, at) => [slug, at]));
@@ -248,20 +274,17 @@
       rowsOf.value = ["all", "told"].includes(state.get("rows")) ? state.get("rows") : "top";
       const wanted = rowsOf.value === "top" ? top.filter((node) => !nodes.leaf[node]) : nodes.id.map((_, node) => node);
       let columns;
-      let files;
+      let known;
       try {
         const of = (node) => board.columns[node] ?? BrainScore.load(`columns/${nodes.slug[node]}`);
         columns = new Map(await Promise.all(wanted.map(async (node) => [node, await of(node)])));
-        files = new Map(
-          await Promise.all(places.map(async (at) => [at, await BrainScore.load(`pairs/${models.slug[at]}`)])),
-        );
+        known = await load(places);
       } catch (error) {
         told.textContent = error.message;
         return;
       }
       if (mine !== turn) return; // somebody chose others meanwhile
-      const value = (node, at) => files.get(at).values[node];
-      const code = (node, a, b) => codeOf(files, n, node, a, b);
+      const { value, code } = known;
       const shared = common(nodes, places, value);
       const compared = wanted
         .map((node) => ({
