@@ -39,7 +39,12 @@ _Date = Annotated[
 ]
 _Catalogue = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="what is known of models and benchmarks (default: what is installed)"),
+    typer.Option(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="what is known of models and benchmarks (default: what is installed)",
+    ),
 ]
 _MadeUp = Annotated[
     str | None,
@@ -62,18 +67,18 @@ def build(
     to: _To = Path("site"),
     gone: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="models, benchmarks or pairs that may be gone, one a line"),
+        typer.Option(
+            metavar="FILE", exists=True, dir_okay=False, help="models, benchmarks or pairs that may be gone, one a line"
+        ),
     ] = None,
     kept: _Kept = None,
-    processes: Annotated[int | None, typer.Option(help="at a time (default: one for each processor)")] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="at a time (default: one for each processor)")] = None,
 ) -> int:
     """Build the site of all records, and replace the one that is there.
 
     Exit code 1 if a model or a score would be gone that the site has, or that the branch had.
     """
     built = _build(records, at, date, catalogue, made_up, to, gone, kept, processes)
-    for problem in built.problems:
-        command_line.say(f"Warning: {problem}")
     command_line.say(
         f"{to / 'index.html'}: {built.n_models} models, {built.n_benchmarks} benchmarks, {built.n_records} records."
     )
@@ -88,16 +93,21 @@ def serve(
     catalogue: _Catalogue = None,
     made_up: _MadeUp = None,
     to: _To = Path("site"),
-    port: Annotated[int, typer.Option(help="on this machine; 0: any that is free")] = 8000,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="on this machine; 0: any that is free (default: 8000, if it is)"),
+    ] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="whether a browser is opened")] = True,
 ) -> int:
     """Show the site in a browser on this machine; built from the records there are, each time.
 
     What has not changed since is not computed again.
     """
-    from brainscore_web.leaderboard.serving import serve
+    from brainscore_web.leaderboard.serving import make_server, serve
 
-    _build(records, at, date, catalogue, made_up, to, None, None, None)
-    serve(to, port, command_line.say)
+    with make_server(to, port) as server:  # before the work: the port may be in use
+        _build(records, at, date, catalogue, made_up, to, None, None, None)
+        serve(server, lambda address: command_line.say(f"{address} shows {to}; Ctrl-C ends it."), browser=browser)
     return 0
 
 
@@ -126,7 +136,10 @@ def _build(
         if kept is None and not current.caching_disabled:
             kept = current.cache_home / "leaderboard" / content_digest(str(to.resolve()))[:16]
         pictures = None if catalogue is None else catalogue.parent
-        return site.build(source, known, to, kept=kept, gone=allowed, pictures=pictures, processes=processes)
+        built = site.build(source, known, to, kept=kept, gone=allowed, pictures=pictures, processes=processes)
+    for problem in built.problems:
+        command_line.say(f"Warning: {problem}")
+    return built
 
 
 @contextmanager
@@ -148,6 +161,12 @@ def _source(
             made.write(Path(folder))
             yield FolderSource(Path(folder)), made.catalogue
         return
+    if records is None and at is None and not (settings().home / "scores").is_dir():
+        raise ConfigurationError(
+            f"There are no scores yet in {settings().home / 'scores'}. Score a model (brainscore score --model pixels "
+            "--benchmark SimulatedCortex2026.V1-pls), name a folder of records (--records FOLDER), or look at "
+            "made-up ones: --made-up 40x12"
+        )
     known = catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
     source = (
         FolderSource(records or settings().home / "scores")

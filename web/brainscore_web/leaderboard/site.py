@@ -200,6 +200,14 @@ def _check_target(target: Path) -> None:
         raise ConfigurationError(f"{target} is no site of a leaderboard: it is not replaced. Name another folder.")
     if target.exists() and not target.is_dir():
         raise ConfigurationError(f"{target} is a file; name a folder for the site.")
+    # Before the work: the folder above the site is made and written to in the end.
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise ConfigurationError(
+            f"Nothing can be written to {target.parent.resolve()} ({error.strerror}). Name another folder for the site."
+        ) from None
 
 
 def _benchmarks_of(board: Board) -> list[str]:

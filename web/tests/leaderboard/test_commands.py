@@ -1,5 +1,9 @@
 """Run the command line of the leaderboard, and serve what it has built."""
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import urllib.request
 
@@ -55,11 +59,66 @@ def test_records_and_catalogue_of_a_person(records, made, tmp_path, capsys):
         (["--made-up", "4x4", "--date", "2026-03-01"], "give --at too"),
         (["--at", "HEAD", "--date", "March"], "expected a day as YYYY-MM-DD"),
         (["--records", "nowhere", "--catalogue", "catalogue.json"], "is no folder"),
+        (["--recrods", "nowhere"], "Possible options: --records"),
+        (["--records", "catalogue.json", "--catalogue", "catalogue.json"], "is no folder"),
+        (["--catalogue", "nowhere.json"], "'nowhere.json' does not exist"),
+        (["--made-up", "4x4", "--gone", "nowhere.txt"], "'nowhere.txt' does not exist"),
+        (["--made-up", "4x4", "--processes", "0"], "greater than or equal to 1"),
+        (["--at", "nowhere", "--catalogue", "catalogue.json"], "There is no branch or commit 'nowhere'"),
+        (["--catalogue", "catalogue.json"], "There are no scores yet in"),
     ],
 )
 def test_wrong_arguments_are_told(arguments, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BRAINSCORE_HOME", str(tmp_path / "home"))
     (tmp_path / "catalogue.json").write_text("{}")
     assert main(["leaderboard", "build", *arguments, "--to", "site"]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "site").exists()
+
+
+@pytest.mark.parametrize(
+    ("port", "said"), [("70000", "less than or equal to 65535"), ("busy", "cannot be used: Address already in use")]
+)
+def test_port_that_cannot_be_had_is_told_before_anything_is_built(port, said, tmp_path, capsys):
+    with make_server(tmp_path) as other:
+        given = str(other.server_port) if port == "busy" else port
+        site = tmp_path / "site"
+        assert main(["leaderboard", "serve", "--made-up", "4x4", "--to", str(site), "--port", given]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+    assert not site.exists()
+
+
+def test_without_a_port_another_one_is_taken_where_the_usual_one_is_in_use(tmp_path):
+    with make_server(tmp_path, None) as first, make_server(tmp_path, None) as second:
+        assert first.server_port != second.server_port != 0
+
+
+def test_site_that_cannot_be_written_is_told_before_anything_is_computed(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert main(["leaderboard", "build", "--made-up", "4x4", "--to", str(tmp_path / "file/site")]) == 2
+    assert "Nothing can be written to" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interrupts as a terminal of POSIX does")
+@pytest.mark.parametrize("screen", [True, False])
+def test_board_is_shown_until_somebody_interrupts(screen, tmp_path):
+    """A browser is opened where there is a screen; the end leaves no traceback and no port in use."""
+    (tmp_path / "sitecustomize.py").write_text("import webbrowser\nwebbrowser.open = lambda it: print('opened', it)\n")
+    kept = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    environment = {**kept, **({"DISPLAY": ":0"} if screen else {}), "PYTHONUNBUFFERED": "1"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "brainscore_web", "leaderboard", "serve", "--made-up", "4x4"]
+    command += ["--port", "0", "--to", str(tmp_path / "site")]
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        address = next(line for line in process.stderr if line.startswith("http://")).split()[0]
+        with urllib.request.urlopen(address) as answer:  # noqa: S310 - the one it just printed
+            assert b"<title>Leaderboard" in answer.read()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == (f"opened {address}\n" if screen or sys.platform == "darwin" else "")
+    assert "Traceback" not in err
+    make_server(tmp_path, int(address.rsplit(":")[-1].rstrip("/"))).server_close()
