@@ -189,6 +189,15 @@ def status_content(board: Board, run: Run | None) -> dict[str, Any]:
     return {"codes": codes, "codes_of": CODES, "run": told}
 
 
+def scored_counts(status: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many ``models`` and ``benchmarks`` have a score at all, from what `status_content` returns."""
+    codes = status["codes"]
+    return {
+        "models": sum("s" in of_model for of_model in zip(*codes, strict=True)),
+        "benchmarks": sum("s" in of_benchmark for of_benchmark in codes),
+    }
+
+
 def model_content(board: Board, place: int) -> dict[str, Any]:
     """Return what ``models/<slug>.js`` hands over: facts, history (what was scored and when), layers, atlas, values.
 

@@ -41,7 +41,7 @@ class Node:
 
 
 def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Collection[str] = ()) -> list[Node]:
-    """Return all nodes with a benchmark below them, depth first, each behind the one above it.
+    """Return all nodes with a benchmark below them, depth first, each behind the one above it; roots with scores first.
 
     Parameters
     ----------
@@ -69,7 +69,8 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
             below.setdefault(parent, []).append(entry.identifier)
     roots = [*ROOTS, *below.get(None, ())]
     leaves = {each.identifier for each in catalogue.benchmarks}
-    kept = _with_leaf(roots, below, leaves)
+    kept, with_scores = (_with_leaf(roots, below, names) for names in (leaves, scored))
+    roots.sort(key=lambda root: root not in with_scores)
     named = slugs(kept)
     nodes: list[Node] = []
     stack = [(root, -1) for root in reversed([root for root in roots if root in kept])]
@@ -98,7 +99,7 @@ def tree_of(catalogue: Catalogue, *, simulated: Collection[str] = (), scored: Co
 
 
 def _with_leaf(roots: Iterable[str], below: Mapping[str | None, list[str]], leaves: Collection[str]) -> dict[str, None]:
-    """Return the nodes that are leaves or have one below them."""
+    """Return the nodes that are among `leaves` or have one of them below them."""
     kept: dict[str, None] = {}
 
     def visit(name: str) -> bool:
@@ -136,7 +137,7 @@ def top_of(nodes: list[Node]) -> list[int]:
 
     def is_top(node: Node) -> bool:
         if node.depth == 1 and nodes[node.parent].identifier == "other":
-            return not node.leaf
+            return not node.leaf or node.parent == 0  # where nothing else has scores
         return node.depth < 2 or (node.depth == 2 and not node.leaf)
 
     return [place for place, node in enumerate(nodes) if is_top(node)]

@@ -114,7 +114,10 @@ def write_site(
     parquet = data_files.table_parquet(board)
     writer.write("data/scores.parquet", parquet)
     pages = Pages(writer.content)
-    more: dict[str, dict[str, object]] = {"status": {"data": status}, "index": {"has_parquet": parquet is not None}}
+    more: dict[str, dict[str, object]] = {
+        "status": {"data": status},
+        "index": {"has_parquet": parquet is not None, "scored": data_files.scored_counts(status)},
+    }
     for page in _SINGLE:
         if pages.has(page):
             writer.write(f"{page}.html", pages.single(page, **more.get(page, {})))

@@ -79,6 +79,27 @@ def test_a_benchmark_without_records_is_shown_if_it_is_to_be_in_an_average(sourc
     assert values[0] == values[1]  # nobody's average changes
 
 
+@pytest.mark.parametrize(
+    ("change", "root", "said"),
+    [
+        ({"simulated": True}, "simulated", "These scores are on <strong>simulated</strong> neurons"),
+        ({"parent": None}, "other", "No benchmark with scores stands below an average"),
+    ],
+)
+def test_scores_are_on_the_first_page_where_they_are_in_no_average(change, root, said, source, made, tmp_path, read):
+    benchmarks = tuple(dataclasses.replace(each, **change) for each in made.catalogue.benchmarks)
+    unscored = BenchmarkEntry(identifier="Later2030.V1-pls", parent="V1")
+    catalogue = dataclasses.replace(made.catalogue, benchmarks=(*benchmarks, unscored))
+    build(source, catalogue, tmp_path / "site")
+    board, page = read(tmp_path / "site", "board"), (tmp_path / "site/index.html").read_text()
+    assert [board["nodes"]["id"][place] for place in (0, -1)] == [root, "Later2030.V1-pls"]
+    seen = {place for place, leaf in enumerate(board["nodes"]["leaf"]) if leaf} & set(board["top"])
+    assert seen == set(range(1, len(benchmarks) + 1))
+    assert said in page
+    assert "14 models, scored on 14 of 15 benchmarks" in page
+    assert page.count("<tr role") > 10
+
+
 def test_history_and_layers_of_a_model(source, made, tmp_path, read):
     build(source, made.catalogue, tmp_path / "site")
     board = read(tmp_path / "site", "board")
