@@ -63,9 +63,12 @@ class Ceiling:
     ----------
     quantity : str or None
         As for `Metric`.
+    estimator : str or None
+        How it is estimated, in a few words for people; it also writes that to ``attrs['estimator']``. None: not stated.
     """
 
     quantity: ClassVar[Quantity | None] = None
+    estimator: str | None = None
 
     def __call__(self, assembly: DataAssembly) -> Score:
         """Estimate the ceiling from a measurement, with its repetitions or subjects apart.
@@ -74,6 +77,6 @@ class Ceiling:
         -------
         Score
             Scalar in (0, 1]; ``attrs['raw']`` holds the values before aggregation, ``attrs['error']`` the
-            standard error.
+            standard error, ``attrs['interval']`` the 95 % interval.
         """
         raise NotImplementedError(f"{type(self).__name__} must define __call__(self, assembly) -> Score.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
 
-__all__ = ["fields", "integer", "number"]
+__all__ = ["fields", "integer", "number", "of_ceiling"]
 
 _MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
 
@@ -36,11 +36,24 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
         "seeds": _seeds(attrs),
         "normalization": str(attrs["normalization"]) if attrs.get("normalization") else None,
         "chance": number(attrs.get("chance")) or 0.0,
-        "error_over": tuple(str(source) for source in attrs.get("error_over", ()))[:_MOST_SOURCES],
+        "error_over": _sources(attrs),
         "error_nan_reason": _reason(attrs.get("error_nan_reason")),
         "interval_nan_reason": _reason(attrs.get("interval_nan_reason")),
         **_influence(attrs, benchmark),
         **_of_raw(attrs, benchmark),
+        **of_ceiling(attrs.get("ceiling")),
+    }
+
+
+def of_ceiling(ceiling: object) -> dict[str, Any]:
+    """Return the fields about the uncertainty of a ceiling and how it was estimated, from its attributes."""
+    attrs: Mapping[Hashable, Any] = getattr(ceiling, "attrs", {})
+    return {
+        "ceiling_error": number(attrs.get("error")),
+        "ceiling_interval": _interval(attrs.get("interval")),
+        "ceiling_error_over": _sources(attrs),
+        "ceiling_nan_reason": _reason(attrs.get("error_nan_reason") or attrs.get("interval_nan_reason")),
+        "ceiling_estimator": _reason(attrs.get("estimator")),
     }
 
 
@@ -73,6 +86,10 @@ def _seeds(attrs: Mapping[Hashable, Any]) -> dict[str, int]:
     found = {name: integer(getattr(attrs.get(name), "attrs", {}).get("seed")) for name in ("raw", "ceiling")}
     found |= {str(name): integer(seed) for name, seed in dict(attrs.get("seeds") or {}).items()}
     return {name: seed for name, seed in found.items() if seed is not None}
+
+
+def _sources(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
+    return tuple(str(source) for source in attrs.get("error_over", ()))[:_MOST_SOURCES]
 
 
 def _reason(value: object) -> str | None:

@@ -164,6 +164,7 @@ def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
     known: dict[str, Any] = {
         "score": float(score),
         "ceiling": float(of_ceiling),
+        **from_score.of_ceiling(of_ceiling),
         "error": from_score.number(score.attrs.get("error")),
         "interval": score.attrs.get("interval"),
         "split_error": _scaled(record.split_error, slope, slope_before),

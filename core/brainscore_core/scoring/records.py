@@ -46,7 +46,7 @@ __all__ = [
     "values_path",
 ]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 MOST_BYTES = 2**20  # of one record
 NOT_APPLICABLE = "not_applicable"
 MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
@@ -165,6 +165,12 @@ class ScoreRecord(Untrusted):
     raw_error, raw_interval, raw_error_df, raw_influence
         As those without ``raw_``, of the score before normalisation. `raw_influence` is kept only where the ceiling has
         influences too, so that it cannot be had from `influence`.
+    ceiling_error, ceiling_interval, ceiling_error_over
+        As those without ``ceiling_``, of the ceiling.
+    ceiling_nan_reason : str or None
+        Why the ceiling has no error or no interval.
+    ceiling_estimator : str or None
+        How the ceiling was estimated, in a few words; None: not stated.
     seeds : dict
         ``'raw'`` and ``'ceiling'`` -> seed of the splits of the metric and of the ceiling, and others that the
         benchmark states.
@@ -231,6 +237,11 @@ class ScoreRecord(Untrusted):
     raw_interval: tuple[_Number, _Number] | None = None
     raw_error_df: _Number | None = None
     raw_influence: _Sketch | None = None
+    ceiling_error: _Number | None = None
+    ceiling_interval: tuple[_Number, _Number] | None = None
+    ceiling_error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
+    ceiling_nan_reason: _Reason | None = None
+    ceiling_estimator: _Reason | None = None
     seeds: Annotated[Mapping[_Name, _Integer], at_most(_MOST_PARTS)] = field(default_factory=dict)
     data: _Digests = field(default_factory=dict)
     plugins: _Digests = field(default_factory=dict)
@@ -269,7 +280,8 @@ class ScoreRecord(Untrusted):
             ``seeds``, ``normalization`` and ``chance``; ``not_applicable`` becomes the message: why the model cannot be
             scored on this benchmark. Of the error also ``error_over``, ``stimulus_error``, ``split_error``,
             ``error_nan_reason``, ``interval_nan_reason`` and ``influence``, with the ``stimulus_set`` and the
-            ``assembly`` that its names are of.
+            ``assembly`` that its names are of. The ceiling, a `Score`, may say of itself ``error``, ``interval``,
+            ``error_over``, why there is none, and ``estimator``.
         benchmark_version : object
             The benchmark's version; kept if it is an integer.
         """
@@ -392,11 +404,12 @@ def _of_this_version(content: object) -> object:
         return {**content, "version_class": provenance.version_class(str(release)), "schema_version": SCHEMA_VERSION}
     if isinstance(content, dict) and version in (2, 3):
         return {**content, "schema_version": SCHEMA_VERSION}
-    if isinstance(content, dict) and version == SCHEMA_VERSION:
+    if isinstance(content, dict) and version in (4, SCHEMA_VERSION):  # the fourth said less about ceilings
         made = content.get("made")
         if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
             raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
-        return {**{name: value for name, value in content.items() if name != "made"}, **made}
+        others = {name: value for name, value in content.items() if name != "made"}
+        return {**others, **made, "schema_version": SCHEMA_VERSION}
     if isinstance(version, int) and version != SCHEMA_VERSION:
         raise CorruptFileError(f"It has schema version {version}, expected {SCHEMA_VERSION}.")
     return content

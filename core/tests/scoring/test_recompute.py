@@ -88,6 +88,13 @@ class TestAsIfScoredAnew:
         found = renormalised(record_of(normalise(raw, moved(0.9, 0.2, seed=2))), exact(0.7))
         same(found, record_of(normalise(raw, exact(0.7))))
 
+    def test_what_is_said_of_the_ceiling_is_of_the_new_one(self, normalise):
+        before, after = moved(0.9, 0.2, seed=2), moved(0.7, 0.3, seed=3)
+        after.attrs["estimator"] = "another way"
+        found = renormalised(record_of(normalise(moved(0.5, 0.5, seed=1), before)), after)
+        told = (found.ceiling_error, found.ceiling_interval, found.ceiling_estimator)
+        assert told == (after.attrs["error"], after.attrs["interval"], "another way")
+
     def test_the_same_ceiling_changes_nothing(self, normalise):
         record = record_of(normalise(moved(0.5, 0.5, seed=1), moved(0.9, 0.2, seed=2)))
         assert renormalised(record, moved(0.9, 0.2, seed=2)) == record

@@ -214,6 +214,32 @@ def test_the_uncertainty_before_normalisation_is_kept():
     assert record.raw_influence == InfluenceSketch.of(raw.attrs["influence"], stimuli="b", units="b").to_text()
 
 
+def test_how_sure_the_ceiling_is_and_how_it_was_estimated_is_kept():
+    raw, ceiling = Score(0.5), Score(0.8)
+    ceiling.attrs.update(error=0.02, interval=(0.76, 0.84), error_over=("stimulus",), estimator="split halves")
+    record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
+    assert (record.ceiling, record.ceiling_error, record.ceiling_interval) == (0.8, 0.02, (0.76, 0.84))
+    assert (record.ceiling_error_over, record.ceiling_estimator) == (("stimulus",), "split halves")
+    assert (record.ceiling_nan_reason, record.error) == (None, None)
+    assert ScoreRecord.from_json(record.to_json()) == record
+
+    ceiling.attrs.update(error=float("nan"), interval=(float("nan"),) * 2, error_nan_reason="one subject")
+    record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
+    assert (record.ceiling_error, record.ceiling_interval, record.ceiling_nan_reason) == (None, None, "one subject")
+    record = ScoreRecord.of_score(ceil_score(raw, 1), model="m", benchmark="b")
+    assert (record.ceiling_error, record.ceiling_interval, record.ceiling_estimator) == (None, None, None)
+
+
+def test_records_of_the_fourth_version_are_read():
+    """They did not say how sure a ceiling is."""
+    content = json.loads(make_record().to_json())
+    old = {name: value for name, value in content.items() if not name.startswith("ceiling_")}
+    assert len(old) == len(content) - 5
+    assert ScoreRecord.from_json(json.dumps({**old, "schema_version": 4})) == make_record(
+        created=content["made"]["created"]
+    )
+
+
 def test_every_record_is_as_the_schema_says():
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)

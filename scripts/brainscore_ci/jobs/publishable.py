@@ -40,6 +40,7 @@ _KEPT = frozenset(
     {
         *("model", "benchmark", "benchmark_version", "score", "raw", "ceiling", "error", "interval", "error_df"),
         *("raw_error", "raw_interval", "raw_error_df", "raw_influence", "normalization", "chance", "seeds"),
+        *("ceiling_error", "ceiling_interval", "ceiling_error_over"),
         *("stimulus_error", "split_error", "error_over", "influence", "stimulus_set", "assembly", "simulated", "seed"),
         *("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "created", "versions", "machine", "source_revision"),
         *("model_revision", "benchmark_revision", "version_class", "data", "plugins", "library", "environment"),

@@ -51,6 +51,7 @@ def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly)
     ceiling = Score(np.sqrt(max(float(reliability), 0.0)))
     kept = {key: value for key, value in reliability.attrs.items() if key not in {*_OF_BINS, "quantity"}}
     ceiling.attrs.update(kept, reliability=reliability, quantity=getattr(metric, "quantity", None))
+    ceiling.attrs["estimator"] = f"root of the reliability: {reliability.attrs['estimator']}"
     ceiling.attrs.pop("stimulus_error", None)
     influence = reliability.attrs.get("influence")
     if isinstance(influence, Influence) and ceiling > 0:

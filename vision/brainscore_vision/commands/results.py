@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
-_INTERVALS = ("interval", "raw_interval")
+_INTERVALS = ("interval", "raw_interval", "ceiling_interval")
 
 
 def export(

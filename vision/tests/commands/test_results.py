@@ -50,7 +50,7 @@ def test_export_to_csv(records, tmp_path):
     assert json.loads(first["layers"]) == {"IT": "late"}
     assert bool(first["simulated"]) is True
     assert read.loc[("b", "Y-i2n"), "status"] == "failed:DownloadError"
-    intervals = {"interval", "raw_interval"}
+    intervals = {"interval", "raw_interval", "ceiling_interval"}
     fields = {field.name for field in dataclasses.fields(ScoreRecord)} - intervals - {"model", "benchmark"}
     assert set(read.columns) == fields | {f"{name}_{end}" for name in intervals for end in ("low", "high")}
 

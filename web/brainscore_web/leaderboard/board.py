@@ -241,8 +241,9 @@ class Leaf:
     layers : list of dict or None
         Region -> layer and origin, as the records have it.
     facts : dict
-        ``simulated``, ``version``, ``ceiling``, ``n_stimuli``, ``n_neuroids``, ``n_subjects``, ``fails`` (class ->
-        number of models).
+        ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over`` what these are,
+        ``reason`` why there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``,
+        ``fails`` (class -> number of models).
     problems : list of str
         Which records cannot be read, and why.
     """
@@ -416,7 +417,20 @@ def _facts(
         "simulated": any(each.simulated for each in readable),
         "version": None if latest is None else latest.benchmark_version,
         **{name: getattr(latest, name) if latest is not None and shows == "all" else None for name in sizes},
+        "of_ceiling": _of_ceiling(latest) if latest is not None and shows == "all" else None,
         "fails": dict(sorted(fails.items())),
+    }
+
+
+def _of_ceiling(record: ScoreRecord) -> dict[str, Any]:
+    low, high = record.ceiling_interval or (None, None)
+    return {
+        "error": record.ceiling_error,
+        "low": low,
+        "high": high,
+        "over": list(record.ceiling_error_over),
+        "reason": record.ceiling_nan_reason,
+        "how": record.ceiling_estimator,
     }
 
 

@@ -237,12 +237,7 @@ def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkE
     return {
         "id": node.identifier,
         "facts": {**about, "version": facts.get("version")},
-        "ceiling": {
-            "value": facts.get("ceiling"),
-            "low": None,
-            "high": None,
-            "how": None if facts.get("ceiling") is None else "as the newest record of a score states it",
-        },
+        "ceiling": {"value": facts.get("ceiling"), **(facts.get("of_ceiling") or {})},
         "reliability": board.columns[place].reliability or None,
         "stimuli": [f"stimuli/{each}" for each in stimuli],
         "fails": facts.get("fails", {}),

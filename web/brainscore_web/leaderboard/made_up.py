@@ -228,6 +228,7 @@ class MadeUp:
                     score=score,
                     raw=score * ceiling,
                     ceiling=ceiling,
+                    **_of_ceiling(ceiling, 0.005 + 0.002 * (number % 10), neural=neural),
                     simulated=entry.simulated,
                     n_stimuli=n_stimuli,
                     n_neuroids=n_units if neural else None,
@@ -263,6 +264,17 @@ def _errors(sketch: InfluenceSketch, noise: float, entry: BenchmarkEntry, *, sai
         "influence": sketch.to_text(),
         "stimulus_set": f"{entry.data[0]}.stimuli",
         "assembly": entry.data[0],
+    }
+
+
+def _of_ceiling(ceiling: float, error: float, *, neural: bool) -> dict[str, object]:
+    if not neural:
+        return {"ceiling_nan_reason": "only the mean over subjects was published"}
+    return {
+        "ceiling_error": error,
+        "ceiling_interval": (ceiling - 2 * error, min(ceiling + 1.8 * error, 1.0)),
+        "ceiling_error_over": ("stimulus", "neuroid"),
+        "ceiling_estimator": "split halves of the repetitions, Spearman-Brown corrected",
     }
 
 

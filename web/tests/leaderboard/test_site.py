@@ -283,6 +283,36 @@ def test_a_build_that_fails_leaves_the_site_and_nothing_else(source, made, tmp_p
     assert (content(tmp_path / "site"), sorted(tmp_path.iterdir())) == (before, there)
 
 
+def test_a_ceiling_is_told_with_its_interval_and_how_it_was_estimated(source, records, made, tmp_path, read):
+    odd = {"ceiling_estimator": "<b>halves</b>", "ceiling_error": 0.0123, "ceiling_interval": (0.701, 0.802)}
+    record = change(records, **odd, created="2100-01-01T00:00:00+00:00")
+    site = tmp_path / "site"
+    build(source, made.catalogue, site)
+    nodes = read(site, "board")["nodes"]
+    slug = nodes["slug"][nodes["id"].index(record.benchmark)]
+    told = read(site, f"benchmarks/{slug}")["ceiling"]
+    assert (told["value"], told["low"], told["high"], told["error"]) == (record.ceiling, 0.701, 0.802, 0.0123)
+    page = (site / f"benchmarks/{slug}.html").read_text()
+    assert "95 %: 0.701\N{EN DASH}0.802" in page
+    assert "How the ceiling was estimated: &lt;b&gt;halves&lt;/b&gt;. Its standard error is 0.012" in page
+    other = next(place for place, name in enumerate(nodes["id"]) if name.endswith("-errors"))
+    page = (site / f"benchmarks/{nodes['slug'][other]}.html").read_text()
+    assert "no interval: only the mean over subjects was published" in page
+    assert "The newest record does not say how the ceiling was estimated." in page
+
+
+def test_a_hidden_ceiling_is_not_told(source, records, made, tmp_path, read):
+    record = change(records, ceiling_estimator="halves", created="2100-01-01T00:00:00+00:00")
+    entries = [
+        dataclasses.replace(each, shows="score") if each.identifier == record.benchmark else each
+        for each in made.catalogue.benchmarks
+    ]
+    build(source, dataclasses.replace(made.catalogue, benchmarks=tuple(entries)), tmp_path / "site")
+    nodes = read(tmp_path / "site", "board")["nodes"]
+    slug = nodes["slug"][nodes["id"].index(record.benchmark)]
+    assert read(tmp_path / "site", f"benchmarks/{slug}")["ceiling"] == {"value": None}
+
+
 # -- the last run ------------------------------------------------------------------------------------------------------
 
 

@@ -80,6 +80,7 @@ class RSACeiling(Ceiling):
     """
 
     quantity: ClassVar[Quantity | None] = "dissimilarity_correlation"
+    estimator = "dissimilarities of each subject with their mean over subjects"
 
     def __init__(
         self,
@@ -170,6 +171,7 @@ class RSACeiling(Ceiling):
             interval=(float(score) - margin, float(score) + margin),
             n_subjects=len(subjects),
             quantity=self.quantity,
+            estimator=f"{self.estimator}, {self._bound} bound",
         )
         return score
 

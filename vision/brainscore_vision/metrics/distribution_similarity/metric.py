@@ -167,6 +167,7 @@ class NeuronalPropertyCeiling(Ceiling):
     """
 
     quantity: ClassVar = "share"
+    estimator = "groups of neurons drawn from the recorded ones"
 
     def __init__(
         self, similarity_metric: Metric | None = None, *, property_name: str | None = None, compat: bool = False
@@ -188,6 +189,7 @@ class NeuronalPropertyCeiling(Ceiling):
             score: Score = self.similarity_metric(assembly, assembly)
         else:
             score = self.similarity_metric.ceiling(assembly)
+        score.attrs["estimator"] = self.estimator
         return score
 
 

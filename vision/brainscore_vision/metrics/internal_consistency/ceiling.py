@@ -97,6 +97,7 @@ class InternalConsistency(Ceiling):
     """
 
     quantity: ClassVar = "reliability"
+    estimator = "split halves of the repetitions, Spearman-Brown corrected"
 
     def __init__(
         self,
@@ -195,6 +196,7 @@ class InternalConsistency(Ceiling):
             n_repetitions=len(pd.unique(coordinate(assembly, self._split_coord))),
             seed=self._random_state,
             quantity=self.quantity,
+            estimator=self.estimator,
         )
         return score
 

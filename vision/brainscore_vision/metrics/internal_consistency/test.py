@@ -233,6 +233,7 @@ def test_temporal_equals_each_time_bin(repetitions, kwargs):
         np.testing.assert_allclose(ceiling.attrs["raw"].values[index], alone.attrs["raw"].values, atol=1e-12)
         np.testing.assert_allclose(ceiling.attrs["interval"].values[index], alone.attrs["interval"], atol=1e-12)
     expected = {"n_stimuli": 50, "n_neuroids": 4, "n_repetitions": repetitions, "quantity": "reliability"}
+    expected["estimator"] = "split halves of the repetitions, Spearman-Brown corrected"
     assert {name: ceiling.attrs[name] for name in expected} == expected
 
 

@@ -87,6 +87,7 @@ class LeaveOneSubjectOut(Ceiling):
     """
 
     quantity: ClassVar[Quantity | None] = "correlation"
+    estimator = "each subject from the others"
 
     def __init__(
         self,
@@ -157,6 +158,7 @@ class LeaveOneSubjectOut(Ceiling):
         if quantity is not None:
             score.attrs["quantity"] = quantity
         score.attrs.update(
+            estimator=f"{self.estimator}, {self._bound}{' bound' if self._bound in ('lower', 'upper') else ''}",
             bound=self._bound,
             scored=self._scored,
             n_subjects=len(names),

@@ -35,6 +35,7 @@ def test_bounds_are_those_of_numpy():
     assert float(score) == score.attrs["lower_bound"] == pytest.approx(np.mean(lower))
     assert score.attrs["upper_bound"] == pytest.approx(np.mean(upper))
     assert score.attrs["quantity"] == "correlation"
+    assert score.attrs["estimator"] == "each subject from the others, lower bound"
     assert float(load_ceiling("leave_one_subject_out", bound="upper")(people(table))) == pytest.approx(np.mean(upper))
 
 

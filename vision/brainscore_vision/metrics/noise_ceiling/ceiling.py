@@ -78,6 +78,7 @@ class NoiseCeiling(Ceiling):
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"
+    estimator = "variance between and within stimuli"
 
     def __init__(
         self,
@@ -128,6 +129,7 @@ class NoiseCeiling(Ceiling):
             n_repetitions=int(responses.counts.max()),
             design="crossed" if responses.crossed else "nested",
             quantity=self.quantity,
+            estimator=self.estimator,
         )
         found = median_of_columns(raw, reliability_influence(responses, self._n_averaged))
         influence = influence_on_medians(found, stimuli, by_key[Defaults.neuroid_coord].values[used])

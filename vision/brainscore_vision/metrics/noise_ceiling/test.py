@@ -27,6 +27,7 @@ def test_equals_internal_consistency_up_to_its_random_halves():
     assert float(score) == pytest.approx(float(halves), abs=0.02)
     assert score.attrs["design"] == "crossed"
     assert score.attrs["quantity"] == "reliability"
+    assert score.attrs["estimator"] == "variance between and within stimuli"
 
 
 @pytest.mark.parametrize("counts", [[4] * 100, [1, 2, 3, 6] * 25])

@@ -72,6 +72,7 @@ class SplitHalfPredictorConsistency(Ceiling):
     """
 
     quantity: ClassVar[Quantity | None] = "reliability"
+    estimator = "split halves of the repetitions of each stimulus, Spearman-Brown corrected"
 
     def __init__(
         self,
@@ -132,6 +133,7 @@ class SplitHalfPredictorConsistency(Ceiling):
             n_repetitions=int(counts.max()),
             seed=self.seed,
             quantity=self.quantity,
+            estimator=self.estimator,
         )
         if few:
             return declare_no_error(score, f"fewer than {_FEWEST_PUBLISHED} stimuli")

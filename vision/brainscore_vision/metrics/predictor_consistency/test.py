@@ -64,6 +64,7 @@ def test_attributes_and_interval():
     assert low < float(score) < high
     assert score.attrs["seed"] == 3
     assert score.attrs["quantity"] == "reliability"
+    assert score.attrs["estimator"].startswith("split halves of the repetitions of each stimulus")
 
 
 @pytest.mark.parametrize("counts", [[2] * 60, [3, 4, 5] * 20])

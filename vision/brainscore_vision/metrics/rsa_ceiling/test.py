@@ -54,7 +54,9 @@ def test_equals_the_definition():
         12,
         "dissimilarity_correlation",
     )
-    assert float(load_metric("rsa_ceiling", bound="lower")(given)) == pytest.approx(np.mean(lower))
+    low = load_metric("rsa_ceiling", bound="lower")(given)
+    assert float(low) == pytest.approx(np.mean(lower))
+    assert low.attrs["estimator"] == "dissimilarities of each subject with their mean over subjects, lower bound"
 
 
 def test_order_does_not_matter_and_nothing_changes():
