@@ -6,7 +6,6 @@ model on each node: they are made node by node, so that they can be kept between
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -36,7 +35,7 @@ DIGESTS = {
 
 
 def without_counts(board: Mapping[str, Any], node: int | None = None) -> dict[str, Any]:
-    """Return what pages of nodes get of the board: what stays as it is when a score elsewhere changes.
+    """Return what pages of nodes and models get of the board: what stays as it is when a score elsewhere changes.
 
     Parameters
     ----------
@@ -72,11 +71,20 @@ class Pages:
     Parameters
     ----------
     board : dict
-        As in ``data/board.js``; for pages of nodes what `without_counts` leaves of it is enough.
+        As in ``data/board.js``; for pages of nodes and models what `without_counts` leaves of it is enough.
     """
 
     def __init__(self, board: Mapping[str, Any]) -> None:
         self.board = board
+
+    def tiles(self, place: int) -> list[dict[str, Any]]:
+        """Return the averages that stand above all on the page of a model: ``node``, ``value`` and ``rank``."""
+        columns = {node: self.board["columns"][str(node)] for node in self.board["top"]}
+        return [
+            {"node": node, "value": column["value"][place], "rank": rank(column, place)}
+            for node, column in columns.items()
+            if not self.board["nodes"]["leaf"][node] and column["value"][place] is not None
+        ]
 
     def has(self, name: str) -> bool:
         """Return whether there is such a page."""
@@ -126,15 +134,29 @@ class Pages:
         tables = {name: Markup(rows[name]) for name in ("scores", "without")}  # noqa: S704  # made by `rows`
         return self._render("benchmark", root="../", index=node, data=data, column=column, **tables)
 
-    def model(self, place: int, data: Mapping[str, Any], rows: Sequence[Rows]) -> str:
-        """Return the page of a model, from the rows of all nodes."""
-        table = Markup("".join(each["of_models"][place] for each in rows))  # noqa: S704  # made by `rows`
-        made = [each["digests"][str(place)] for each in rows if str(place) in each["digests"]]
-        digests = {
-            label: dict(Counter(digests[at] for digests in made).most_common())
-            for at, label in enumerate(DIGESTS.values())
-        }
-        return self._render("model", root="../", index=place, data=data, rows=table, digests=digests if made else {})
+    def model(
+        self,
+        place: int,
+        data: Mapping[str, Any],
+        rows: str,
+        tiles: Sequence[Mapping[str, object]],
+        digests: Mapping[str, Mapping[str | None, int]],
+    ) -> str:
+        """Return the page of a model.
+
+        Parameters
+        ----------
+        data : dict
+            As in ``data/models``.
+        rows : str
+            Of the model on all nodes, as `rows` made them.
+        tiles : sequence of dict
+            See `tiles`.
+        digests : dict of str to dict
+            What is in `DIGESTS`, in words -> digest -> number of records.
+        """
+        table = Markup(rows)  # noqa: S704  # made by `rows`
+        return self._render("model", root="../", index=place, data=data, rows=table, tiles=tiles, digests=digests)
 
     def _render(self, page: str, **variables: object) -> str:
         return _environment().get_template(f"{page}.html").render(page=page, board=self.board, **variables)

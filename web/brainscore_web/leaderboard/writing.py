@@ -1,13 +1,14 @@
 """Write the files of the site: data, pages, downloads, what is static.
 
-What belongs to one node of the tree is made by several processes and kept under the digest of all it is made from; what
-belongs to a model holds its ranks on all nodes, so that it is written anew each time, of parts that are kept.
+What belongs to one node of the tree, to a model or to two blocks of models is made by several processes and kept under
+the digest of all it is made from.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -21,8 +22,8 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_web.leaderboard import data_files
 from brainscore_web.leaderboard.data_files import Board, script
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, as_json, code_digest, details_of, pairs_of
-from brainscore_web.leaderboard.pages_of import COUNTED, Pages, Rows, without_counts
-from brainscore_web.leaderboard.pairs import BLOCK, Codes, tile_file, tile_names, tiles
+from brainscore_web.leaderboard.pages_of import COUNTED, DIGESTS, Pages, without_counts
+from brainscore_web.leaderboard.pairs import BLOCK, tile_file, tile_names, tiles
 from brainscore_web.leaderboard.tree import Node, top_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from brainscore_web.leaderboard.sources import Source
 
     Floats = npt.NDArray[np.float64]
+    Places = npt.NDArray[np.intp]
 
 __all__ = ["write_site"]
 
@@ -42,6 +44,7 @@ _STATIC = Path(__file__).parent / "static"
 _SINGLE = ("index", "compare", "explore", "status")
 _KINDS = ("column-file", "detail-file", "node-file", "page", "rows", "table", "tile-digests")
 _DIGEST_BYTES = 16
+_MODELS_AT_ONCE = 20
 
 
 @dataclass(frozen=True)
@@ -70,14 +73,18 @@ class _NodeTask:
         """How its details are computed; None of an average."""
         return self.job if isinstance(self.job, LeafJob) else None
 
-    def tiles(self, source: Source, kept: Kept) -> Codes | None:
-        """Return the codes of its pairs, see `brainscore_web.leaderboard.pairs.tiles`; None without records."""
-        if self.job is None:
-            return None
-        names = self.board["models"]["id"]
-        position = {name: at for at, name in enumerate(names)}
-        places = np.array([position[model] for model in self.column.models], dtype=np.intp)
-        return tiles(pairs_of(self.job, len(places), source, kept), places, len(names))
+
+@dataclass(frozen=True)
+class _ModelTask:
+    """All that the page of a model is made from, beside the board; `key` is the digest of it."""
+
+    key: str
+
+    place: int
+    data: dict[str, Any]
+    rows: bytes
+    tiles: list[dict[str, Any]]
+    made_with: dict[str, dict[str | None, int]]
 
 
 def write_site(
@@ -136,7 +143,10 @@ class _Writer:
     def __init__(self, folder: Path, board: Board, graph: Graph) -> None:
         self.folder, self.board, self.graph = folder, board, graph
         self.content = data_files.board_content(board)
-        self.rows: list[Rows] = []
+        self.rows: list[list[bytes]] = []
+        self.made_with: list[tuple[Counter[str | None], ...]] = [
+            tuple(Counter() for _ in DIGESTS) for _ in board.models
+        ]
         self.tile_digests: dict[int, bytes] = {}
         for name in (
             "data/columns",
@@ -195,7 +205,11 @@ class _Writer:
                 tables.append(json.loads(files["table"] or b""))
             self.write(f"data/benchmarks/{slug}.js", files["node-file"])
             self.write(f"benchmarks/{slug}.html", files["page"] or None)
-            self.rows.append(json.loads(files["rows"] or b""))
+            rows = json.loads(files["rows"] or b"")
+            self.rows.append([row.encode("utf-8", "replace") for row in rows.get("of_models", ())])
+            for model, digests in rows.get("digests", {}).items():
+                for counter, digest in zip(self.made_with[int(model)], digests, strict=True):
+                    counter[digest] += 1
             self.tile_digests[task.place] = files["tile-digests"] or b""
         header = data_files.table_csv([data_files.TABLE])
         self.write("data/scores.csv", header + "".join(part for part, _ in tables))
@@ -204,54 +218,94 @@ class _Writer:
 
     def write_models(self) -> None:
         """Write the files of all models."""
-        pages = Pages(self.content)
+        graph, tasks = self.graph, list(self._model_tasks())
+        board = without_counts(self.content)
+        missing = [task for task in tasks if not graph.kept.has("model-page", task.key)]
+        shares = [missing[start : start + _MODELS_AT_ONCE] for start in range(0, len(missing), _MODELS_AT_ONCE)]
+        n_rows = len(missing) * len(self.board.nodes)
+        graph.run(_model_pages, [(board, share, graph.kept) for share in shares], n_records=n_rows)
+        for task in tasks:
+            graph.use("model-page", task.key)
+            page = graph.kept.get("model-page", task.key)
+            if page is None:  # damaged, or the disk is full
+                (page,) = _model_pages((board, [task], graph.kept))
+            self.write(f"models/{self.board.slugs[task.place]}.html", page)
+
+    def _model_tasks(self) -> Iterator[_ModelTask]:
+        """Write the data of each model; yield what its page is made from."""
+        pages, of_all = Pages(self.content), without_counts(self.content)
+        common = content_digest(code_digest(), pages.revision, as_json(of_all))
         for place, slug in enumerate(self.board.slugs):
             data = data_files.model_content(self.board, place)
-            self.write(f"data/models/{slug}.js", script(f"models/{slug}", data))
+            content = script(f"models/{slug}", data)
+            self.write(f"data/models/{slug}.js", content)
             if pages.has("model"):
-                self.write(f"models/{slug}.html", pages.model(place, data, self.rows))
+                rows = b"".join(of_node[place] for of_node in self.rows)
+                made = {
+                    what: dict(of_what.most_common())
+                    for what, of_what in zip(DIGESTS.values(), self.made_with[place], strict=True)
+                    if of_what
+                }
+                tiles = pages.tiles(place)
+                parts = as_json([place, tiles, [list(each.items()) for each in made.values()]])
+                yield _ModelTask(content_digest(common, content, rows, parts), place, data, rows, tiles, made)
 
     def write_pairs(self, tasks: Sequence[_NodeTask]) -> None:
         """Write the errors of the differences of all pairs of models, one file for each two blocks of models."""
         graph, of = self.graph, [task for task in tasks if self.tile_digests[task.place]]
         digests = np.array([np.frombuffer(self.tile_digests[task.place], np.uint8) for task in of])
-        digests = digests.reshape(len(of), -1, _DIGEST_BYTES)
+        tiles_of_board = tile_names(len(self.board.models))
+        digests = digests.reshape(len(of), len(tiles_of_board), _DIGEST_BYTES)
         places = as_json([task.place for task in of])
         keys = {
             name: content_digest(code_digest(), "tile", name, places, digests[:, at].tobytes())
-            for at, name in enumerate(tile_names(len(self.board.models)))
+            for at, name in enumerate(tiles_of_board)
         }
         missing = [(at, name, key) for at, (name, key) in enumerate(keys.items()) if not graph.kept.has("tile", key)]
+        names = [each.identifier for each in self.board.models]
+        tables = [(task.place, task.job, _places(task.column.models, names)) for task in of if task.job is not None]
         shares = [missing[start :: graph.processes] for start in range(min(graph.processes, len(missing)))]
         # Whoever makes some reads the codes of all nodes, so that each process makes its share at once.
         graph.run(
-            _tile_files, [(share, of, graph.source, graph.kept) for share in shares], n_records=BLOCK * len(missing)
+            _tile_files,
+            [(share, tables, len(names), graph.source, graph.kept) for share in shares],
+            n_records=BLOCK * len(missing),
         )
         for at, (name, key) in enumerate(keys.items()):
             graph.use("tile", key)
             content = graph.kept.get("tile", key)
             if content is None:
-                ((_, content),) = _tile_files(([(at, name, key)], of, graph.source, graph.kept))
+                ((_, content),) = _tile_files(([(at, name, key)], tables, len(names), graph.source, graph.kept))
             self.write(f"data/pairs/{name}.js", content)
 
 
+def _model_pages(given: tuple[dict[str, Any], Sequence[_ModelTask], Kept]) -> list[bytes]:
+    """Make the pages of some models and keep them."""
+    board, tasks, kept = given
+    pages, found = Pages(board), []
+    for task in tasks:
+        page = pages.model(task.place, task.data, task.rows.decode(), task.tiles, task.made_with)
+        found.append(page.encode("utf-8", "replace"))
+        kept.put("model-page", task.key, found[-1])
+    return found
+
+
 def _tile_files(
-    given: tuple[Sequence[tuple[int, str, str]], Sequence[_NodeTask], Source, Kept],
+    given: tuple[Sequence[tuple[int, str, str]], Sequence[tuple[int, Job, Places]], int, Source, Kept],
 ) -> list[tuple[str, bytes]]:
     """Make some tiles and keep them; return name and content of each.
 
-    Each is given by its place, its name and its key.
+    Each is given by its place, its name and its key; then follow the place of each node, its job and the places of its
+    models among all, and how many these are.
     """
-    wanted, tasks, source, kept = given
-    places = [at for at, *_ in wanted]
-    codes = np.zeros((len(places), len(tasks), BLOCK, BLOCK), dtype=np.uint16)
-    for number, task in enumerate(tasks):
-        of_node = task.tiles(source, kept)
-        if of_node is not None:
-            codes[:, number] = of_node[places]
+    wanted, tables, n_models, source, kept = given
+    at = [place for place, *_ in wanted]
+    codes = np.zeros((len(at), len(tables), BLOCK, BLOCK), dtype=np.uint16)
+    for number, (_, job, places) in enumerate(tables):
+        codes[:, number] = tiles(pairs_of(job, len(places), source, kept), places, n_models)[at]
     found = []
     for of_tile, (_, name, key) in zip(codes, wanted, strict=True):
-        file = script(f"pairs/{name}", tile_file([task.place for task in tasks], of_tile)).encode()
+        file = script(f"pairs/{name}", tile_file([node for node, *_ in tables], of_tile)).encode()
         kept.put("tile", key, file)
         found.append((name, file))
     return found
@@ -278,12 +332,20 @@ def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]
         "table": json.dumps([data_files.table_csv(table), data_files.table_json(table)]),
     }
     found = [(kind, content.encode("utf-8", "replace")) for kind, content in files.items()]
-    codes = task.tiles(source, kept)
-    digests = () if codes is None or not codes.any() else (blake2b(each, digest_size=_DIGEST_BYTES) for each in codes)
-    found.append(("tile-digests", b"".join(each.digest() for each in digests)))
+    found.append(("tile-digests", b""))
+    if task.job is not None:
+        places = _places(task.column.models, names)
+        codes = tiles(pairs_of(task.job, len(places), source, kept), places, len(names))
+        digests = (blake2b(each, digest_size=_DIGEST_BYTES).digest() for each in codes)
+        found[-1] = ("tile-digests", b"".join(digests) if codes.any() else b"")
     for kind, content in found:
         kept.put(kind, task.key, content)
     return found
+
+
+def _places(models: Sequence[str], names: Sequence[str]) -> Places:
+    position = {name: at for at, name in enumerate(names)}
+    return np.array([position[model] for model in models], dtype=np.intp)
 
 
 def _similarity(board: Board, jobs: Mapping[int, LeafJob], graph: Graph) -> str:
