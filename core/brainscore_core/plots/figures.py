@@ -25,7 +25,7 @@ __all__ = [
 
 FORMATS = (".svg", ".png", ".pdf")
 ROW_INCHES = 0.22
-_DPI = 160
+_DPI, _MOST_PX = 160, 2**16  # of one side, which is what the renderer takes
 _CHARACTER_INCHES, _LINE_POINTS = 0.068, 11.5
 _MOST_TICKS = 7
 _MOST_TITLE, _MOST_TOLD, _NO_BREAK = 60, 80, "\N{NO-BREAK SPACE}"  # characters
@@ -149,12 +149,18 @@ def save(figure: Figure, path: str | Path) -> Path:
     Raises
     ------
     ConfigurationError
-        The name ends in something else.
+        The name ends in something else, or the figure is too long for a PNG.
     """
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in FORMATS:
         raise ConfigurationError(f"{target} should end in {', '.join(FORMATS)}, which says how to draw it.")
+    length_px = int(max(figure.get_size_inches()) * _DPI)
+    if kind == ".png" and length_px >= _MOST_PX:
+        raise ConfigurationError(
+            f"{target} would be {length_px:,} pixels long; less than {_MOST_PX:,} can be drawn. Draw fewer models or "
+            "benchmarks, or write .svg."
+        )
     from matplotlib import rc_context  # who has a figure has it
 
     undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[kind]

@@ -78,7 +78,6 @@ def scatter(
     there = np.flatnonzero(np.isfinite(values).all(axis=0))
 
     panel = axes_for(ax, 5.6, 5.2, ink, f"{y} against {x}")
-    pearson, spearman = (correlation_over_models(*values, ranked=ranked) for ranked in (False, True))
     of_all = there if len(there) <= _MOST_WITH_INTERVALS else there[:0]
     marked = np.array([place for place in there if names[place] in highlight], dtype=np.intp)
     groups = (("intervals", of_all, ink.series[0], 0.3), ("highlighted", marked, ink.series[1], 0.9))
@@ -92,14 +91,14 @@ def scatter(
     for place, label in zip(marked, shortened([names[place] for place in marked]), strict=True):
         at = values[:, place].tolist()
         name = f"score:{names[place]}"
-        panel.plot(at[:1], at[1:], "s", ms=7, color=ink.series[1], mec=ink.ground, gid=name)
+        panel.plot(at[:1], at[1:], "s", ms=7, color=ink.series[1], mec=ink.ground, gid=name, zorder=4)
         panel.annotate(label, at, (7, 5), textcoords="offset points", fontsize=8.5, color=ink.text, **LITERAL)
     _draw_diagonal(panel, values[:, there], ink.muted)
     dress(panel, ink, grid="both")
     simulated = [" (SIMULATED)" if of[name].are_simulated else "" for name in (x, y)]
     panel.set_xlabel(f"{x}{simulated[0]}", fontsize=9, color=ink.text, **LITERAL)
     panel.set_ylabel(f"{y}{simulated[1]}", fontsize=9, color=ink.text, **LITERAL)
-    told = [f"Pearson {_told(pearson)}, Spearman {_told(spearman)}"]
+    told = [_correlations(*(correlation_over_models(*values, ranked=ranked) for ranked in (False, True)))]
     told += [f"n = {len(there)} models with both scores; 95 % intervals"]
     if lacking := sorted(set(highlight) - {names[place] for place in there}):
         told += [f"without one of the scores: {', '.join(shortened(lacking))}"]
@@ -118,7 +117,11 @@ def _draw_diagonal(panel: Axes, values: Floats, colour: str) -> None:
         panel.plot((low, high), (low, high), color=colour, lw=1, ls=(0, (4, 4)), gid="equal", zorder=1)
 
 
+def _correlations(pearson: OverModels, spearman: OverModels) -> str:
+    if np.isnan(pearson.r):
+        return "no correlation: too few models, or all alike"
+    return f"Pearson {_told(pearson)}, Spearman {_told(spearman)}"
+
+
 def _told(found: OverModels) -> str:
-    if np.isnan(found.r):
-        return "-"
     return f"{found.r:.2f}{'' if np.isnan(found.low) else f' [{found.low:.2f}, {found.high:.2f}]'}"

@@ -79,7 +79,8 @@ def scores(
         A row for each model: score, 95 % interval, between which ranks it lies, the letters of its groups (two models
         differ significantly if they share none; neighbours in the order of scores, as on the leaderboard), of an
         average on how many benchmarks it has a score. A triangle is above the ceiling. A model without a score says
-        why. Groups of the SVG are called ``score:<model>`` and ``interval:<model>``.
+        why. The head says how well the benchmark separates these models (`Comparison.reliability`), where that is
+        known. Groups of the SVG are called ``score:<model>`` and ``interval:<model>``.
 
     Raises
     ------
@@ -185,4 +186,10 @@ def _told(compared: ComparedModels, n_drawn: int, sizes: str) -> list[str]:
     cut = "" if n_drawn == len(compared.models) else f", the first {n_drawn} are drawn"
     parts = [f"n = {n} of {len(compared.models)} models with a score{cut}"]
     parts += [f"{n_benchmarks} benchmarks"] if n_benchmarks > 1 else []
-    return [*parts, sizes]
+    return [*parts, sizes, _told_reliability(compared)]
+
+
+def _told_reliability(compared: ComparedModels) -> str:
+    found = compared.comparison.reliability()
+    bound = "at least " if found.is_bound else ""
+    return "" if found.reason else f"reliability {bound}{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"

@@ -81,6 +81,15 @@ def test_other_endings_are_refused(records, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_figure_too_long_for_a_png_is_refused_before_it_is_drawn(tmp_path):
+    from matplotlib.figure import Figure
+
+    long = Figure(figsize=(5, 410))
+    with pytest.raises(ConfigurationError, match=r"pixels long.*write \.svg"):
+        plots.save(long, tmp_path / "f.png")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_without_matplotlib_the_extra_is_named(records, monkeypatch):
     monkeypatch.delitem(sys.modules, "brainscore_core.plots.drawing", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)

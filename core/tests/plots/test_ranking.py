@@ -106,6 +106,16 @@ def test_sixty_models_with_long_names(tmp_path):
     assert all(each.get_window_extent().x1 <= whole.x1 + 1 for each in panel.texts)
 
 
+def test_the_head_says_how_well_the_benchmark_separates_models():
+    many = [record(f"m{number}", score=0.1 * number, error=0.01) for number in range(5)]
+    (compared,) = compare_records(many, [each.model for each in many])
+    found = compared.comparison.reliability()
+    said = " ".join(texts(plots.scores(many))).replace("\n", " ")
+    assert found.is_bound  # what the records share is not known
+    assert f"reliability at least {found.value:.2f} [{found.low:.2f}, {found.high:.2f}]" in said
+    assert "reliability" not in " ".join(texts(plots.scores(many[:2])))
+
+
 def test_axes_that_are_given_are_drawn_into(records):
     from matplotlib.figure import Figure
 
