@@ -84,8 +84,9 @@ def ceiling(
     -------
     matplotlib.figure.Figure
         A row for each model, the highest raw score first: the raw score with its 95 % interval, and as a stroke the raw
-        score that noise allows at most (`highest_raw`); beside it the score. Groups of the SVG are called
-        ``score:<model>``, ``interval:<model>`` and ``ceilings``.
+        score that noise allows at most (`highest_raw`), with the interval of that where it is known; beside it the
+        score. Groups of the SVG are called ``score:<model>``, ``interval:<model>``, ``ceilings`` and
+        ``ceiling-interval:<model>``.
 
     Raises
     ------
@@ -111,25 +112,22 @@ def ceiling(
     panel = axes_for(
         ax, 6.2 + label_inches(names), 1.6 + ROW_INCHES * len(drawn), ink, f"Raw scores and ceiling of {benchmark}"
     )
-    tops = [highest_raw(_number(each.ceiling), each.normalization) for each in drawn]
+    tops = _draw_ceilings(panel, drawn, ink)
     for row, (record, top) in enumerate(zip(drawn, tops, strict=True)):
         raw = _number(record.raw)
-        colour = ink.series[0]
-        draw_mark(panel, raw, row, _raw_interval(record), colour=colour, name=record.model, theme=ink)
+        draw_mark(panel, raw, row, _raw_interval(record), colour=ink.series[0], name=record.model, theme=ink)
         score = "no score" if record.score is None else f"{record.score:.3f}"
         told_beside(panel, row, f"{score}{' above' if raw > top else ''}", ink.text, right_pt=8)
-    places = np.arange(len(drawn))
-    panel.vlines(tops, places - 0.5, places + 0.5, colors=ink.series[1], lw=2, gid="ceilings")
     told_beside(panel, -1, "score", ink.muted, right_pt=8)
-    panel.set_yticks(places, names, **LITERAL)
+    panel.set_yticks(range(len(drawn)), names, **LITERAL)
     panel.set_ylim(len(drawn) - 0.4, -1.5)
     dress(panel, ink)
     is_root = any(each.normalization == "explained_variance" for each in drawn)
-    how = "\nline: the highest that noise allows" + (", the root of the reliability" if is_root else "")
-    panel.set_xlabel(f"raw score with its 95 % interval{how}", fontsize=8.5, color=ink.text)
+    interval = " with its 95 % interval" if any(each.ceiling_interval for each in drawn) else ""
+    how = f"\nline: the highest that noise allows{', the root of the reliability,' if is_root else ''}{interval}"
+    panel.set_xlabel(f"raw score with its 95 % interval{how}".removesuffix(","), fontsize=8.5, color=ink.text)
     cut = "" if len(drawn) == len(there) else f", the first {len(drawn)} are drawn"
-    told = (f"n = {len(there)} models{cut}", _told_ceilings(there), sizes_of(there))
-    head(panel, title, told, ink)
+    head(panel, title, [f"n = {len(there)} models{cut}", *_told_ceilings(there), sizes_of(there)], ink)
     return figure_of(panel)
 
 
@@ -140,9 +138,29 @@ def _raw_interval(record: ScoreRecord) -> Interval:
     return Estimate(_number(record.raw), _number(record.raw_error), df=df).interval()
 
 
-def _told_ceilings(records: Sequence[ScoreRecord]) -> str:
+def _draw_ceilings(panel: Axes, records: Sequence[ScoreRecord], ink: Theme) -> list[float]:
+    """Draw a stroke and, behind it, its interval into each row; return where the strokes are."""
+    tops = []
+    for row, record in enumerate(records):
+        tops.append(highest_raw(_number(record.ceiling), record.normalization))
+        if record.ceiling_interval is not None:
+            # Where noise allows less than nothing, the root of it is none.
+            low, high = (highest_raw(max(end, 0.0), record.normalization) for end in record.ceiling_interval)
+            name = f"ceiling-interval:{record.model}"
+            panel.barh(row, high - low, 1.0, left=low, color=ink.series[1], alpha=0.2, lw=0, gid=name)
+    places = np.arange(len(records))
+    panel.vlines(tops, places - 0.5, places + 0.5, colors=ink.series[1], lw=2, gid="ceilings")
+    return tops
+
+
+def _told_ceilings(records: Sequence[ScoreRecord]) -> list[str]:
+    """Return what the ceiling is, how sure, and how it was estimated, where all records say the same of that."""
     ends = dict.fromkeys(f"{of([_number(each.ceiling) for each in records]):.3f}" for of in (min, max))
-    return f"ceiling {' to '.join(ends)}"
+    intervals = {each.ceiling_interval for each in records}
+    estimators = {each.ceiling_estimator for each in records}
+    interval = intervals.pop() if len(intervals) == 1 else None
+    told = [f"ceiling {' to '.join(ends)}{'' if interval is None else f' [{interval[0]:.3f}, {interval[1]:.3f}]'}"]
+    return told + [each for each in estimators if each and len(estimators) == 1]
 
 
 def _number(value: float | None) -> float:

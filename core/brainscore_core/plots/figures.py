@@ -107,8 +107,8 @@ def label_inches(labels: Sequence[str]) -> float:
 
 def head(panel: Axes, title: str, told: Sequence[str], theme: Theme) -> None:
     """Write a title over axes, and below it what it is of: phrases, folded between them."""
-    phrases = "; ".join(each.replace(" ", _NO_BREAK) for each in told if each)
-    folded = textwrap.fill(phrases, _MOST_TOLD, break_long_words=False, break_on_hyphens=False).replace(_NO_BREAK, " ")
+    phrases = [each.replace(" ", _NO_BREAK) if len(each) < _MOST_TOLD else each for each in told if each]
+    folded = textwrap.fill("; ".join(phrases), _MOST_TOLD, break_on_hyphens=False).replace(_NO_BREAK, " ")
     lines = folded.split("\n")
     pad = _LINE_POINTS * len(lines) + 8
     panel.set_title(
@@ -158,7 +158,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     length_px = int(max(figure.get_size_inches()) * _DPI)
     if kind == ".png" and length_px >= _MOST_PX:
         raise ConfigurationError(
-            f"{target} would be {length_px:,} pixels long; less than {_MOST_PX:,} can be drawn. Draw fewer models or "
+            f"{target} would be {length_px:,} px long; less than {_MOST_PX:,} can be drawn. Draw fewer models or "
             "benchmarks, or write .svg."
         )
     from matplotlib import rc_context  # who has a figure has it

@@ -44,6 +44,29 @@ def test_the_line_is_the_raw_score_that_is_a_score_of_one(normalised):
     assert "root of the reliability" in figure.axes[0].get_xlabel()
 
 
+def test_the_interval_of_the_ceiling_is_drawn_on_the_same_scale(normalised):
+    told = {"ceiling_interval": (0.64, 0.9025), "ceiling_estimator": "split halves, $r_1$"}
+    figure = plots.ceiling([dataclasses.replace(each, **told) for each in normalised[:2]], "X.IT-pls")
+    bars = {
+        each.get_gid(): each.get_extents().transformed(figure.axes[0].transData.inverted())
+        for each in figure.axes[0].patches
+    }
+    for row, model in enumerate(("high", "low")):
+        bar = bars[f"ceiling-interval:{model}"]
+        assert [bar.x0, bar.x1] == pytest.approx([0.8, 0.95])
+        assert sorted([bar.y0, bar.y1]) == pytest.approx([row - 0.5, row + 0.5])
+    said = " ".join(texts(figure)).replace("\n", " ")
+    assert "ceiling 0.810 [0.640, 0.902]; split halves, $r_1$" in said
+    assert "with its 95 % interval" in figure.axes[0].get_xlabel().partition("line:")[2]
+    long = [dataclasses.replace(normalised[0], ceiling_estimator=word * 60) for word in ("wide ", "narrow")]
+    for each in long:
+        lines = [line for text in texts(plots.ceiling([each], "X.IT-pls")) for line in text.split("\n")]
+        assert max(map(len, lines)) <= 80
+    unequal = plots.ceiling([normalised[0], dataclasses.replace(normalised[1], **told)], "X.IT-pls")
+    assert not any("split halves" in each for each in texts(unequal))
+    assert len(unequal.axes[0].patches) == 1
+
+
 def test_other_raw_scores_are_of_the_quantity_of_their_ceiling():
     assert highest_raw(0.81, "ceil_score") == highest_raw(0.81, None) == 0.81
     assert np.isnan(highest_raw(-0.1, "explained_variance"))

@@ -85,7 +85,7 @@ def test_a_figure_too_long_for_a_png_is_refused_before_it_is_drawn(tmp_path):
     from matplotlib.figure import Figure
 
     long = Figure(figsize=(5, 410))
-    with pytest.raises(ConfigurationError, match=r"pixels long.*write \.svg"):
+    with pytest.raises(ConfigurationError, match=r"px long.*write \.svg"):
         plots.save(long, tmp_path / "f.png")
     assert list(tmp_path.iterdir()) == []
 
