@@ -78,7 +78,8 @@ def build(
 
     Exit code 1 if a model or a score would be gone that the site has, or that the branch had.
     """
-    built = _build(records, at, date, catalogue, made_up, to, gone, kept, processes)
+    allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
+    built = _build(records, at, date, catalogue, made_up, to, kept=kept, gone=allowed, processes=processes)
     command_line.say(
         f"{to / 'index.html'}: {built.n_models} models, {built.n_benchmarks} benchmarks, {built.n_records} records."
     )
@@ -101,12 +102,12 @@ def serve(
 ) -> int:
     """Show the site in a browser on this machine; built from the records there are, each time.
 
-    What has not changed since is not computed again.
+    What has not changed since is not computed again. What is gone is not asked about, as `build` does.
     """
     from brainscore_web.leaderboard.serving import make_server, serve
 
     with make_server(to, port) as server:  # before the work: the port may be in use
-        _build(records, at, date, catalogue, made_up, to, None, None, None)
+        _build(records, at, date, catalogue, made_up, to)
         serve(server, lambda address: command_line.say(f"{address} shows {to}; Ctrl-C ends it."), browser=browser)
     return 0
 
@@ -118,9 +119,10 @@ def _build(
     catalogue: Path | None,
     made_up: str | None,
     to: Path,
-    gone: Path | None,
-    kept: Path | None,
-    processes: int | None,
+    *,
+    kept: Path | None = None,
+    gone: list[str] | None = None,
+    processes: int | None = None,
 ) -> Built:
     from brainscore_web.leaderboard import site
     from brainscore_web.leaderboard.removed import check_removed, said_gone
@@ -128,15 +130,14 @@ def _build(
 
     with ExitStack() as held:
         source, known = held.enter_context(_source(records, at, date, catalogue, made_up))
-        allowed = [] if gone is None else [line.strip() for line in gone.read_text(encoding="utf-8").splitlines()]
-        if isinstance(source, CommitSource):
-            allowed += said_gone(source)
-            check_removed(source, allowed)
+        if gone is not None and isinstance(source, CommitSource):
+            gone = [*gone, *said_gone(source)]
+            check_removed(source, gone)
         current = settings()
         if kept is None and not current.caching_disabled:
             kept = current.cache_home / "leaderboard" / content_digest(str(to.resolve()))[:16]
         pictures = None if catalogue is None else catalogue.parent
-        built = site.build(source, known, to, kept=kept, gone=allowed, pictures=pictures, processes=processes)
+        built = site.build(source, known, to, kept=kept, gone=gone, pictures=pictures, processes=processes)
     for problem in built.problems:
         command_line.say(f"Warning: {problem}")
     return built

@@ -263,7 +263,8 @@ def _check_gone(board: Board, before: Path, allowed: Collection[str]) -> None:
         more = f" and {len(gone) - _MOST_TOLD} more" if len(gone) > _MOST_TOLD else ""
         raise GoneError(
             f"{len(gone)} that the site at {before} shows would be gone: {', '.join(gone[:_MOST_TOLD])}{more}. If that "
-            "is meant, name models, benchmarks or pairs ('MODEL BENCHMARK'), one a line, in a file: --gone FILE"
+            "is meant, name models, benchmarks or pairs ('MODEL BENCHMARK'), one a line, in a file (--gone FILE), or "
+            "build into another folder (--to FOLDER)."
         )
 
 

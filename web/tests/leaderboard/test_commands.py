@@ -100,6 +100,17 @@ def test_site_that_cannot_be_written_is_told_before_anything_is_computed(tmp_pat
     assert "Nothing can be written to" in capsys.readouterr().err
 
 
+def test_board_is_shown_whatever_was_there_before(tmp_path, monkeypatch, capsys):
+    """A person looks at other records, or has removed some: that is no loss of the site."""
+    monkeypatch.setattr("brainscore_web.leaderboard.serving.serve", lambda server, tell, *, browser: tell("address"))
+    for size in ("8x6", "4x4"):
+        to_site = ["--made-up", size, "--to", str(tmp_path / "site")]
+        assert main(["leaderboard", "serve", *to_site, "--port", "0"]) == 0
+        assert "address shows" in capsys.readouterr().err
+    assert main(["leaderboard", "build", "--made-up", "3x3", *to_site[2:]]) == 1
+    assert "--to FOLDER" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts as a terminal of POSIX does")
 @pytest.mark.parametrize("screen", [True, False])
 def test_board_is_shown_until_somebody_interrupts(screen, tmp_path):
