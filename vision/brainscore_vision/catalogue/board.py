@@ -6,11 +6,13 @@ Plain JSON, of the form that `brainscore_web.leaderboard.catalogue` reads: it fi
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brainscore_core.errors import ConfigurationError
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.plugin_management.source import PluginSource, read_plugin
 from brainscore_vision import hierarchy
@@ -88,8 +90,31 @@ def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
                 parameters=_of_identifier(metadata.get("parameters"), name),
                 imagenet=_of_identifier(metadata.get("imagenet_top1"), name),
                 description=_line(first_sentence(source)),
+                atlas=_atlas(plugin.directory, name),
             ),
         }
+
+
+def _atlas(directory: Path, identifier: str) -> dict[str, Any] | None:
+    """Return the atlas of layers that a plugin keeps, which ``brainscore atlas --output`` has written; else None."""
+    file = directory / "layer_atlas" / f"{identifier}.json"
+    try:
+        found = json.loads(file.read_bytes())
+        regions = [
+            {
+                **{name: each[name] for name in ("region", "benchmark", "simulated")},
+                "scores": [layer["score"] for layer in each["scores"]],
+            }
+            for each in found["regions"]
+        ]
+        return {"layers": found["layers"], "regions": regions}
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigurationError(
+            f"{file} is no atlas of layers ({type(error).__name__}: {error}). Write it with: brainscore atlas "
+            f"{identifier} --output {identifier}.json"
+        ) from error
 
 
 def _benchmark(facts: BenchmarkFacts) -> dict[str, Any]:

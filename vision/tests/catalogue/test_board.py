@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from brainscore_core.errors import ConfigurationError, CorruptFileError
 from brainscore_vision import hierarchy
+from brainscore_vision.catalogue import board
 from brainscore_vision.catalogue.board import board_catalogue
+from brainscore_vision.model_helpers.brain_transformation.layer_atlas.records import (
+    LayerAtlas,
+    LayerScore,
+    RegionChoice,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -47,6 +54,31 @@ def test_the_leaderboard_reads_it(told):
     catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))
     assert len(catalogue.models) == len(told["models"])
     assert catalogue.benchmark["MajajHong2015.IT-pls"].region == "IT"
+
+
+def test_the_atlas_that_a_plugin_keeps_is_told(tmp_path):
+    scores = [LayerScore(layer="early", score=0.5, error=0.1), LayerScore(layer="late", score=None, note="constant")]
+    unknown = dict.fromkeys(("margin", "margin_interval", "nested_score", "nested_error", "fold_score", "runner_up"))
+    choice = RegionChoice(
+        region="V1", benchmark="b", simulated=True, scores=scores, layer="early", n_folds=0, n_same=0, seed=0, **unknown
+    )
+    file = tmp_path / "layer_atlas/m.json"
+    assert board._atlas(tmp_path, "m") is None
+    file.parent.mkdir()
+    file.write_text(LayerAtlas(model="m", layers=["early", "late"], regions=[choice]).to_json())
+    told = board._atlas(tmp_path, "m")
+    region = {"region": "V1", "benchmark": "b", "simulated": True, "scores": [0.5, None]}
+    assert told == {"layers": ["early", "late"], "regions": [region]}
+    catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load()
+    content = {"models": [{"identifier": "m", "atlas": told}], "benchmarks": [], "nodes": []}
+    assert catalogue.from_json(json.dumps(content)).model["m"].atlas.regions[0].scores == (0.5, None)
+    told["regions"][0]["scores"] = [0.5]
+    with pytest.raises(CorruptFileError, match=r"atlas of 'm' has 1 scores for .V1., expected one"):
+        catalogue.from_json(json.dumps(content))
+    for wrong in ("{", "[]", '{"layers": []}'):
+        file.write_text(wrong)
+        with pytest.raises(ConfigurationError, match="is no atlas of layers"):
+            board._atlas(tmp_path, "m")
 
 
 @pytest.mark.parametrize("folder", [".", "vision"])

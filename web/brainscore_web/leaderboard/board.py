@@ -57,6 +57,8 @@ DETAILS = (
 
 _ONLY_WITH_ALL = frozenset(DETAILS) - {"version", "created", "status", "reason", "model_revision", "benchmark_revision"}
 _MOST_LETTERS = 3
+_OF_CHOICE = {"benchmark": str, "simulated": bool, "runner_up": str, "margin": float, "separable": bool}
+"""What is shown of how a layer was chosen, beside the interval of the margin, and of which type it has to be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +241,9 @@ class Leaf:
     details : dict of str to list
         Each of `DETAILS`, for each model of the column; of a leaf that is kept, ``created`` and ``version`` alone.
     layers : list of dict or None
-        Region -> layer and origin, as the records have it.
+        Region -> ``layer``, ``origin`` and, if it was chosen, ``benchmark``, ``simulated``, ``runner_up``, ``margin``,
+        ``margin_interval`` and ``separable``, as the records have it. Empty of a leaf that is kept, see
+        `brainscore_web.leaderboard.data_files.Board`.
     facts : dict
         ``simulated``, ``version``, ``ceiling``, ``of_ceiling`` (``error``, ``low``, ``high``, ``over`` what these are,
         ``reason`` why there are none, ``how`` it was estimated), ``n_stimuli``, ``n_neuroids``, ``n_subjects``,
@@ -390,9 +394,27 @@ def _layers(record: ScoreRecord) -> dict[str, Any] | None:
     found = {}
     for region, layer in sorted(record.layers.items()):
         origin = origins.get(region)
-        how = origin.get("from") if isinstance(origin, Mapping) else origin
-        found[region] = {"layer": _text(layer), "origin": None if how is None else _text(how)}
+        about = origin if isinstance(origin, Mapping) else {"from": origin}
+        how = about.get("from")
+        found[region] = {
+            "layer": _text(layer),
+            "origin": None if how is None else _text(how),
+            **_choice(about),
+        }
     return found or None
+
+
+def _choice(origin: Mapping[str, object]) -> dict[str, Any]:
+    """Return what is shown of how a layer was chosen; a record may say anything, so that types are looked at."""
+    found = {name: origin[name] for name, kind in _OF_CHOICE.items() if isinstance(origin.get(name), kind)}
+    interval = origin.get("margin_interval")
+    if isinstance(interval, list) and len(interval) == 2 and all(isinstance(end, float) for end in interval):
+        found["margin_interval"] = interval
+    return {} if any(not math.isfinite(each) for each in _numbers(found)) else found
+
+
+def _numbers(choice: Mapping[str, Any]) -> list[float]:
+    return [*choice.get("margin_interval", ()), choice.get("margin", 0.0)]
 
 
 def _text(value: object) -> str:

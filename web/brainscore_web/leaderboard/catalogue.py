@@ -20,13 +20,13 @@ from pydantic import AfterValidator, Field, Strict, TypeAdapter
 from brainscore_core.errors import ConfigurationError, CorruptFileError, did_you_mean
 from brainscore_core.untrusted import Flag, Line, PathText, Untrusted, at_most, matching, read, text
 
-__all__ = ["ROOTS", "BenchmarkEntry", "Catalogue", "ModelEntry", "NodeEntry", "catalogues"]
+__all__ = ["ROOTS", "Atlas", "AtlasRegion", "BenchmarkEntry", "Catalogue", "ModelEntry", "NodeEntry", "catalogues"]
 
 ROOTS = {"average": "Average", "engineering": "Engineering", "simulated": "Simulated", "other": "In no average"}
 """Nodes that stand above all others, in the order of the board. Simulated benchmarks stand below `simulated` whatever
 their parent is, benchmarks without a parent below `other`; neither has an average."""
 
-_MOST_BYTES, _MOST_ENTRIES, _MOST_BIBTEX, _MOST_IN_LIST = 64 * 2**20, 100_000, 20_000, 1_000
+_MOST_BYTES, _MOST_ENTRIES, _MOST_BIBTEX, _MOST_IN_LIST, _MOST_REGIONS = 64 * 2**20, 100_000, 20_000, 1_000, 100
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]{1,900}", re.ASCII | re.IGNORECASE)
 _PICTURE = re.compile(r"[\w./+=@,() -]+\.(png|jpg|jpeg|gif|webp)", re.ASCII)
 
@@ -49,7 +49,36 @@ _Bibtex = Annotated[str, text(_MOST_BIBTEX)]
 _Address = Annotated[str, text(1_000), matching(_ADDRESS, "an address that starts with http:// or https://")]
 _Picture = Annotated[PathText, matching(_PICTURE, "a relative path of a picture"), AfterValidator(_inside)]
 _Amount = Annotated[int, Strict(), Field(ge=0, le=10**15)]
+_Score = Annotated[float, Strict(), Field(gt=-1e6, lt=1e6)]
 _Year = Annotated[int, Strict(), Field(ge=1900, le=2200)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtlasRegion(Untrusted):
+    """How well each layer of a model predicts one region.
+
+    Attributes
+    ----------
+    benchmark : str
+        What that was measured on.
+    simulated : bool
+        Whether its measurements are simulated.
+    scores : tuple of float or None
+        Of each layer.
+    """
+
+    region: Identifier
+    benchmark: Identifier
+    simulated: Flag
+    scores: Annotated[tuple[_Score | None, ...], at_most(_MOST_IN_LIST)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Atlas(Untrusted):
+    """Scores of all layers of a model, from early to late, for some regions."""
+
+    layers: Annotated[tuple[Line, ...], at_most(_MOST_IN_LIST)]
+    regions: Annotated[tuple[AtlasRegion, ...], at_most(_MOST_REGIONS)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +103,8 @@ class ModelEntry(Untrusted):
         Folder that registers it, relative to the repository.
     load : str or None
         A line of Python that loads it.
+    atlas : Atlas or None
+        How well its layers predict regions.
     """
 
     identifier: Identifier
@@ -90,6 +121,7 @@ class ModelEntry(Untrusted):
     description: Line | None = None
     plugin: PathText | None = None
     load: Line | None = None
+    atlas: Atlas | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +221,14 @@ class Catalogue(Untrusted):
                 for name in _twice(each.identifier for each in self._entries)
             ),
             *self._problems_of_tree(),
+            *(
+                f"the atlas of {model.identifier!r} has {len(each.scores)} scores for {each.region!r}, expected one "
+                f"(or null) for each of {len(model.atlas.layers)} layers"
+                for model in self.models
+                if model.atlas is not None
+                for each in model.atlas.regions
+                if len(each.scores) != len(model.atlas.layers)
+            ),
         ]
         if problems:
             raise CorruptFileError(f"The catalogue: {'; '.join(problems[:3])}.")

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TABLE",
     "Board",
+    "Layers",
     "Past",
     "aligned",
     "aligned_details",
@@ -76,6 +77,9 @@ Past = dict[str, list[dict[str, Any]]]
 benchmark), ``record`` (git's digest of the file), ``replaced`` (when), ``by`` (which commit did) and ``changed``
 (what of `brainscore_web.leaderboard.history.MADE_WITH`, or that it was removed)."""
 
+Layers = dict[str, dict[str, dict[str, dict[str, Any]]]]
+"""Model -> region -> layer -> what its records say of how it was chosen, and ``n``: on how many benchmarks."""
+
 
 @dataclass(frozen=True)
 class Board:
@@ -93,6 +97,8 @@ class Board:
         Place of a benchmark among nodes -> what is known besides.
     past : dict of int to dict
         Place of a benchmark -> what its records held before.
+    layers : dict
+        Of each model.
     """
 
     models: tuple[ModelEntry, ...]
@@ -104,6 +110,7 @@ class Board:
     newest: str | None
     past: dict[int, Past] = field(default_factory=dict)
     notice: str | None = None
+    layers: Layers = field(default_factory=dict)
 
 
 def script(name: str, value: object) -> str:
@@ -206,7 +213,6 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
     entry = board.models[place]
     history: list[dict[str, Any]] = []
     earlier: list[dict[str, Any]] = []
-    layers: dict[str, Any] = {}
     for at in sorted(board.leaves):
         leaf, column = board.leaves[at], board.columns[at]
         here = _place_in(column, entry.identifier)
@@ -217,14 +223,27 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
         if score is not None:
             version = leaf.details["version"][here]
             history.append({"benchmark": at, "created": created, "version": version, "score": score})
-        for region, layer in (leaf.layers[here] or {}).items():
-            layers.setdefault(region, layer)
     history.sort(key=lambda each: (each["created"] or "", each["benchmark"]))
     history = sorted(earlier, key=lambda each: each["replaced"]) + history
     found = (_place_in(column, entry.identifier) for column in board.columns)
     values = [None if at is None else column.value[at] for at, column in zip(found, board.columns, strict=True)]
-    about = {"id": entry.identifier, "facts": dataclasses.asdict(entry), "history": history, "layers": layers}
-    return {**about, "atlas": None, "values": values}
+    facts = dataclasses.asdict(entry)
+    atlas = _atlas(facts.pop("atlas"))
+    layers = {
+        region: sorted(known.values(), key=lambda each: -each["n"])
+        for region, known in sorted(board.layers.get(entry.identifier, {}).items())
+    }
+    about = {"id": entry.identifier, "facts": facts, "history": history, "layers": layers, "values": values}
+    return {**about, "atlas": atlas}
+
+
+def _atlas(atlas: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what is drawn of an atlas: ``regions``, ``layers``, ``score`` (of each layer for each region), ..."""
+    if atlas is None:
+        return None
+    names = {"region": "regions", "scores": "score", "benchmark": "benchmarks", "simulated": "simulated"}
+    of_regions = {shown: [each[name] for each in atlas["regions"]] for name, shown in names.items()}
+    return {"layers": atlas["layers"], **of_regions}
 
 
 def benchmark_content(board: Board, place: int, entries: Mapping[str, BenchmarkEntry]) -> dict[str, Any]:

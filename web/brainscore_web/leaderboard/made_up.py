@@ -19,7 +19,15 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.runs import RUN_FILE, Run
-from brainscore_web.leaderboard.catalogue import BenchmarkEntry, Catalogue, Kind, ModelEntry, NodeEntry
+from brainscore_web.leaderboard.catalogue import (
+    Atlas,
+    AtlasRegion,
+    BenchmarkEntry,
+    Catalogue,
+    Kind,
+    ModelEntry,
+    NodeEntry,
+)
 
 __all__ = ["MadeUp"]
 
@@ -120,7 +128,21 @@ class MadeUp:
             description="Made up: says nothing about a real model.",
             plugin=f"vision/brainscore_vision/models/{family.lower()}{number}",
             load=f"load_model({identifier!r})",
+            atlas=self._atlas(number) if number % 3 == 0 else None,
         )
+
+    def _atlas(self, number: int) -> Atlas:
+        """Make up how well the layers predict regions: later ones are predicted best by later layers."""
+        rng = np.random.default_rng([self.seed, 3, number])
+        places = np.linspace(0, 1, len(_LAYERS))
+        regions = []
+        for at, region in enumerate(_REGIONS):
+            values = 0.5 - 0.6 * (places - (at + 1) / 5) ** 2 + 0.03 * rng.standard_normal(len(_LAYERS))
+            scores = tuple(float(each) for each in values.round(4))
+            regions.append(
+                AtlasRegion(region=region, benchmark=f"Made2026.{region}-pls", simulated=True, scores=scores)
+            )
+        return Atlas(layers=_LAYERS, regions=tuple(regions))
 
     def _benchmarks(self) -> Iterator[BenchmarkEntry]:
         """Yield benchmarks, two of each experiment; those of every third neural experiment count once."""
@@ -235,7 +257,7 @@ class MadeUp:
                     n_trials=10 + number % 30,
                     n_subjects=2 + number % 3 if neural else n_units,
                     layers={entry.region: _LAYERS[layer_of[place]]} if entry.region else {},
-                    layer_origin={entry.region: {"from": "selected"}} if entry.region else {},
+                    layer_origin={entry.region: _choice(int(layer_of[place]))} if entry.region else {},
                     normalization="explained_variance" if number % 2 else "ratio",
                     **_errors(sketch, noise, entry, said=chances[3] > 0.05),
                 )
@@ -264,6 +286,19 @@ def _errors(sketch: InfluenceSketch, noise: float, entry: BenchmarkEntry, *, sai
         "influence": sketch.to_text(),
         "stimulus_set": f"{entry.data[0]}.stimuli",
         "assembly": entry.data[0],
+    }
+
+
+def _choice(layer: int) -> dict[str, object]:
+    margin = 0.01 * (1 + layer)
+    return {
+        "from": "selection",
+        "benchmark": "Made2026.V1-pls",
+        "simulated": True,
+        "separable": margin > 0.03,
+        "runner_up": _LAYERS[layer - 1],
+        "margin": margin,
+        "margin_interval": [margin - 0.03, margin + 0.03],
     }
 
 

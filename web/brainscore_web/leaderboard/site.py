@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from brainscore_core.caching import atomic_directory, content_digest
 from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError
 from brainscore_core.scoring.runs import RUN_FILE, Run
 from brainscore_web.leaderboard.board import Column, Leaf
-from brainscore_web.leaderboard.data_files import Board
+from brainscore_web.leaderboard.data_files import Board, Layers
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, NodeJob, as_json, code_digest, column_from
 from brainscore_web.leaderboard.history import past_of
 from brainscore_web.leaderboard.kept import Kept
@@ -160,12 +160,7 @@ def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, d
         for place, each in zip(places, graph.ensure([jobs[place] for place in places]), strict=True):
             columns[place] = column_from(each["column"])
 
-    leaves = {}
-    for place, node in enumerate(nodes):
-        if node.leaf:
-            about = told.get(node.identifier, _UNKNOWN)
-            made = {name: about[name] for name in ("created", "version")}
-            leaves[place] = Leaf(made, about["layers"], about["facts"], about["problems"])
+    leaves, layers = _leaves(nodes, columns, told)
     models = tuple(sorted(catalogue.models, key=lambda entry: entry.identifier))
     named = slugs(entry.identifier for entry in models)
     past = past_of(source, {name: job.shows for name, job in job_of.items()}, graph)
@@ -180,8 +175,27 @@ def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, d
         max(created, default=None),
         {place: past[nodes[place].identifier] for place in leaves if nodes[place].identifier in past},
         catalogue.notice,
+        layers,
     )
     return board, jobs, [problem for leaf in leaves.values() for problem in leaf.problems], len(digests)
+
+
+def _leaves(
+    nodes: Sequence[Node], columns: Sequence[Column], told: Mapping[str, Any]
+) -> tuple[dict[int, Leaf], Layers]:
+    """Return what is known of each benchmark, and of the layers of each model."""
+    leaves = {}
+    layers: Layers = {}
+    for place, node in enumerate(nodes):
+        if node.leaf:
+            about = told.get(node.identifier, _UNKNOWN)
+            made = {name: about[name] for name in ("created", "version")}
+            leaves[place] = Leaf(made, [], about["facts"], about["problems"])
+            for model, of_regions in zip(columns[place].models, about["layers"], strict=True):
+                for region, entry in (of_regions or {}).items():
+                    known = layers.setdefault(model, {}).setdefault(region, {})
+                    known.setdefault(entry["layer"], {**entry, "n": 0})["n"] += 1
+    return leaves, layers
 
 
 _UNKNOWN: dict[str, Any] = {"created": [], "version": [], "layers": [], "facts": {}, "problems": []}

@@ -112,6 +112,50 @@ def test_history_and_layers_of_a_model(source, made, tmp_path, read):
     assert set(told["layers"]) <= {"V1", "V2", "V4", "IT"} != set()
 
 
+def test_how_layers_were_chosen_is_told_on_how_many_benchmarks(source, made, tmp_path, read):
+    build(source, made.catalogue, tmp_path / "site")
+    board = read(tmp_path / "site", "board")
+    model = board["models"]["id"][3]
+    own = [each for each in made.records() if each.model == model and each.layers.get("V1")]
+    (shown,) = {entry.identifier for entry in made.catalogue.benchmarks if entry.shows == "score"} or {""}
+    layers = [each.layers["V1"] for each in own if each.benchmark != shown]
+    told = read(tmp_path / "site", f"models/{board['models']['slug'][3]}")["layers"]["V1"]
+    assert {each["layer"]: each["n"] for each in told} == {name: layers.count(name) for name in layers} != {}
+    origin = own[0].layer_origin["V1"]
+    first = next(each for each in told if each["layer"] == own[0].layers["V1"])
+    names = ("benchmark", "simulated", "runner_up", "margin", "margin_interval", "separable")
+    assert {name: first[name] for name in names} == {name: origin[name] for name in names}
+
+
+def test_what_a_record_says_of_layers_is_a_text_or_left_out(source, records, made, tmp_path, read):
+    odd = {"from": "<b>x</b>", "benchmark": ["a"], "margin": float("nan"), "runner_up": {}, "margin_interval": "ab"}
+    record = change(records, layers={"V9": "<script>"}, layer_origin={})
+    file = record_path(records, record.model, record.benchmark)
+    file.write_text(json.dumps({**json.loads(file.read_text()), "layer_origin": {"V9": odd}}))
+    build(source, made.catalogue, tmp_path / "site")
+    models = read(tmp_path / "site", "board")["models"]
+    slug = models["slug"][models["id"].index(record.model)]
+    told = read(tmp_path / "site", f"models/{slug}")["layers"]["V9"]
+    assert told == [{"layer": "<script>", "origin": "<b>x</b>", "n": 1}]
+    assert "&lt;b&gt;x&lt;/b&gt;" in (tmp_path / f"site/models/{slug}.html").read_text()
+
+
+def test_the_atlas_of_a_model_is_drawn_if_the_catalogue_has_one(source, made, tmp_path, read):
+    build(source, made.catalogue, tmp_path / "site")
+    models = read(tmp_path / "site", "board")["models"]
+    with_atlas, without = (
+        next(each for each in made.catalogue.models if (each.atlas is not None) == has) for has in (True, False)
+    )
+    slugs = [models["slug"][models["id"].index(each.identifier)] for each in (with_atlas, without)]
+    told = read(tmp_path / "site", f"models/{slugs[0]}")
+    assert told["atlas"]["score"] == [list(each.scores) for each in with_atlas.atlas.regions]
+    assert told["atlas"]["regions"] == ["V1", "V2", "V4", "IT"]
+    assert "atlas" not in told["facts"]
+    assert "Made2026.V1-pls (V1, simulated)" in (tmp_path / f"site/models/{slugs[0]}.html").read_text()
+    assert read(tmp_path / "site", f"models/{slugs[1]}")["atlas"] is None
+    assert "The atlas" not in (tmp_path / f"site/models/{slugs[1]}.html").read_text()
+
+
 def test_the_same_records_give_the_same_bytes(source, made, tmp_path, content, built):
     """With nothing kept, and with all kept."""
     build(source, made.catalogue, tmp_path / "one")
