@@ -63,6 +63,35 @@ def wait_until(page, expression, arg=None):
         page.wait_for_timeout(20)
 
 
+ON_PAPER = """() => {
+  const wrong = [];
+  const shown = (it) => it.checkVisibility({ visibilityProperty: true }) && it.getBoundingClientRect().width > 0;
+  for (const it of document.querySelectorAll("button, select, input, summary, nav, .skip")) {
+    if (shown(it) && !it.closest("details:not(.menu)")) wrong.push(`control: ${it.outerHTML.slice(0, 80)}`);
+  }
+  for (const it of document.querySelectorAll("main :is(th, td, p, h1, h2, h3, svg.chart, li)")) {
+    const { right } = it.getBoundingClientRect();
+    if (shown(it) && right > innerWidth + 1) wrong.push(`cut: ${it.textContent.slice(0, 60)}`);
+  }
+  for (const it of document.querySelectorAll("svg.chart rect")) if (!shown(it)) wrong.push("a bar is gone");
+  return [...wrong, getComputedStyle(document.documentElement).backgroundColor];
+}"""
+
+
+@pytest.fixture
+def on_paper():
+    """Return the function that says what a page printed on A4 shows that it should not, and its background."""
+
+    def look(page):
+        page.set_viewport_size({"width": 1032, "height": 700})  # A4 across without margins, at 96 px an inch
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        return page.evaluate(ON_PAPER)
+
+    return look
+
+
 @pytest.fixture
 def open_page(browser):
     """Return the function that opens an address in a new window; arguments are those of `Browser.new_context`.

@@ -105,6 +105,13 @@ def test_pages_fit_a_phone(kind, folder, pages, open_page):
     )
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_are_printed_light_whole_and_without_controls(kind, folder, pages, open_page, on_paper):
+    page = ready(open_page(f"{folder.as_uri()}/{pages[kind]}", color_scheme="dark"))
+    assert on_paper(page) == ["rgb(255, 255, 255)"]
+    assert page.pdf(prefer_css_page_size=True).startswith(b"%PDF")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pages_are_accessible(kind, theme, folder, pages, serve, open_page):

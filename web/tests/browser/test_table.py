@@ -384,12 +384,16 @@ def test_only_what_is_in_sight_exists(table):
         assert heads == cells
 
 
-def test_print_shows_all_rows(table):
-    page = table()
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+def test_print_shows_all_rows_and_says_which_columns_are_left_out(table, on_paper):
+    page = table("#open=V1,V2", color_scheme="dark")
+    assert on_paper(page) == ["rgb(255, 255, 255)"]
     assert page.locator("#rows tr[aria-rowindex]").count() == 60
+    n_shown, n_all = page.locator("#head th.score").count(), page.evaluate("BrainScore.table.columns().length")
+    assert page.locator("#left-out").inner_text().startswith(f"{n_all - n_shown} more columns")
+    page.emulate_media(media="screen")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.locator("#rows tr[aria-rowindex]").count() < 60
+    assert not page.locator("#left-out").is_visible()
 
 
 @pytest.mark.parametrize("width", [390, 820, 1440])

@@ -158,7 +158,7 @@
       }
     }).observe(plot);
     const themed = () => width && made.redraw();
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themed);
+    for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", themed);
     new MutationObserver(themed).observe(document.documentElement, {
       attributes: true,
       attributeFilter: ["data-theme"],

@@ -13,6 +13,7 @@
   const SHADES = 9;
   const NARROW = matchMedia("(max-width: 640px)"); // then ranks don't stay in place
   const [MORE_ROWS, MORE_COLUMNS] = [4, 1]; // beyond those in sight
+  const PRINTED = 11; // columns that a sheet has room for
 
   const scroller = document.getElementById("scroller");
   const table = document.getElementById("board");
@@ -268,7 +269,7 @@
 
   const look = () => {
     const rest = order.length - nPinned;
-    if (isPrinted) return { first: 0, last: rest, left: 0, right: Math.min(columns.length, 14) };
+    if (isPrinted) return { first: 0, last: rest, left: 0, right: Math.min(columns.length, PRINTED) };
     const stuck = isStuck() ? nPinned * size.row : 0;
     const y = Math.max(0, scroller.scrollTop - (isStuck() ? 0 : nPinned * size.row));
     const first = Math.floor(y / size.row / MORE_ROWS) * MORE_ROWS - MORE_ROWS;
@@ -284,9 +285,16 @@
 
   const setWidths = () => {
     const before = sight.left * size.column;
+    if (isPrinted) {
+      // The style sheet says how wide each is on paper.
+      const names = ["rank", "model", "ties", "gap", ...Array(sight.right).fill("score"), "gap"];
+      group.replaceChildren(...names.map((name) => element("col", { class: name })));
+      [table.style.width, widths] = ["", ""];
+      return;
+    }
     const wanted = [...size.leading, before, ...Array(sight.right - sight.left).fill(size.column)];
     // The last one also fills what is left where all columns have room.
-    wanted.push(Math.max((columns.length - sight.right) * size.column, isPrinted ? 0 : size.width - sum(wanted)));
+    wanted.push(Math.max((columns.length - sight.right) * size.column, size.width - sum(wanted)));
     if (widths === wanted.join()) return;
     widths = wanted.join();
     group.replaceChildren(
@@ -533,6 +541,8 @@
 
   const print = (shall) => {
     isPrinted = shall;
+    const left = columns.length - PRINTED;
+    document.getElementById("left-out").textContent = shall && left > 0 ? `${left} more columns have no room on paper; the CSV of this view has them.` : "";
     draw(true);
   };
   addEventListener("beforeprint", () => print(true));
