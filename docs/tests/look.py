@@ -1,6 +1,7 @@
 """Look at the built site in headless Chromium: nothing is fetched from elsewhere, nothing is cut off, at three widths.
 
-`python docs/tests/look.py docs/_build FOLDER [PAGE ...]` also takes pictures, light and dark.
+`python docs/tests/look.py docs/_build FOLDER [PAGE ...]` also takes pictures, light and dark. A page may have a state,
+such as `index#sort=V1`. `web/tests/browser/look.py` does so for the leaderboard.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import http.server
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -39,7 +40,8 @@ CUT_OFF = """() => {
   for (const box of document.querySelectorAll(boxes)) {
     if (!box.offsetParent && box.tagName !== "math") continue;
     if (getComputedStyle(box).visibility === "hidden") continue;
-    const scrolls = box.closest("pre, dialog, [class*=scrollable], [class*=math-], [class*=sidebar-primary]");
+    const inside = "pre, dialog, #scroller, [class*=scrollable], [class*=math-], [class*=sidebar-primary]";
+    const scrolls = box.closest(`${inside}, [class*=table-room]`);
     const { right } = box.getBoundingClientRect();
     if (right > innerWidth + 1 && !scrolls) found.push(`${box.tagName}: ${box.textContent.trim().slice(0, 60)}`);
   }
@@ -86,33 +88,44 @@ def open_page(
     )
     fetched: list[str] = []
     tab.on("request", lambda request: fetched.append(request.url))
-    tab.goto(f"{address}/{page}.html", wait_until="load")
+    name, _, state = page.partition("#")
+    tab.goto(f"{address}/{name}.html#{state}", wait_until="load")
     return tab, [url for url in fetched if not url.startswith((address, "data:"))]
 
 
-def main(arguments: list[str]) -> int:
-    """Take pictures and say what is wrong."""
-    site, folder, *pages = arguments
-    Path(folder).mkdir(parents=True, exist_ok=True)
+def take_pictures(
+    site: Path, folder: Path, pages: Iterable[str], wait: Callable[[Page], None]
+) -> int:
+    """Take pictures of pages at all widths, light and dark, and say what is wrong; return how much."""
+    folder.mkdir(parents=True, exist_ok=True)
     n_wrong = 0
-    with browser(Path(site)) as (chromium, address):
-        for page in pages or PAGES:
+    with browser(site) as (chromium, address):
+        for page in pages:
             for width in WIDTHS:
                 for theme in ("light", "dark"):
                     tab, elsewhere = open_page(
                         chromium, address, page, width=width, theme=theme
                     )
+                    wait(tab)
                     wrong = tab.evaluate(CUT_OFF) + elsewhere
                     n_wrong += len(wrong)
                     sys.stdout.write(
                         f"{page} {width} {theme}: {wrong or 'nothing is cut off'}\n"
                     )
-                    picture = (
-                        Path(folder) / f"{page.replace('/', '.')}-{width}-{theme}.png"
+                    name = page.partition("#")[0].replace("/", ".")
+                    tab.screenshot(
+                        path=folder / f"{name}-{width}-{theme}.png",
+                        full_page=width < 1000,
                     )
-                    tab.screenshot(path=picture, full_page=width < 1000)
                     tab.close()
-    return int(n_wrong > 0)
+    return n_wrong
+
+
+def main(arguments: list[str]) -> int:
+    """Take pictures and say what is wrong."""
+    site, folder, *pages = arguments
+    found = take_pictures(Path(site), Path(folder), pages or PAGES, lambda _: None)
+    return int(found > 0)
 
 
 if __name__ == "__main__":

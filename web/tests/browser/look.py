@@ -1,0 +1,98 @@
+"""Take pictures of a leaderboard to look at: every kind of page at three widths, light and dark; and those of the docs.
+
+    python web/tests/browser/look.py SITE FOLDER     # all of them, and says what is cut off
+    python web/tests/browser/look.py                 # made-up records, the pictures in docs/_static/leaderboard
+
+A site comes from `brainscore leaderboard build --made-up 120x40 --to SITE`.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PIL import Image
+
+ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / "docs" / "tests"))
+
+from look import browser, open_page, take_pictures  # noqa: E402 - docs/tests/look.py, which is no package
+
+from brainscore_web.leaderboard.site import read_data  # noqa: E402 - after the path
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PICTURES = ROOT / "docs" / "_static" / "leaderboard"
+MADE_UP = "120x40"
+WIDTH = 1180
+MOST_BYTES = 150_000
+
+
+def pages_of(site: Path) -> dict[str, str]:
+    """Return a page of each kind, with a state where it shows nothing without."""
+    board = read_data(site / "data/board.js")
+    slugs, nodes = board["models"]["slug"], board["nodes"]
+    ranked = sorted(range(len(slugs)), key=lambda at: board["columns"]["0"]["rank"][at] or len(slugs))
+    best = [slugs[at] for at in ranked[:3]]
+    return {
+        "table": f"index#open=V1&pin={best[1]}",
+        "model": f"models/{best[0]}",
+        "benchmark": f"benchmarks/{nodes['slug'][nodes['leaf'].index(True)]}",
+        "average": f"benchmarks/{nodes['slug'][0]}",
+        "compare": f"compare#models={','.join(best)}",
+        "explore": "explore",
+        "status": "status#only=f",
+    }
+
+
+def wait_until_drawn(page: Page) -> None:
+    """Wait until the scripts of a page have drawn all of it."""
+    page.locator("html[data-ready], html[data-page=index]").wait_for(state="attached")
+    page.wait_for_timeout(500)  # columns that the table asked for
+
+
+def take_for_docs() -> None:
+    """Write the pictures of docs/how-to/read_the_leaderboard.md anew."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        site = Path(folder) / "site"
+        build = [
+            sys.executable,
+            "-m",
+            "brainscore_web",
+            "leaderboard",
+            "build",
+            "--made-up",
+            MADE_UP,
+            "--to",
+            str(site),
+        ]
+        subprocess.run(build, check=True)
+        pages = pages_of(site)
+        with browser(site) as (chromium, address):
+            for name, height in (("table", 780), ("model", 900), ("compare", 1480)):
+                tab, _ = open_page(chromium, address, pages[name], width=WIDTH)
+                tab.set_viewport_size({"width": WIDTH, "height": height})
+                wait_until_drawn(tab)
+                content = io.BytesIO()
+                Image.open(io.BytesIO(tab.screenshot())).save(content, "WEBP", quality=80, method=6)
+                assert content.tell() <= MOST_BYTES, f"{name}: {content.tell()} bytes"
+                (PICTURES / f"{name}.webp").write_bytes(content.getvalue())
+
+
+def main(arguments: list[str]) -> int:
+    """Take pictures."""
+    if not arguments:
+        take_for_docs()
+        return 0
+    site, folder = map(Path, arguments)
+    return int(take_pictures(site, folder, pages_of(site).values(), wait_until_drawn) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
