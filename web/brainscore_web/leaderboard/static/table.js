@@ -541,6 +541,7 @@
 
   const print = (shall) => {
     isPrinted = shall;
+    if (!shall) measure(); // what was measured may have been the sheet
     const left = columns.length - PRINTED;
     document.getElementById("left-out").textContent = shall && left > 0 ? `${left} more columns have no room on paper; the CSV of this view has them.` : "";
     draw(true);
