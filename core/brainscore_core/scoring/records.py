@@ -67,14 +67,15 @@ def _printable(value: str) -> str:
 
 
 def _small(value: Small) -> Small:
-    if not value:
-        return value
     level: list[object] = [value]
-    for _ in range(_MOST_DEPTH):
+    depth = 0
+    while level and depth < _MOST_DEPTH:
+        depth += 1
         lists = [each for each in level if isinstance(each, list)]
         dicts = [each for each in level if isinstance(each, dict)]
         level = [entry for each in (*lists, *(each.values() for each in dicts)) for entry in each]
-    if level or len(json.dumps(value)) > _MOST_LAYERS:
+    # JSON takes twelve characters for one at most, and longer than this to write.
+    if level or (len(str(value)) > _MOST_LAYERS / 12 and len(json.dumps(value)) > _MOST_LAYERS):
         raise ValueError(f"expected at most {_MOST_LAYERS} characters of JSON, {_MOST_DEPTH} levels deep")
     return value
 

@@ -27,13 +27,13 @@ lists over models are in the order of ``board.models``, all over nodes in that o
 
 from __future__ import annotations
 
-import bisect
 import csv
 import dataclasses
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,6 +109,12 @@ class Board:
     revision: str | None
     newest: str | None
     past: dict[int, Past] = field(default_factory=dict)
+
+    @cached_property
+    def place_of(self) -> list[dict[str, int]]:
+        """Of each node: model -> place in its column."""
+        return [{model: at for at, model in enumerate(column.models)} for column in self.columns]
+
     notice: str | None = None
     layers: Layers = field(default_factory=dict)
 
@@ -215,7 +221,7 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
     earlier: list[dict[str, Any]] = []
     for at in sorted(board.leaves):
         leaf, column = board.leaves[at], board.columns[at]
-        here = _place_in(column, entry.identifier)
+        here = board.place_of[at].get(entry.identifier)
         earlier += [{"benchmark": at, **each} for each in board.past.get(at, {}).get(entry.identifier, ())]
         if here is None:
             continue
@@ -225,7 +231,7 @@ def model_content(board: Board, place: int) -> dict[str, Any]:
             history.append({"benchmark": at, "created": created, "version": version, "score": score})
     history.sort(key=lambda each: (each["created"] or "", each["benchmark"]))
     history = sorted(earlier, key=lambda each: each["replaced"]) + history
-    found = (_place_in(column, entry.identifier) for column in board.columns)
+    found = (places.get(entry.identifier) for places in board.place_of)
     values = [None if at is None else column.value[at] for at, column in zip(found, board.columns, strict=True)]
     facts = dataclasses.asdict(entry)
     atlas = _atlas(facts.pop("atlas"))
@@ -290,11 +296,6 @@ def _replacements(past: Past, now: Mapping[str, int | None]) -> list[dict[str, A
         for (before, after), when in found.items()
     ]
     return sorted(rows, key=lambda row: (row["first"], row["from"], row["to"]))
-
-
-def _place_in(column: Column, model: str) -> int | None:
-    place = bisect.bisect_left(column.models, model)
-    return place if place < len(column.models) and column.models[place] == model else None
 
 
 def similarity(

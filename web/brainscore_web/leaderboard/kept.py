@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ from brainscore_core.caching import atomic_path
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Kept", "from_arrays", "to_arrays"]
+__all__ = ["Kept", "from_arrays", "from_parts", "to_arrays", "to_parts"]
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -67,6 +69,18 @@ class Kept:
             for file in folder.iterdir() if folder.is_dir() else ():
                 if file.name not in used.get(folder.name, ()):
                     file.unlink(missing_ok=True)
+
+
+def to_parts(parts: Sequence[bytes]) -> bytes:
+    """Return several contents as one, which is read faster than JSON: their lengths, and all of them."""
+    return json.dumps([len(each) for each in parts]).encode() + b"\n" + b"".join(parts)
+
+
+def from_parts(content: bytes) -> list[bytes]:
+    """Return what `to_parts` was given."""
+    start = content.index(b"\n") + 1
+    ends = [start, *(start + end for end in accumulate(json.loads(content[:start])))]
+    return [content[at:end] for at, end in pairwise(ends)]
 
 
 def to_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:

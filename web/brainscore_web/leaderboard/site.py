@@ -124,9 +124,11 @@ def _board(source: Source, catalogue: Catalogue, graph: Graph) -> tuple[Board, d
     """Compute the board; return it with the job of each node that has records, problems, and how many records."""
     notes_key = content_digest("notes", str(getattr(source, "folder", "")))
     noted = graph.kept.get("notes", notes_key)
-    digests, notes = source.digests(None if noted is None else json.loads(noted))
+    before = None if noted is None else json.loads(noted)
+    digests, notes = source.digests(before)
     graph.use("notes", notes_key)
-    graph.kept.put("notes", notes_key, as_json(notes))
+    if notes != before:
+        graph.kept.put("notes", notes_key, as_json(notes))
     by_benchmark: dict[str, dict[str, str]] = {}
     for path in sorted(digests):
         benchmark, model = pair_of(path) or ("", "")

@@ -22,6 +22,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_web.leaderboard import data_files
 from brainscore_web.leaderboard.data_files import Board, script
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, as_json, code_digest, details_of, pairs_of
+from brainscore_web.leaderboard.kept import Kept, from_parts, to_parts
 from brainscore_web.leaderboard.pages_of import COUNTED, DIGESTS, Pages, without_counts
 from brainscore_web.leaderboard.pairs import BLOCK, tile_file, tile_names, tiles
 from brainscore_web.leaderboard.tree import Node, top_of
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from brainscore_core.scoring.runs import Run
     from brainscore_web.leaderboard.board import Column
     from brainscore_web.leaderboard.catalogue import Catalogue
-    from brainscore_web.leaderboard.kept import Kept
     from brainscore_web.leaderboard.sources import Source
 
     Floats = npt.NDArray[np.float64]
@@ -163,9 +163,7 @@ class _Writer:
     def write(self, path: str, content: str | bytes | None) -> None:
         """Write a file; None is none."""
         if content is not None:
-            (self.folder / path).write_bytes(
-                content.encode("utf-8", "replace") if isinstance(content, str) else content
-            )
+            (self.folder / path).write_bytes(_encoded(content) if isinstance(content, str) else content)
 
     def _tasks(self, jobs: Mapping[int, Job], catalogue: Catalogue) -> Iterator[_NodeTask]:
         of_all = without_counts(self.content)
@@ -188,7 +186,7 @@ class _Writer:
         ]
         graph.run(_node_files, missing, n_records=sum(len(task.column.models) for task, *_ in missing))
         top = set(top_of(board.nodes))
-        tables: list[list[str]] = []
+        tables: list[list[bytes]] = []
         for task in tasks:
             files = {kind: graph.kept.get(kind, task.key) for kind in _KINDS}
             for kind in _KINDS:
@@ -202,18 +200,18 @@ class _Writer:
                 self.write(f"data/columns/{slug}.js", files["column-file"])
             if task.node.leaf:
                 self.write(f"data/detail/{slug}.js", files["detail-file"])
-                tables.append(json.loads(files["table"] or b""))
+                tables.append(from_parts(files["table"] or b""))
             self.write(f"data/benchmarks/{slug}.js", files["node-file"])
             self.write(f"benchmarks/{slug}.html", files["page"] or None)
-            rows = json.loads(files["rows"] or b"")
-            self.rows.append([row.encode("utf-8", "replace") for row in rows.get("of_models", ())])
-            for model, digests in rows.get("digests", {}).items():
+            made_with, *rows = from_parts(files["rows"] or b"")
+            self.rows.append(rows)
+            for model, digests in json.loads(made_with).items():
                 for counter, digest in zip(self.made_with[int(model)], digests, strict=True):
                     counter[digest] += 1
             self.tile_digests[task.place] = files["tile-digests"] or b""
-        header = data_files.table_csv([data_files.TABLE])
-        self.write("data/scores.csv", header + "".join(part for part, _ in tables))
-        self.write("data/scores.json", "[\n" + ",\n".join(part for _, part in tables if part) + "\n]\n")
+        header = _encoded(data_files.table_csv([data_files.TABLE]))
+        self.write("data/scores.csv", header + b"".join(part for part, _ in tables))
+        self.write("data/scores.json", b"[\n" + b",\n".join(part for _, part in tables if part) + b"\n]\n")
         return tasks
 
     def write_models(self) -> None:
@@ -285,7 +283,7 @@ def _model_pages(given: tuple[dict[str, Any], Sequence[_ModelTask], Kept]) -> li
     pages, found = Pages(board), []
     for task in tasks:
         page = pages.model(task.place, task.data, task.rows.decode(), task.tiles, task.made_with)
-        found.append(page.encode("utf-8", "replace"))
+        found.append(_encoded(page))
         kept.put("model-page", task.key, found[-1])
     return found
 
@@ -328,11 +326,13 @@ def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]
         "detail-file": script(f"detail/{slug}", detail),
         "node-file": script(f"benchmarks/{slug}", task.data),
         "page": pages.benchmark(task.place, task.data, column, rows) if pages.has("benchmark") else "",
-        "rows": json.dumps({name: rows[name] for name in ("of_models", "digests") if name in rows}),
-        "table": json.dumps([data_files.table_csv(table), data_files.table_json(table)]),
     }
-    found = [(kind, content.encode("utf-8", "replace")) for kind, content in files.items()]
-    found.append(("tile-digests", b""))
+    found = [(kind, _encoded(content)) for kind, content in files.items()]
+    found += [
+        ("rows", to_parts([as_json(rows.get("digests", {})), *map(_encoded, rows.get("of_models", ()))])),
+        ("table", to_parts([_encoded(data_files.table_csv(table)), _encoded(data_files.table_json(table))])),
+        ("tile-digests", b""),
+    ]
     if task.job is not None:
         places = _places(task.column.models, names)
         codes = tiles(pairs_of(task.job, len(places), source, kept), places, len(names))
@@ -341,6 +341,10 @@ def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]
     for kind, content in found:
         kept.put(kind, task.key, content)
     return found
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _places(models: Sequence[str], names: Sequence[str]) -> Places:

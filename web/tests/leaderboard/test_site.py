@@ -220,7 +220,7 @@ def test_a_record_that_is_not_new_is_not_read_again(records, monkeypatch):
     source = FolderSource(records)
     digests, notes = source.digests()
     assert notes.keys() == digests.keys()
-    monkeypatch.setattr("pathlib.Path.read_bytes", lambda path: pytest.fail(f"read {path}"))
+    monkeypatch.setattr(FolderSource, "_content", lambda _, path: pytest.fail(f"read {path}"))
     assert source.digests(notes) == (digests, notes)
 
 
