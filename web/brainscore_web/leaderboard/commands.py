@@ -159,8 +159,7 @@ def _source(
 
         made = MadeUp.of(made_up)
         with tempfile.TemporaryDirectory(prefix="made-up-") as folder:
-            made.write(Path(folder))
-            yield FolderSource(Path(folder)), made.catalogue
+            yield made.commit(Path(folder)), made.catalogue
         return
     if records is None and at is None and not (settings().home / "scores").is_dir():
         raise ConfigurationError(

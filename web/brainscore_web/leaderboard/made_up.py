@@ -6,16 +6,20 @@ models see the same stimuli. Nothing here says anything about a real model or be
 
 from __future__ import annotations
 
+import dataclasses
 import re
+import subprocess
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.git import ask_git
 from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
 from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.scoring.runs import RUN_FILE, Run
@@ -28,6 +32,7 @@ from brainscore_web.leaderboard.catalogue import (
     ModelEntry,
     NodeEntry,
 )
+from brainscore_web.leaderboard.sources import CommitSource
 
 __all__ = ["MadeUp"]
 
@@ -45,6 +50,7 @@ _FAILURES = (
     ("failed:TimeLimit", "Not finished after 4 hours."),
 )
 _DAY_S = 86_400
+_EARLIER_S, _LATER_S = 1_577_836_800, 1_767_225_600  # the first days of 2020 and of 2026
 
 
 @dataclass(frozen=True)
@@ -196,16 +202,48 @@ class MadeUp:
 
     def write(self, folder: Path) -> None:
         """Write the records, where `record_path` says, and what the last run has done."""
+        for name, content in self._files():
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+
+    def commit(self, folder: Path) -> CommitSource:
+        """Make a repository of the records with a past: a third of the benchmarks had a version before."""
+        ask_git(folder, "init", "-q")
+        command = ["git", "-C", str(folder), "-c", "core.compression=1", "fast-import", "--quiet"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as git:  # noqa: S603 - no shell
+            stream = cast("IO[bytes]", git.stdin)
+            for at_s, files in ((_EARLIER_S, self._earlier_files()), (_LATER_S, self._files())):
+                author = f"made-up <made-up@example.org> {at_s} +0000"
+                stream.write(f"commit refs/heads/scores\ncommitter {author}\ndata 8\nMade up\n".encode())
+                for name, content in files:
+                    text = content.encode()
+                    stream.write(f"M 100644 inline {name}\ndata {len(text)}\n".encode() + text)
+        return CommitSource.of(folder, "scores")
+
+    def _files(self) -> Iterator[tuple[str, str]]:
         pairs: set[tuple[str, str]] = set()
         newest: list[ScoreRecord] = []
         for record in self.records():
-            path = record_path(folder, record.model, record.benchmark)
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(record.to_json(), encoding="utf-8")
+            yield record_path(Path(), record.model, record.benchmark).as_posix(), record.to_json()
             pairs.add((record.model, record.benchmark))
             day = max(record.created[:10], newest[0].created[:10] if newest else "")
             newest = [each for each in (*newest, record) if each.created.startswith(day)]
-        (folder / RUN_FILE).write_text(self._run(newest, pairs).to_json(), encoding="utf-8")
+        yield RUN_FILE, self._run(newest, pairs).to_json()
+
+    def _earlier_files(self) -> Iterator[tuple[str, str]]:
+        """Yield what records of benchmarks that are at their third version held at their second."""
+        for number, entry in list(enumerate(self.catalogue.benchmarks))[2::3]:
+            for record in self._of_benchmark(number, entry):
+                if record.score is not None:
+                    before = dataclasses.replace(
+                        record,
+                        benchmark_version=2,
+                        score=0.96 * record.score,
+                        benchmark_revision="a" * 40,
+                        created=f"2019{record.created[4:]}",
+                    )
+                    yield record_path(Path(), record.model, record.benchmark).as_posix(), before.to_json()
 
     def _run(self, records: Sequence[ScoreRecord], pairs: Set[tuple[str, str]]) -> Run:
         """Make a run up that brought the records of the last day, and left some pairs without."""

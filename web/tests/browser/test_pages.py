@@ -381,6 +381,20 @@ def test_front_is_what_nothing_beats(folder, open_page):
     assert front == {(each["x"], each["y"]) for each in points} - beaten
 
 
+def test_the_history_of_a_model_is_drawn(tmp_path, open_page):
+    made = MadeUp.of("4x6", seed=2)
+    (tmp_path / "branch").mkdir()
+    build(made.commit(tmp_path / "branch"), made.catalogue, tmp_path / "site", processes=1)
+    slug = read_data(tmp_path / "site/data/board.js")["models"]["slug"][0]
+    history = read_data(tmp_path / f"site/data/models/{slug}.js")["history"]
+    earlier = [each for each in history if "replaced" in each]
+    page = ready(open_page(f"{(tmp_path / 'site').as_uri()}/models/{slug}.html"))
+    rows = page.get_by_role("region", name="Table of records that were replaced").locator("tbody tr")
+    assert rows.count() == len(earlier) > 0
+    assert "version of the benchmark, code of the benchmark" in rows.first.inner_text()
+    assert page.locator("#chart-history svg").count() == 1
+
+
 def test_status_counts_and_filters(folder, board, open_page):
     page = ready(open_page(f"{folder.as_uri()}/status.html"))
     codes = "".join(read_data(folder / "data/status.js")["codes"])

@@ -211,5 +211,21 @@ def test_texts_of_commits_and_records_are_texts(branch, tmp_path, read):
     assert not any("<img src=1" in page or "<img src=x" in page for page in pages)
 
 
+def test_made_up_records_have_a_past(tmp_path, read):
+    """Benchmarks at their third version were at their second."""
+    (tmp_path / "branch").mkdir()
+    source = MADE.commit(tmp_path / "branch")
+    build(source, MADE.catalogue, tmp_path / "site", processes=1)
+    third = [each for each in RECORDS if each.benchmark_version == 3]
+    for record in RECORDS:
+        versions = [(each["version"], each["changed"]) for each in told(read, tmp_path / "site", record)]
+        expected = [(2, ["version of the benchmark", "code of the benchmark"])]
+        assert versions == (expected if record in third else [])
+    nodes = read(tmp_path / "site", "board")["nodes"]
+    name = nodes["slug"][nodes["id"].index(third[0].benchmark)]
+    (row,) = read(tmp_path / "site", f"benchmarks/{name}")["versions"]
+    assert (row["from"], row["to"], row["n"], row["first"][:10]) == (2, 3, len(third), "2026-01-01")
+
+
 def test_a_folder_has_no_past(source):
     assert history.past_of(source, {}, graph=None) == {}
