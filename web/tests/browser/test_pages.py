@@ -429,6 +429,24 @@ def test_citations_are_copied_and_saved(folder, board, pages, serve, open_page, 
     assert (tmp_path / "x.bib").read_text("utf-8") == bibtex + "\n"
 
 
+def test_citations_of_the_benchmarks_in_view_are_saved_once_each(folder, board, open_page, tmp_path):
+    nodes = board["nodes"]
+    page = open_page(f"{folder.as_uri()}/index.html#without=neural")
+    page.locator("#take summary").click()
+    with page.expect_download() as download:
+        page.locator("#bibtex").click()
+    download.value.save_as(tmp_path / "x.bib")
+    text = (tmp_path / "x.bib").read_text("utf-8")
+
+    def is_below(node, above):
+        return node >= 0 and (nodes["id"][node] == above or is_below(nodes["parent"][node], above))
+
+    shown = [at for at, leaf in enumerate(nodes["leaf"]) if leaf and not is_below(at, "neural")]
+    cited = {MADE.catalogue.benchmark[nodes["id"][at]].bibtex for at in shown} - {None}
+    assert len(cited) > 2
+    assert sorted(text.strip().split("\n\n")) == sorted(each.strip() for each in cited)
+
+
 @pytest.mark.parametrize("origin", ["server", "file"])
 def test_figures_are_saved(origin, folder, pages, serve, open_page, tmp_path):
     page = ready(open_page((serve(folder) if origin == "server" else folder.as_uri() + "/") + pages["model"]))

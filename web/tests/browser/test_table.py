@@ -178,6 +178,54 @@ def test_search_and_filters(table, board_of_table):
     assert "#" not in page.url
 
 
+@pytest.mark.parametrize(
+    ("asked", "passes"),
+    [
+        ("001 OR 002", lambda name: "001" in name or "002" in name),
+        ("heron 01 NOT 012", lambda name: "01" in name and "012" not in name),
+        ("01 AND NOT 012 OR 059", lambda name: ("01" in name and "012" not in name) or "059" in name),
+        ("059 OR ", lambda name: "059" in name),
+        ("OR", lambda name: "or" in name),
+        ("NOT", lambda _: True),
+    ],
+)
+def test_words_of_a_search_are_joined_and_excluded(table, board_of_table, asked, passes):
+    board, _ = board_of_table
+    page = table()
+    page.locator("#q").fill(asked)
+    models = board["models"]
+    texts = [f"{models['name'][at]} {models['id'][at]}".lower() for at in range(60)]
+    assert page.locator("#found").inner_text().startswith(f"{sum(map(passes, texts))} of 60")
+
+
+def test_benchmarks_are_chosen_by_what_is_known_of_them(folder_of_table, render, board_of_table, open_page, tmp_path):
+    board, _ = board_of_table
+    nodes = board["nodes"]
+    leaves = [at for at, leaf in enumerate(nodes["leaf"]) if leaf]
+    ceilings = [0.4 + 0.01 * at if leaf else None for at, leaf in enumerate(nodes["leaf"])]
+    public = [not leaf or at % 2 == 0 for at, leaf in enumerate(nodes["leaf"])]
+    changed = board | {"nodes": nodes | {"ceiling": ceilings, "public": public}}
+    site = tmp_path / "site"
+    shutil.copytree(folder_of_table, site)
+    (site / "data/board.js").write_text(f"BrainScore.take('board', {json.dumps(changed)});")
+    page = open_page((site / "index.html").as_uri())
+    chosen = f"{leaves}.filter(BrainScore.view.isChosenAmong(BrainScore.view.nodesIn('without')))"
+    page.locator("#columns summary").first.click()
+    page.get_by_label("Only public measurements").check()
+    assert page.evaluate(chosen) == [at for at in leaves if public[at]]
+    page.get_by_label("Ceiling, at least").fill("0.6")
+    expected = [at for at in leaves if public[at] and ceilings[at] >= 0.6]
+    assert page.evaluate(chosen) == expected
+    assert "V1" in page.evaluate("BrainScore.state.list('without')")  # all that is below it
+    page.reload()
+    assert page.evaluate(chosen) == expected
+    page.locator("#columns summary").first.click()
+    page.get_by_label("Stimuli, at least").fill("1000000")
+    assert page.evaluate(chosen) == []
+    page.get_by_role("button", name="Choose all").click()
+    assert page.evaluate(chosen) == leaves
+
+
 def test_pinned_rows_stay_in_sight(table, board_of_table):
     board, columns = board_of_table
     last = board["models"]["slug"][expected_order(columns, 0)[-1]]

@@ -120,7 +120,28 @@
     byId("weigh").checked = state.get("weigh") === "chosen";
   };
   byId("columns").addEventListener("toggle", (event) => event.target.open && showChoices());
+  const ONLY = ["open-data", "min-stimuli", "min-ceiling"];
+  const isWanted = (leaf) =>
+    (!byId("open-data").checked || nodes.public[leaf]) &&
+    (nodes.n_stimuli[leaf] ?? 0) >= Number(byId("min-stimuli").value) &&
+    (nodes.ceiling[leaf] ?? 0) >= Number(byId("min-ceiling").value);
+  /** Return the highest nodes without any benchmark that is wanted. */
+  const unwanted = (node) => {
+    if (nodes.leaf[node]) return isWanted(node) ? [] : [node];
+    const below = view.children[node].filter(view.hasLeaf);
+    const found = below.map(unwanted);
+    return below.every((child, i) => found[i].includes(child)) ? [node] : found.flat();
+  };
+  for (const id of ONLY) {
+    byId(id).addEventListener("input", () => {
+      state.set({ without: view.roots.flatMap(unwanted).map((node) => nodes.slug[node]) });
+      showChoices();
+      BrainScore.table.update();
+    });
+  }
   byId("all-columns").addEventListener("click", () => {
+    byId("open-data").checked = false;
+    for (const id of ONLY.slice(1)) byId(id).value = "";
     state.set({ without: null });
     showChoices();
     BrainScore.table.update();
@@ -192,6 +213,16 @@
     JSON.stringify({ made: view.board.made, address: location.href, models: order.map(entry) }, null, 1),
   );
   BrainScore.download = { text, written };
+
+  byId("bibtex").addEventListener("click", async ({ target }) => {
+    const isChosen = view.isChosenAmong(view.nodesIn("without"));
+    const leaves = nodes.slug.map((_, node) => node).filter((node) => nodes.leaf[node] && isChosen(node));
+    target.setAttribute("aria-busy", "true");
+    const found = await Promise.allSettled(leaves.map((leaf) => BrainScore.load(`benchmarks/${nodes.slug[leaf]}`)));
+    target.removeAttribute("aria-busy");
+    const texts = found.map(({ value }) => value?.facts.bibtex?.trim()).filter(Boolean);
+    BrainScore.save("brain-score.bib", `${[...new Set(texts)].join("\n\n")}\n`, "application/x-bibtex");
+  });
 
   byId("link").addEventListener("click", async (event) => {
     try {

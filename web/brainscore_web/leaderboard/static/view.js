@@ -187,13 +187,22 @@
     };
   };
 
+  /** Return whether a text has the words that are searched: all of them, with OR between some and NOT before one. */
+  const searching = (asked) => {
+    const alternatives = asked.split(/\sOR(?=\s|$)/).map((some) => {
+      const words = some.split(/\s+/).filter((word) => word && word !== "AND");
+      return words.flatMap((word, i) => (word === "NOT" ? [] : [[word.toLowerCase(), words[i - 1] !== "NOT"]]));
+    });
+    const meant = alternatives.filter((words) => words.length);
+    return (text) => !meant.length || meant.some((words) => words.every(([word, shall]) => text.includes(word) === shall));
+  };
+
   /** Return the models in their order: pinned ones, which no filter hides, and the others. */
   const rows = () => {
-    const words = (state.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const isMeant = searching(state.get("q") ?? "");
     const passing = filters();
     const atTop = new Set(pinned());
-    const passes = (model) =>
-      words.every((word) => searched[model].includes(word)) && passing.every((filter) => filter.passes(model));
+    const passes = (model) => isMeant(searched[model]) && passing.every((filter) => filter.passes(model));
     const found = byName.filter(passes);
     const order = compare();
     return {
