@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,7 +92,9 @@ def scatter(
         at = values[:, place].tolist()
         name = f"score:{names[place]}"
         panel.plot(at[:1], at[1:], "s", ms=7, color=ink.series[1], mec=ink.ground, gid=name, zorder=4)
-        panel.annotate(label, at, (7, 5), textcoords="offset points", fontsize=8.5, color=ink.text, **LITERAL)
+        beside: dict[str, Any] = {"textcoords": "offset points", "color": ink.text, "zorder": 5, **LITERAL}
+        ground = {"facecolor": ink.ground, "alpha": 0.6, "edgecolor": "none", "pad": 1.0}
+        panel.annotate(label, at, (7, 6), fontsize=8.5, bbox=ground, **beside)
     _draw_diagonal(panel, values[:, there], ink.muted)
     dress(panel, ink, grid="both")
     simulated = [" (SIMULATED)" if of[name].are_simulated else "" for name in (x, y)]
