@@ -44,7 +44,7 @@ def columns():
             found[place] = leaf_of({each.model: each for each in RECORDS if each.benchmark == node.identifier})
         elif node.counts:
             below = [found[at] for at, each in enumerate(nodes) if each.parent == place and each.counts]
-            found[place] = average_of([(each.column, each.estimates) for each in below])
+            found[place] = average_of([each.column for each in below], (each.estimates for each in below))
     return {nodes[place].identifier: computed.column for place, computed in found.items()}
 
 
