@@ -95,6 +95,7 @@ def build(
     ConfigurationError
         If `target` is something else than a site.
     """
+    target = target.resolve()  # what a link leads to is replaced, and the folder one is in has a name
     _check_target(target)
     with ExitStack() as held:
         folder = kept or Path(held.enter_context(tempfile.TemporaryDirectory(prefix="leaderboard-")))

@@ -94,6 +94,21 @@ def test_without_a_port_another_one_is_taken_where_the_usual_one_is_in_use(tmp_p
         assert first.server_port != second.server_port != 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="keeps the folder one is in, and lets only some make links")
+@pytest.mark.parametrize("to", [".", "link"])
+def test_folder_of_any_name_is_replaced(to, tmp_path, monkeypatch):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    if to == "link":
+        (tmp_path / "real").mkdir()
+        (folder / "link").symlink_to(tmp_path / "real", target_is_directory=True)
+    assert main(["leaderboard", "build", "--made-up", "3x3", "--to", to]) == 0
+    there = tmp_path / ("real" if to == "link" else "folder")
+    assert (there / "index.html").is_file()
+    assert not [each for each in tmp_path.rglob("*") if each.name.startswith(".") and each.name != ".nojekyll"]
+
+
 def test_site_that_cannot_be_written_is_told_before_anything_is_computed(tmp_path, capsys):
     (tmp_path / "file").touch()
     assert main(["leaderboard", "build", "--made-up", "4x4", "--to", str(tmp_path / "file/site")]) == 2
