@@ -29,7 +29,7 @@ MEASUREMENTS = (
     "metrics", "mappings", "limits", "coverage", "coverage_behaviour", "bias", "error_cost", "activations",
     "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
     "shared_stimuli", "fmri", "geometry_cost", "isolation", "comparison", "scheduling",
-    "campaign", "leaderboard", "leaderboard_table",
+    "campaign", "leaderboard", "leaderboard_table", "leaderboard_audit",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width
 # of the terminal, on the language or on the time zone (in the form that Windows reads too).

@@ -1,7 +1,7 @@
 """Look at the built site in headless Chromium: nothing is fetched from elsewhere, nothing is cut off, at three widths.
 
 `python docs/tests/look.py docs/_build FOLDER [PAGE ...]` also takes pictures, light and dark. A page may have a state,
-such as `index#sort=V1`. `web/tests/browser/look.py` does so for the leaderboard.
+such as `index#sort=V1`. `web/tests/browser/pictures.py` does so for the leaderboard.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """The pages of models and benchmarks, Compare, Explore and Status, as a person uses them."""
 
+import csv
 import dataclasses
 import re
 from xml.etree import ElementTree as ET
@@ -463,6 +464,30 @@ def test_figures_are_saved(origin, folder, pages, serve, open_page, tmp_path):
     with Image.open(tmp_path / "figure.png") as picture:
         assert picture.size == (2 * int(width), 2 * int(height))
         assert len(picture.convert("RGB").getcolors(100_000)) > 10
+
+
+def test_numbers_of_a_chart_are_saved(folder, board, open_page, tmp_path):
+    page = ready(open_page(f"{folder.as_uri()}/explore.html"))
+    for chart in ("against", "similar"):
+        with page.expect_download() as download:
+            page.locator(f"#chart-{chart}").get_by_role("button", name="Save CSV of").click()
+        download.value.save_as(tmp_path / f"{chart}.csv")
+    with (tmp_path / "against.csv").open(newline="", encoding="utf-8") as stream:
+        head, *rows = csv.reader(stream)
+    assert head == ["model", "V1", "IT"]
+    nodes, models = board["nodes"], board["models"]
+    x, y = (board["columns"][str(nodes["id"].index(name))]["value"] for name in ("V1", "IT"))
+    both = zip(models["name"], x, y, strict=True)
+    expected = [(name, a, b) for name, a, b in both if a is not None and b is not None]
+    assert [(name, float(a), float(b)) for name, a, b in rows] == expected
+    with (tmp_path / "similar.csv").open(newline="", encoding="utf-8") as stream:
+        head, *rows = csv.reader(stream)
+    assert [row[0] for row in rows] == head[1:]
+    assert all(row[place + 1] == "" for place, row in enumerate(rows))  # with itself
+    assert sum(cell != "" for row in rows for cell in row[1:]) > len(rows)
+    page = ready(open_page(f"{folder.as_uri()}/status.html"))
+    assert page.get_by_role("button", name="Save SVG of").is_visible()
+    assert not page.get_by_role("button", name="Save CSV of").is_visible()
 
 
 def test_points_are_reached_by_keys_and_lead_on(folder, board, pages, open_page):

@@ -379,8 +379,8 @@ def test_view_is_taken_away_whole(table, board_of_table, state):
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1"])
 def test_no_text_becomes_a_formula(table_address, open_page, text):
     page = open_page(table_address)
-    assert page.evaluate("(text) => BrainScore.download.written(text, ',')", text).lstrip('"').startswith("'")
-    assert page.evaluate("BrainScore.download.written(-0.5, ',')") == "-0.5"
+    assert page.evaluate("(text) => BrainScore.cellText(text)", text).lstrip('"').startswith("'")
+    assert page.evaluate("BrainScore.cellText(-0.5)") == "-0.5"
 
 
 def test_rows_are_copied_as_text(table, board_of_table):

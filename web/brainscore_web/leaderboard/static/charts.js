@@ -12,7 +12,7 @@
   const make = (tag, ...rest) => BrainScore.element(`svg:${tag}`, ...rest);
   const { score } = BrainScore.format;
 
-  /** What pointer and keyboard find in each chart, see `listed` and `inGrid`. */
+  /** What pointer and keyboard find in each chart, see `listed` and `inGrid`; of some its numbers, as rows of a `table`. */
   const found = new WeakMap();
   let count = 0;
 
@@ -402,6 +402,7 @@
         chosen.map((place) => ({ ...there[place], px: xAt.at(there[place].x), py: yAt.at(there[place].y) })),
         { left, right, top },
       );
+    found.get(svg).table = [["model", xLabel, yLabel], ...there.map(({ name, x, y }) => [name, x, y])];
     return svg;
   }
 
@@ -513,6 +514,7 @@
         text: text ?? ((i, j) => `${rows[i]}, ${columns[j]}: ${plain(values[i][j])}`),
       }),
     );
+    if (!colour) found.get(svg).table = [["", ...columns], ...rows.map((name, i) => [name, ...values[i]])];
     const ofScale = heatColours();
     const of = colour ?? ((value) => ofScale(high > low ? (value - low) / (high - low) : 0.5));
     const canvas = document.createElement("canvas");
@@ -589,6 +591,7 @@
     const bottom = height - (slanted ? 76 : 34);
     const points = [];
     const svg = start(width, height, { title, description }, listed(points));
+    found.get(svg).table = [["", ...columns], ...series.map((each) => [each.name, ...each.values.map(({ value }) => value)])];
     const all = series.flatMap((each) => each.values.flatMap(({ value, low, high }) => [value, low, high]));
     const yAt = scale(all, bottom, top, { wanted: 6 });
     yAxis(svg, yAt, { left, right, top, label });

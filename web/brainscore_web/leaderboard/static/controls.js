@@ -149,17 +149,6 @@
 
   // -- what can be taken away -----------------------------------------------------------------------------------------
 
-  const FORMULA = /^[\s]*[=+\-@\t\r]/u;
-
-  /** Write a cell of a table in text; what a spreadsheet would take for a formula starts with an apostrophe. */
-  const written = (value, separator) => {
-    if (value === null || value === undefined) return "";
-    if (typeof value === "number" || typeof value === "boolean") return String(value);
-    const safe = FORMULA.test(value) ? `'${value}` : value;
-    if (separator === "\t") return safe.replace(/[\t\r\n]+/g, " ");
-    return /["\r\n,;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-  };
-
   const entry = (model) => {
     const ranked = view.column(view.ranked());
     return {
@@ -197,8 +186,7 @@
       const numbers = columns.flatMap((node) => Object.values(scores[nodes.id[node]]));
       return [...Object.values(facts), ...numbers];
     });
-    const join = (line) => line.map((value) => written(value, separator)).join(separator);
-    return [heading, ...lines].map(join).join(separator === "," ? "\r\n" : "\n") + (separator === "," ? "\r\n" : "");
+    return BrainScore.tableText([heading, ...lines], separator);
   };
 
   const take = (button, name, type, make) =>
@@ -212,7 +200,7 @@
   take(byId("json"), "brain-score.json", "application/json", (order) =>
     JSON.stringify({ made: view.board.made, address: location.href, models: order.map(entry) }, null, 1),
   );
-  BrainScore.download = { text, written };
+  BrainScore.download = { text };
 
   byId("bibtex").addEventListener("click", async ({ target }) => {
     const isChosen = view.isChosenAmong(view.nodesIn("without"));

@@ -184,6 +184,23 @@
   /** Return the address of a page of this site from the one that is open, such as `models/x.html`. */
   BrainScore.address = (path) => (document.documentElement.dataset.root ?? "") + path;
 
+  const FORMULA = /^[\s]*[=+\-@\t\r]/u;
+
+  /** Write a cell of a table in text; what a spreadsheet would take for a formula starts with an apostrophe. */
+  BrainScore.cellText = (value, separator = ",") => {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number" || typeof value === "boolean") return String(value);
+    const safe = FORMULA.test(value) ? `'${value}` : value;
+    if (separator === "\t") return safe.replace(/[\t\r\n]+/g, " ");
+    return /["\r\n,;]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+
+  /** Write rows as CSV, or with tabulators between cells. */
+  BrainScore.tableText = (rows, separator = ",") => {
+    const lines = rows.map((row) => row.map((value) => BrainScore.cellText(value, separator)).join(separator));
+    return separator === "," ? lines.map((line) => `${line}\r\n`).join("") : lines.join("\n");
+  };
+
   /** Give a text to save. */
   BrainScore.save = (name, text, type) => {
     const address = URL.createObjectURL(new Blob([text], { type }));

@@ -40,6 +40,10 @@
     BrainScore.save(`${name}.svg`, standalone(svg), "image/svg+xml");
   }
 
+  function saveCsv(svg, name) {
+    BrainScore.save(`${name}.csv`, BrainScore.tableText(charts.placesOf(svg).table), "text/csv;charset=utf-8");
+  }
+
   async function savePng(svg, name) {
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standalone(svg))}`;
@@ -134,10 +138,12 @@
       const svg = draw(width || 720);
       plot.querySelector("svg")?.remove();
       plot.prepend(svg);
+      buttons.lastElementChild.hidden = !charts.placesOf(svg).table; // not all charts are a table of numbers
     };
     for (const [kind, save] of [
       ["SVG", saveSvg],
       ["PNG", savePng],
+      ["CSV", saveCsv],
     ]) {
       const button = html(
         "button",

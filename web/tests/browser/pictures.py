@@ -1,7 +1,7 @@
 """Take pictures of a leaderboard to look at: every kind of page at three widths, light and dark; and those of the docs.
 
-    python web/tests/browser/look.py SITE FOLDER     # all of them, and says what is cut off
-    python web/tests/browser/look.py                 # made-up records, the pictures in docs/_static/leaderboard
+    python web/tests/browser/pictures.py SITE FOLDER     # all of them, and says what is cut off
+    python web/tests/browser/pictures.py                 # made-up records, the pictures in docs/_static/leaderboard
 
 A site comes from `brainscore leaderboard build --made-up 120x40 --to SITE`.
 """

@@ -1,0 +1,91 @@
+"""Let Lighthouse judge every kind of page of the leaderboard: accessibility and best practices, 0 to 100.
+
+    python perf/leaderboard_audit.py                # made-up records, results/leaderboard_audit.json and RESULTS.md
+    python perf/leaderboard_audit.py --site FOLDER  # a site that is there, nothing is written
+
+It needs npx of Node.js, which fetches Lighthouse from npm in the version below where it is not there yet; nothing of
+that is kept in the repository. Exit code 1 if a page has less than 95.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from data_standards import replace_section
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "web" / "tests" / "browser"))
+RESULTS = HERE / "results" / "leaderboard_audit.json"
+TABLE = HERE / "RESULTS.md"
+TITLE = "## Audit of the leaderboard"
+LIGHTHOUSE = "lighthouse@13.5.0"
+CATEGORIES = {"accessibility": "accessibility", "best-practices": "best practices"}
+TARGET = 95
+SIZE = "120x40"
+
+
+def audit(address, chromium):
+    """Return the score of each category, and the audits that did not pass."""
+    command = ["npx", "--yes", LIGHTHOUSE, address, f"--only-categories={','.join(CATEGORIES)}", "--output=json"]
+    flags = ["--quiet", "--preset=desktop", "--chrome-flags=--headless=new --no-sandbox"]
+    environment = {**os.environ, "CHROME_PATH": chromium}
+    told = subprocess.run([*command, *flags], capture_output=True, text=True, env=environment, timeout=600, check=True)
+    found = json.loads(told.stdout)
+    scores = {name: round(100 * found["categories"][name]["score"]) for name in CATEGORIES}
+    failed = [
+        each["id"] for each in found["audits"].values() if each["scoreDisplayMode"] == "binary" and not each["score"]
+    ]
+    return {**scores, "failed": sorted(failed)}
+
+
+def report(found):
+    """Return the section of RESULTS.md."""
+    rows = [f"| page | {' | '.join(CATEGORIES.values())} | not passed |", "|---|" + "---|" * (len(CATEGORIES) + 1)]
+    for page, of in found.items():
+        scores = " | ".join(str(of[name]) for name in CATEGORIES)
+        rows.append(f"| {page} | {scores} | {', '.join(of['failed']) or '-'} |")
+    version = LIGHTHOUSE.replace("@", " ").capitalize()
+    return "\n".join([*rows, f"\n{version}, {SIZE} made-up records, from a local server. At least {TARGET} each."])
+
+
+def main():
+    """Parse, audit, write the table."""
+    parser = argparse.ArgumentParser(description="Let Lighthouse judge the pages of the leaderboard.")
+    parser.add_argument("--site", type=Path, help="one that is there; without, one of made-up records is built")
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None or shutil.which("npx") is None:
+        sys.exit("This needs chromium and npx, such as Debian's packages chromium and npm.")
+    from pictures import pages_of
+
+    from brainscore_web.leaderboard.serving import make_server
+
+    with tempfile.TemporaryDirectory() as folder:
+        site = options.site or Path(folder) / "site"
+        if options.site is None:
+            build = [sys.executable, "-m", "brainscore_web", "leaderboard", "build", "--made-up", SIZE]
+            subprocess.run([*build, "--to", str(site)], check=True)
+        with make_server(site) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            found = {}
+            for name, page in pages_of(site).items():
+                path, _, state = page.partition("#")
+                address = f"http://127.0.0.1:{server.server_port}/{path}.html" + (f"#{state}" if state else "")
+                found[name] = audit(address, chromium)
+            server.shutdown()
+    print(report(found))
+    if options.site is None:
+        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+        TABLE.write_text(replace_section(TABLE.read_text(), TITLE, report(found)))
+    if any(of[name] < TARGET for of in found.values() for name in CATEGORIES):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
