@@ -278,6 +278,8 @@ class MadeUp:
                 message = "The model gives no probabilities over labels."
                 yield _record(**stem, **told, message=message, simulated=entry.simulated)
             else:
+                at = _REGIONS.index(entry.region) if entry.region else 0
+                layer = int(layer_of[place]) if number % 5 == 0 else (place + at) % len(_LAYERS)
                 sketch = InfluenceSketch((0.8 * common + 0.6 * own) / WIDTH**0.5, (n_stimuli - 1.0, n_units - 1.0))
                 sketch = sketch * (noise / sketch.error)
                 neural = entry.kind == "neural"
@@ -294,8 +296,8 @@ class MadeUp:
                     n_neuroids=n_units if neural else None,
                     n_trials=10 + number % 30,
                     n_subjects=2 + number % 3 if neural else n_units,
-                    layers={entry.region: _LAYERS[layer_of[place]]} if entry.region else {},
-                    layer_origin={entry.region: _choice(int(layer_of[place]))} if entry.region else {},
+                    layers={entry.region: _LAYERS[layer]} if entry.region else {},
+                    layer_origin={entry.region: _choice(layer)} if entry.region else {},
                     normalization="explained_variance" if number % 2 else "ratio",
                     **_errors(sketch, noise, entry, said=chances[3] > 0.05),
                 )

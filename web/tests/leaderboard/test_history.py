@@ -121,6 +121,16 @@ def test_what_was_removed_or_cannot_be_read_or_failed_is_told(branch, tmp_path, 
     assert [each["changed"] for each in told(read, site, SECOND)] == [["removed"]]
 
 
+def test_the_record_of_another_pair_is_none(branch, tmp_path, read):
+    SECOND.write(place(branch, FIRST))
+    commit(branch, "mixed up")
+    FIRST.write(place(branch, FIRST))
+    commit(branch, "mended")
+    site = made(branch, tmp_path / "site")
+    told_ = told(read, site, FIRST)
+    assert [(each["status"], each["score"]) for each in told_] == [("scored", FIRST.score), ("cannot be read", None)]
+
+
 def test_a_build_after_another_reads_only_what_came_since(branch, tmp_path, content, monkeypatch):
     change(branch, FIRST, score=0.1)
     change(branch, SECOND, score=0.2)
