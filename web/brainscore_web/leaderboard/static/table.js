@@ -350,6 +350,7 @@
     const sameColumns = before && before.left === sight.left && before.right === sight.right;
     if (!anew && sameColumns && before.first === sight.first && before.last === sight.last) return;
     const hadFocus = table.contains(document.activeElement);
+    const cellsBefore = cells;
     if (anew || !sameColumns) {
       cells = [sight.left, ...columns.slice(sight.left, sight.right)].join();
       setWidths();
@@ -358,7 +359,7 @@
     }
     const rows = rowsFor(body, order.slice(nPinned + sight.first, nPinned + sight.last), nPinned + sight.first, anew);
     put(body, [...spaceOf(above, sight.first), ...rows, ...spaceOf(beneath, order.length - nPinned - sight.last)]);
-    if (anew && size.head !== head.offsetHeight) measure();
+    if (cells !== cellsBefore && size.head !== head.offsetHeight) measure(); // names of columns may take more lines
     top.style.top = `${size.head}px`;
     mark(hadFocus);
     askFor();
