@@ -29,8 +29,10 @@
     const failed = (id, error) => byId(id).replaceChildren(element("p", { class: "reason" }, error.message));
 
     // -- one against another
-    const named = (id) => bySlug.get(id);
-    const first = { x: named("V1") ?? board.top[0], y: named("IT") ?? board.top[1] ?? board.top[0] };
+    const scored = board.top.filter((node) => board.columns[node].value.some((value) => value !== null));
+    const named = (id) => scored.find((node) => nodes.id[node] === id);
+    const start = scored[0] ?? board.top[0];
+    const first = { x: named("V1") ?? start, y: named("IT") ?? scored[1] ?? start };
     async function against() {
       const mine = (turns.against += 1);
       const [x, y] = [chosen("x", first.x), chosen("y", first.y)];
@@ -137,7 +139,7 @@
     // -- cost
     async function cost() {
       const mine = (turns.cost += 1);
-      const node = chosen("score", 0);
+      const node = chosen("score", start);
       const price =
         ["duration_s", "peak_memory_bytes"].includes(state.get("price")) && nodes.leaf[node]
           ? state.get("price")

@@ -18,8 +18,10 @@
         { value: column.value[place], low: column.low[place], high: column.high[place], name: models.name[place] },
       ],
     });
-    const rows = board.top
-      .filter((node) => !nodes.leaf[node] && columns[node].value.some((value) => value !== null))
+    // Averages; where there is none, benchmarks.
+    const scored = board.top.filter((node) => columns[node].value.some((value) => value !== null));
+    const averaged = scored.filter((node) => !nodes.leaf[node]);
+    const rows = (averaged.length ? averaged : scored)
       .map((node) => row(node, columns[node], nodes.depth[node] === 0));
     const more = element(
       "select",
