@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from brainscore_core.caching import content_digest
-from brainscore_web.leaderboard.rows import count, interval, node_rows, rank, score
+from brainscore_web.leaderboard.rows import count, history_rows, interval, node_rows, rank, score
 
 __all__ = ["COUNTED", "DIGESTS", "Pages", "Rows", "without_counts"]
 
@@ -155,8 +155,13 @@ class Pages:
         digests : dict of str to dict
             What is in `DIGESTS`, in words -> digest -> number of records.
         """
-        table = Markup(rows)  # noqa: S704  # made by `rows`
-        return self._render("model", root="../", index=place, data=data, rows=table, tiles=tiles, digests=digests)
+        earlier = [entry for entry in data["history"] if "replaced" in entry]
+        now = [entry for entry in data["history"] if "replaced" not in entry]
+        tables = {"rows": Markup(rows), "now": Markup(history_rows(self.board, now))}  # noqa: S704  # made by `rows`
+        history = {"earlier": earlier, "n_now": len(now)}
+        return self._render(
+            "model", root="../", index=place, data=data, tiles=tiles, digests=digests, **tables, **history
+        )
 
     def _render(self, page: str, **variables: object) -> str:
         return _environment().get_template(f"{page}.html").render(page=page, board=self.board, **variables)

@@ -6,12 +6,12 @@ templates they took ten times as long. Texts of others are escaped, as the templ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup, escape
 
-__all__ = ["count", "interval", "node_rows", "rank", "score"]
+__all__ = ["count", "history_rows", "interval", "node_rows", "rank", "score"]
 
 _WORDS = {
     "n": "not applicable",
@@ -97,6 +97,16 @@ def node_rows(
         of_models.append(f"{of_node}{cells}{ranked}{ends[0]}</tr>\n")
         of_benchmark.append(f"<tr>{ranked}{head}{cells}<td>{column['group'][at]}</td>{ends[1]}</tr>\n")
     return of_models, of_benchmark
+
+
+def history_rows(board: Mapping[str, Any], entries: Iterable[Mapping[str, Any]]) -> str:
+    """Return the rows that tell when each score of a model was made; entries as in ``data/models``."""
+    names, told = [escape(name) for name in board["nodes"]["name"]], []
+    for entry in entries:
+        created, version = escape((entry["created"] or "")[:10]), "" if entry["version"] is None else entry["version"]
+        name, value = names[entry["benchmark"]], score(entry["score"]) or "none"
+        told.append(f'<tr><td>{created}</td><th scope="row">{name}</th><td>{version}</td><td>{value}</td></tr>')
+    return "".join(told)
 
 
 def _head_of_node(nodes: Mapping[str, Sequence[Any]], node: int, root: str) -> str:
