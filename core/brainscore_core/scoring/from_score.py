@@ -48,11 +48,15 @@ def fields(score: Score, benchmark: str) -> dict[str, Any]:
 def of_ceiling(ceiling: object) -> dict[str, Any]:
     """Return the fields about the uncertainty of a ceiling and how it was estimated, from its attributes."""
     attrs: Mapping[Hashable, Any] = getattr(ceiling, "attrs", {})
+    error, interval = number(attrs.get("error")), _interval(attrs.get("interval"))
+    # A reason may be left from a step before the one that told the error.
+    why = None if error is not None else attrs.get("error_nan_reason")
+    why = why or (attrs.get("interval_nan_reason") if interval is None else None)
     return {
-        "ceiling_error": number(attrs.get("error")),
-        "ceiling_interval": _interval(attrs.get("interval")),
+        "ceiling_error": error,
+        "ceiling_interval": interval,
         "ceiling_error_over": _sources(attrs),
-        "ceiling_nan_reason": _reason(attrs.get("error_nan_reason") or attrs.get("interval_nan_reason")),
+        "ceiling_nan_reason": _reason(why),
         "ceiling_estimator": _reason(attrs.get("estimator")),
     }
 

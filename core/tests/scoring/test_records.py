@@ -223,6 +223,9 @@ def test_how_sure_the_ceiling_is_and_how_it_was_estimated_is_kept():
     assert (record.ceiling_nan_reason, record.error) == (None, None)
     assert ScoreRecord.from_json(record.to_json()) == record
 
+    ceiling.attrs.update(error_nan_reason="an earlier step")
+    assert ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b").ceiling_nan_reason is None
+
     ceiling.attrs.update(error=float("nan"), interval=(float("nan"),) * 2, error_nan_reason="one subject")
     record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
     assert (record.ceiling_error, record.ceiling_interval, record.ceiling_nan_reason) == (None, None, "one subject")
