@@ -7,6 +7,7 @@ models see the same stimuli. Nothing here says anything about a real model or be
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import subprocess
 from collections.abc import Iterator, Sequence, Set
@@ -283,12 +284,13 @@ class MadeUp:
                 sketch = InfluenceSketch((0.8 * common + 0.6 * own) / WIDTH**0.5, (n_stimuli - 1.0, n_units - 1.0))
                 sketch = sketch * (noise / sketch.error)
                 neural = entry.kind == "neural"
+                raw, slope_of_raw = _raw(score, ceiling, is_correlation=number % 2 == 1)
                 yield _record(
                     **stem,
                     **told,
                     benchmark_version=1 + number % 3,
                     score=score,
-                    raw=score * ceiling,
+                    raw=raw,
                     ceiling=ceiling,
                     **_of_ceiling(ceiling, 0.005 + 0.002 * (number % 10), neural=neural),
                     simulated=entry.simulated,
@@ -298,8 +300,8 @@ class MadeUp:
                     n_subjects=2 + number % 3 if neural else n_units,
                     layers={entry.region: _LAYERS[layer]} if entry.region else {},
                     layer_origin={entry.region: _choice(layer)} if entry.region else {},
-                    normalization="explained_variance" if number % 2 else "ratio",
-                    **_errors(sketch, noise, entry, said=chances[3] > 0.05),
+                    normalization="explained_variance" if number % 2 else "ceil_score",
+                    **_errors(sketch, noise, entry, raw_error=noise * slope_of_raw, said=chances[3] > 0.01),
                 )
 
     def _told(self, number: int, place: int, rng: np.random.Generator) -> dict[str, object]:
@@ -313,7 +315,17 @@ class MadeUp:
         }
 
 
-def _errors(sketch: InfluenceSketch, noise: float, entry: BenchmarkEntry, *, said: bool) -> dict[str, object]:
+def _raw(score: float, ceiling: float, *, is_correlation: bool) -> tuple[float, float]:
+    """Return of which raw score the normalisation makes a score, and how much it changes with the score."""
+    if not is_correlation:
+        return score * ceiling, ceiling
+    raw = math.copysign(math.sqrt(abs(score) * ceiling), score)
+    return raw, ceiling / (2 * abs(raw))
+
+
+def _errors(
+    sketch: InfluenceSketch, noise: float, entry: BenchmarkEntry, *, raw_error: float, said: bool
+) -> dict[str, object]:
     if not said:
         return {"error_nan_reason": "the measurement has one subject, so that nothing is known of others"}
     return {
@@ -322,7 +334,7 @@ def _errors(sketch: InfluenceSketch, noise: float, entry: BenchmarkEntry, *, sai
         "error_df": sketch.degrees_of_freedom,
         "stimulus_error": 0.8 * noise,
         "split_error": 0.1 * noise,
-        "raw_error": 0.9 * noise,
+        "raw_error": raw_error,
         "influence": sketch.to_text(),
         "stimulus_set": f"{entry.data[0]}.stimuli",
         "assembly": entry.data[0],
