@@ -57,6 +57,8 @@ _AVAILABILITY_ERRORS = (
     *(ChecksumError, CorruptFileError, DownloadError, IsolationError, MissingStimulusError, RequirementsError),
 )
 _TRACEBACK = "--traceback"
+_GAP = 2  # characters between the columns of a table
+_NEVER_FOLDED = 14  # characters, such as those of an interval
 _OPEN = "brainscore: the repeatable option that a line ends with"  # in the notes of a context
 
 
@@ -243,8 +245,14 @@ def exit_code_of(error: Exception) -> int:
     return NOT_AVAILABLE if isinstance(error, _AVAILABILITY_ERRORS) else FAILED
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table: drawn and folded to the width at a terminal, else plain columns that nothing is cut from."""
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> None:
+    """Print a table: drawn and folded to the width at a terminal, else plain columns that nothing is cut from.
+
+    Parameters
+    ----------
+    spare : sequence of str
+        Columns that a terminal too narrow for all does without, the first of them first; it is said which.
+    """
     if not sys.stdout.isatty():
         lines = [header, *rows]
         widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
@@ -257,9 +265,19 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in header:
-        table.add_column(name, overflow="fold")
-    for row in rows:
+    width = shutil.get_terminal_size().columns
+    columns = {name: cells for name, *cells in zip(header, *rows, strict=True)}
+    left_out = []
+    for name in spare:
+        if sum(max(map(len, each)) + _GAP for each in ([title, *cells] for title, cells in columns.items())) > width:
+            del columns[name]
+            left_out.append(name)
+    table = Table(box=SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False)
+    for name, below in columns.items():
+        is_short = max(map(len, [name, *below])) <= _NEVER_FOLDED  # numbers stay whole, what is long gives way
+        table.add_column(name, overflow="fold", no_wrap=is_short)
+    for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(cell) for cell in row))  # as text: nothing in a cell is markup
-    Console(width=shutil.get_terminal_size().columns).print(table)
+    Console(width=width).print(table)
+    if left_out:
+        say(f"A wider terminal, or a file, also shows {', '.join(left_out)}.")

@@ -151,14 +151,34 @@ def test_a_table_in_a_file_is_plain_and_whole(capsys):
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [["NAME", "NUMBER"], *map(list, ROWS)]
 
 
-def test_a_table_at_a_terminal_fits_and_nothing_in_it_is_markup():
-    code = f"from brainscore_core import command_line as c; c.print_table(('NAME', 'NUMBER'), {ROWS!r})"
+def at_a_terminal(width, call):
+    """Return the lines that a call of the module prints at a terminal, and what it says."""
+    code = f"from brainscore_core import command_line as c; c.{call}"
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "40", "TERM": "xterm"}
-    subprocess.run([sys.executable, "-c", code], stdout=theirs, check=True, env=environment)
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=theirs, stderr=subprocess.PIPE, text=True, check=True, env=environment
+    )
     os.close(theirs)
     lines = re.sub(r"\x1b\[\d*m|\r", "", os.read(ours, 10_000).decode()).splitlines()
     os.close(ours)
+    return lines, done.stderr
+
+
+@pytest.mark.parametrize(("width", "left_out"), [(60, []), (22, ["C"]), (17, ["C", "B"])])
+def test_a_narrow_terminal_does_without_spare_columns_and_says_so(width, left_out):
+    cells = ("model-1", "0.1234", "0.5678", "note")
+    call = f"print_table(('A', 'B', 'C', 'D'), [{cells!r}], spare=('C', 'B'))"
+    lines, said = at_a_terminal(width, call)
+    shown = [name for name in "ABCD" if name not in left_out]
+    assert [line.split() for line in lines if line.strip(" ─")] == [
+        shown, [cell for name, cell in zip("ABCD", cells, strict=True) if name in shown]
+    ]  # fmt: skip
+    assert said == (f"A wider terminal, or a file, also shows {', '.join(left_out)}.\n" if left_out else "")
+
+
+def test_a_table_at_a_terminal_fits_and_nothing_in_it_is_markup():
+    lines, _ = at_a_terminal(40, f"print_table(('NAME', 'NUMBER'), {ROWS!r})")
     assert max(map(len, lines)) <= 40
-    assert "[bold]2[/bold]" in "".join(lines)
+    assert any("[bold]2[/bold]" in line for line in lines)  # short cells are never folded
     assert len(lines) > 4  # the long name is folded

@@ -13,7 +13,7 @@ import typer
 from brainscore_core import command_line
 from brainscore_core.errors import BrainScoreError, ConfigurationError, DataNotHereError, did_you_mean
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-from brainscore_vision.commands.tables import SCORE_COLUMNS, number, score_row
+from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, number, score_row
 
 if TYPE_CHECKING:
     from brainscore_core.scoring.recompute import Change
@@ -119,7 +119,7 @@ def rescore(
             else:
                 rows.append(score_row(record))
     if rows:
-        command_line.print_table(SCORE_COLUMNS, rows)
+        command_line.print_table(SCORE_COLUMNS, rows, spare=SPARE_COLUMNS)
     return command_line.FAILED if problems else 0
 
 

@@ -25,7 +25,7 @@ from brainscore_core.scoring.records import ScoreRecord
 from brainscore_core.scoring.store import FolderStore, is_recorded, reuse
 from brainscore_vision.catalogue.pairs import Pair, facts_of, pairs_of, stimuli_of
 from brainscore_vision.commands.live import telling
-from brainscore_vision.commands.tables import SCORE_COLUMNS, score_row
+from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
 from brainscore_vision.loading import find_plugin_directory
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ def _show_result(
             command_line.say(f"{pair.model} on {pair.benchmark}: no new record, {unreached[name].reason}.")
         record = None if name in unreached else new.get(name) or store.get(*name)
         records.append(record or ScoreRecord.without_score("failed:NoRecord", model=name[0], benchmark=name[1]))
-    command_line.print_table(SCORE_COLUMNS, [score_row(record) for record in records])
+    command_line.print_table(SCORE_COLUMNS, [score_row(record) for record in records], spare=SPARE_COLUMNS)
     statuses = Counter(
         "none" if record.is_scored and record.score is None else record.status.partition(":")[0] for record in records
     )

@@ -13,7 +13,7 @@ from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.scoring.selection import is_pattern, select
 from brainscore_vision.catalogue.completion import complete_benchmark, complete_model
-from brainscore_vision.commands.tables import SCORE_COLUMNS, score_row
+from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
 
 if TYPE_CHECKING:
     from brainscore_core.scoring.records import ScoreRecord
@@ -275,7 +275,7 @@ def _score_files(models: Sequence[str], benchmarks: Sequence[str], folder: Path 
         for record, code in _scored(model, benchmarks, folder, options):
             rows.append(score_row(record))
             codes.add(code)
-    command_line.print_table(SCORE_COLUMNS, rows)
+    command_line.print_table(SCORE_COLUMNS, rows, spare=SPARE_COLUMNS)
     failures = codes - {0, command_line.NO_SCORE}
     if failures:
         return failures.pop() if len(failures) == 1 else command_line.FAILED

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from brainscore_core.scoring.records import ScoreRecord
 
-__all__ = ["SCORE_COLUMNS", "interval_of", "number", "score_row"]
+__all__ = ["SCORE_COLUMNS", "SPARE_COLUMNS", "interval_of", "number", "score_row"]
 
 SCORE_COLUMNS = ("MODEL", "BENCHMARK", "SCORE", "ERROR", "INTERVAL", "RAW", "CEILING", "NOTE")
+SPARE_COLUMNS = ("RAW", "CEILING", "ERROR")
+"""Those that a narrow terminal does without, the first of them first."""
 
 
 def score_row(record: ScoreRecord) -> tuple[str, ...]:

@@ -295,8 +295,9 @@ def test_texts_of_others_are_text(table):
 def test_keyboard_alone(table):
     page = table()
     is_walkable = """() => [...document.querySelectorAll('#board [tabindex="0"]')]
-        .map((cell) => cell.getAttribute('aria-colindex')).join() === '2'"""
-    page.wait_for_function(is_walkable)  # before it is drawn for the second time, at its width, Tab may meet what goes
+        .map((cell) => `${cell.getAttribute('aria-colindex')} ${cell.parentElement.getAttribute('aria-rowindex')}`)
+        .join() === '2 2'"""
+    page.wait_for_function(is_walkable)  # before rows are drawn, Tab meets a heading
     page.locator("#take summary").focus()
     page.keyboard.press("Tab")  # into the grid, by one stop
     attributes = "document.activeElement.getAttribute('aria-colindex'), document.activeElement.parentElement"
