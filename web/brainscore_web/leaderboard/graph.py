@@ -6,11 +6,13 @@ Each has a key, the digest of everything that it is made from, under which it is
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,6 +35,9 @@ __all__ = ["Graph", "Job", "LeafJob", "NodeJob", "as_json", "code_digest", "colu
 _HERE = Path(__file__).parent
 _FEW_RECORDS = 5_000
 """Up to so many are sooner computed than a second process has started."""
+
+_AHEAD = 3
+"""So many tasks for each process wait for it, so that it never waits for one."""
 
 Task = TypeVar("Task")
 
@@ -208,7 +213,7 @@ class Graph:
         missing = [job for job, content in zip(jobs, found, strict=True) if content is None]
         self.n_computed += len(missing)
         tasks = [(job, self.source, self.kept) for job in missing]
-        self.run(_compute, tasks, n_records=sum(job.n_records for job in missing))
+        self.run(_compute, tasks, n_records=lambda task: task[0].n_records)
         told = []
         for job, content in zip(jobs, found, strict=True):
             made = self.kept.get("column", job.key) if content is None else content
@@ -217,15 +222,41 @@ class Graph:
             told.append(json.loads(made))
         return told
 
-    def run(self, function: Callable[[Task], object], tasks: Sequence[Task], *, n_records: int) -> None:
-        """Call a function with each task, in several processes if it is about many records."""
-        if n_records > _FEW_RECORDS and len(tasks) > 1 and self.processes > 1:
-            context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-            with ProcessPoolExecutor(min(self.processes, len(tasks)), mp_context=context) as pool:
-                list(pool.map(function, tasks))
-        else:
+    def run(
+        self, function: Callable[[Task], object], tasks: Iterable[Task], *, n_records: Callable[[Task], int]
+    ) -> None:
+        """Call a function with each task, in several processes if they are about many records.
+
+        Parameters
+        ----------
+        tasks : iterable
+            Taken as they are worked on, so that not all need be there at a time.
+        n_records : callable
+            Returns how many records a task is about.
+        """
+        rest = iter(tasks)
+        first: list[Task] = []
+        if self.processes > 1:
+            n = 0
+            for task in rest:
+                first.append(task)
+                n += n_records(task)
+                if n > _FEW_RECORDS and len(first) > 1:
+                    self._run_apart(function, itertools.chain(first, rest))
+                    return
+        for task in itertools.chain(first, rest):
+            function(task)
+
+    def _run_apart(self, function: Callable[[Task], object], tasks: Iterable[Task]) -> None:
+        context = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+        with ProcessPoolExecutor(self.processes, mp_context=context) as pool:
+            waiting: deque[Future[object]] = deque()
             for task in tasks:
-                function(task)
+                waiting.append(pool.submit(function, task))
+                if len(waiting) > _AHEAD * self.processes:
+                    waiting.popleft().result()
+            for each in waiting:
+                each.result()
 
     def use(self, kind: str, key: str) -> None:
         """Note that an entry is of this build."""

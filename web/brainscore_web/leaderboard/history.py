@@ -81,8 +81,8 @@ def past_of(source: object, shows: Mapping[str, str], graph: Graph) -> dict[str,
         own = content_digest(code_digest(), "past", before or "", shows[benchmark], told)
         tasks[benchmark] = _Task(own, before, changes, shows[benchmark])
     known |= {benchmark: task.key for benchmark, task in tasks.items()}
-    n_changes = sum(len(task.changes) for task in tasks.values())
-    graph.run(_keep, [(task, source, graph.kept) for task in tasks.values()], n_records=2 * n_changes)
+    waiting = [(task, source, graph.kept) for task in tasks.values()]
+    graph.run(_keep, waiting, n_records=lambda given: 2 * len(given[0].changes))
     found = {}
     for benchmark, own in sorted(known.items()):
         graph.use("past", own)

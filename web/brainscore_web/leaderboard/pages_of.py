@@ -86,10 +86,6 @@ class Pages:
             if not self.board["nodes"]["leaf"][node] and column["value"][place] is not None
         ]
 
-    def has(self, name: str) -> bool:
-        """Return whether there is such a page."""
-        return (_PAGES / f"{name}.html").is_file()
-
     def single(self, name: str, **variables: object) -> str:
         """Return a page that the site has once, such as ``'compare'``."""
         return self._render(name, root="", **variables)

@@ -126,8 +126,7 @@ def write_site(
         "index": {"has_parquet": parquet is not None, "scored": data_files.scored_counts(status)},
     }
     for page in _SINGLE:
-        if pages.has(page):
-            writer.write(f"{page}.html", pages.single(page, **more.get(page, {})))
+        writer.write(f"{page}.html", pages.single(page, **more.get(page, {})))
     tasks = writer.write_nodes(jobs, catalogue)
     writer.write_models()
     writer.write_pairs(tasks)
@@ -184,7 +183,7 @@ class _Writer:
             for task in tasks
             if not all(graph.kept.has(kind, task.key) for kind in _KINDS)
         ]
-        graph.run(_node_files, missing, n_records=sum(len(task.column.models) for task, *_ in missing))
+        graph.run(_node_files, missing, n_records=lambda given: len(given[0].column.models))
         top = set(top_of(board.nodes))
         tables: list[list[bytes]] = []
         for task in tasks:
@@ -202,7 +201,7 @@ class _Writer:
                 self.write(f"data/detail/{slug}.js", files["detail-file"])
                 tables.append(from_parts(files["table"] or b""))
             self.write(f"data/benchmarks/{slug}.js", files["node-file"])
-            self.write(f"benchmarks/{slug}.html", files["page"] or None)
+            self.write(f"benchmarks/{slug}.html", files["page"])
             made_with, *rows = from_parts(files["rows"] or b"")
             self.rows.append(rows)
             for model, digests in json.loads(made_with).items():
@@ -215,38 +214,48 @@ class _Writer:
         return tasks
 
     def write_models(self) -> None:
-        """Write the files of all models."""
-        graph, tasks = self.graph, list(self._model_tasks())
-        board = without_counts(self.content)
-        missing = [task for task in tasks if not graph.kept.has("model-page", task.key)]
-        shares = [missing[start : start + _MODELS_AT_ONCE] for start in range(0, len(missing), _MODELS_AT_ONCE)]
-        n_rows = len(missing) * len(self.board.nodes)
-        graph.run(_model_pages, [(board, share, graph.kept) for share in shares], n_records=n_rows)
-        for task in tasks:
-            graph.use("model-page", task.key)
-            page = graph.kept.get("model-page", task.key)
-            if page is None:  # damaged, or the disk is full
-                (page,) = _model_pages((board, [task], graph.kept))
-            self.write(f"models/{self.board.slugs[task.place]}.html", page)
+        """Write the files of all models; what their pages are made from is there for some of them at a time."""
+        graph, board = self.graph, without_counts(self.content)
+        pages, keys = Pages(self.content), []
+        common = content_digest(code_digest(), pages.revision, as_json(board))
 
-    def _model_tasks(self) -> Iterator[_ModelTask]:
-        """Write the data of each model; yield what its page is made from."""
-        pages, of_all = Pages(self.content), without_counts(self.content)
-        common = content_digest(code_digest(), pages.revision, as_json(of_all))
-        for place, slug in enumerate(self.board.slugs):
+        def task_of(place: int) -> _ModelTask:
             data = data_files.model_content(self.board, place)
-            content = script(f"models/{slug}", data)
-            self.write(f"data/models/{slug}.js", content)
-            if pages.has("model"):
-                rows = b"".join(of_node[place] for of_node in self.rows)
-                made = {
-                    what: dict(of_what.most_common())
-                    for what, of_what in zip(DIGESTS.values(), self.made_with[place], strict=True)
-                    if of_what
-                }
-                tiles = pages.tiles(place)
-                parts = as_json([place, tiles, [list(each.items()) for each in made.values()]])
-                yield _ModelTask(content_digest(common, content, rows, parts), place, data, rows, tiles, made)
+            content = script(f"models/{self.board.slugs[place]}", data)
+            self.write(f"data/models/{self.board.slugs[place]}.js", content)
+            return self._model_task(place, data, pages.tiles(place), [common, content])
+
+        def shares() -> Iterator[tuple[dict[str, Any], list[_ModelTask], Kept]]:
+            share: list[_ModelTask] = []
+            for place in range(len(self.board.models)):
+                task = task_of(place)
+                keys.append(task.key)
+                graph.use("model-page", task.key)
+                if not graph.kept.has("model-page", task.key):
+                    share.append(task)
+                if len(share) == _MODELS_AT_ONCE:
+                    yield board, share, graph.kept
+                    share = []
+            if share:
+                yield board, share, graph.kept
+
+        graph.run(_model_pages, shares(), n_records=lambda given: len(given[1]) * len(self.board.nodes))
+        for place, key in enumerate(keys):
+            page = graph.kept.get("model-page", key)
+            if page is None:  # damaged, or the disk is full
+                (page,) = _model_pages((board, [task_of(place)], graph.kept))
+            self.write(f"models/{self.board.slugs[place]}.html", page)
+
+    def _model_task(self, place: int, data: dict[str, Any], tiles: list[dict[str, Any]], of: list[str]) -> _ModelTask:
+        """Return what the page of a model is made from; `of` is what else its key is of."""
+        rows = b"".join(of_node[place] for of_node in self.rows)
+        made = {
+            what: dict(of_what.most_common())
+            for what, of_what in zip(DIGESTS.values(), self.made_with[place], strict=True)
+            if of_what
+        }
+        parts = as_json([place, tiles, [list(each.items()) for each in made.values()]])
+        return _ModelTask(content_digest(*of, rows, parts), place, data, rows, tiles, made)
 
     def write_pairs(self, tasks: Sequence[_NodeTask]) -> None:
         """Write the errors of the differences of all pairs of models, one file for each two blocks of models."""
@@ -267,7 +276,7 @@ class _Writer:
         graph.run(
             _tile_files,
             [(share, tables, len(names), graph.source, graph.kept) for share in shares],
-            n_records=BLOCK * len(missing),
+            n_records=lambda given: BLOCK * len(given[0]),
         )
         for at, (name, key) in enumerate(keys.items()):
             graph.use("tile", key)
@@ -319,17 +328,17 @@ def _node_files(given: tuple[_NodeTask, Source, Kept]) -> list[tuple[str, bytes]
         details = {} if task.leaf_job is None else details_of(task.leaf_job, source, kept)
         detail = data_files.aligned_details(names, task.column.models, details)
     pages = Pages(task.board)
-    rows = pages.rows(task.place, column, detail) if pages.has("macros") else {}
+    rows = pages.rows(task.place, column, detail)
     table = data_files.table_rows(task.node, task.column, names) if task.node.leaf else []
     files = {
         "column-file": script(f"columns/{slug}", column),
         "detail-file": script(f"detail/{slug}", detail),
         "node-file": script(f"benchmarks/{slug}", task.data),
-        "page": pages.benchmark(task.place, task.data, column, rows) if pages.has("benchmark") else "",
+        "page": pages.benchmark(task.place, task.data, column, rows),
     }
     found = [(kind, _encoded(content)) for kind, content in files.items()]
     found += [
-        ("rows", to_parts([as_json(rows.get("digests", {})), *map(_encoded, rows.get("of_models", ()))])),
+        ("rows", to_parts([as_json(rows["digests"]), *map(_encoded, rows["of_models"])])),
         ("table", to_parts([_encoded(data_files.table_csv(table)), _encoded(data_files.table_json(table))])),
         ("tile-digests", b""),
     ]
