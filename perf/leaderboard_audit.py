@@ -13,11 +13,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import threading
 from pathlib import Path
 
 from data_standards import replace_section
+from leaderboard_site import served
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "web" / "tests" / "browser"))
@@ -64,21 +63,11 @@ def main():
         sys.exit("This needs chromium and npx, such as Debian's packages chromium and npm.")
     from pictures import pages_of
 
-    from brainscore_web.leaderboard.serving import make_server
-
-    with tempfile.TemporaryDirectory() as folder:
-        site = options.site or Path(folder) / "site"
-        if options.site is None:
-            build = [sys.executable, "-m", "brainscore_web", "leaderboard", "build", "--made-up", SIZE]
-            subprocess.run([*build, "--to", str(site)], check=True)
-        with make_server(site) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            found = {}
-            for name, page in pages_of(site).items():
-                path, _, state = page.partition("#")
-                address = f"http://127.0.0.1:{server.server_port}/{path}.html" + (f"#{state}" if state else "")
-                found[name] = audit(address, chromium)
-            server.shutdown()
+    found = {}
+    with served(options.site, SIZE) as (site, address):
+        for name, page in pages_of(site).items():
+            path, hash_, state = page.partition("#")
+            found[name] = audit(f"{address}{path}.html{hash_}{state}", chromium)
     print(report(found))
     if options.site is None:
         RESULTS.write_text(json.dumps(found, indent=2) + "\n")

@@ -11,14 +11,12 @@ import argparse
 import gzip
 import json
 import shutil
-import subprocess
 import sys
-import tempfile
-import threading
 from pathlib import Path
 
 import numpy as np
 from data_standards import replace_section
+from leaderboard_site import served
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "leaderboard_table.json"
@@ -113,20 +111,11 @@ def main():
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         sys.exit("This needs chromium, such as Debian's package of that name.")
-    from brainscore_web.leaderboard.serving import make_server
-
-    with tempfile.TemporaryDirectory() as folder:
-        site = options.site or Path(folder) / "site"
-        if options.site is None:
-            build = [sys.executable, "-m", "brainscore_web", "leaderboard", "build", "--made-up", SIZE]
-            subprocess.run([*build, "--to", str(site)], check=True)
-        with make_server(site) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            visits = {
-                "server": measure(f"http://127.0.0.1:{server.server_port}/index.html", chromium),
-                "folder": measure((site.resolve() / "index.html").as_uri(), chromium),
-            }
-            server.shutdown()
+    with served(options.site, SIZE) as (site, address):
+        visits = {
+            "server": measure(f"{address}index.html", chromium),
+            "folder": measure((site.resolve() / "index.html").as_uri(), chromium),
+        }
         found = {"visits": visits, "code_kb": code_kb(site)}
     print(report(found))
     if options.site is None:
