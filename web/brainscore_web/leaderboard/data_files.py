@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from brainscore_core.scoring.runs import Run
     from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 
+    Bools = npt.NDArray[np.bool_]
     Floats = npt.NDArray[np.float64]
+    Places = npt.NDArray[np.intp]
 
 __all__ = [
     "TABLE",
@@ -318,15 +320,44 @@ def similarity(
     there = np.isfinite(values)
     counts = there.astype(np.intp) @ there.T.astype(np.intp)
     r = np.full(counts.shape, np.nan)
+    order = np.argsort(values, axis=1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=1)
+    has_ties = (np.diff(ordered, axis=1) == 0).any(axis=1)
     for first in range(len(values)):
-        # Ranks are among the models that both have.
-        for second in range(first, len(values)):
-            if known is not None and is_known is not None and is_known[first, second]:
-                r[first, second] = r[second, first] = known[first, second]
-            elif counts[first, second] >= 3:
-                both = there[first] & there[second]
-                r[first, second] = r[second, first] = _correlation(values[first, both], values[second, both])
+        wanted = counts[first, first:] >= 3
+        if known is not None and is_known is not None:
+            r[first, first:] = np.where(is_known[first, first:], known[first, first:], np.nan)
+            wanted &= ~is_known[first, first:]
+        others = first + np.flatnonzero(wanted)
+        for second in others[has_ties[others] | has_ties[first]].tolist():
+            both = there[first] & there[second]
+            r[first, second] = _correlation(values[first, both], values[second, both])
+        others = others[~(has_ties[others] | has_ties[first])]
+        if len(others):
+            r[first, others] = _without_ties(there[first] & there[others], order[first], order[others])
+        r[first:, first] = r[first, first:]
     return r, counts
+
+
+def _without_ties(both: Bools, first: Places, others: Places) -> Floats:
+    """Return Spearman's correlations of one benchmark with others, on none of which two models have the same score.
+
+    Parameters
+    ----------
+    both : ndarray of bool, shape (n_others, n_models)
+        Which models have both.
+    first : ndarray of int, shape (n_models,)
+    others : ndarray of int, shape (n_others, n_models)
+        Models in the order of their scores.
+    """
+    # Ranks are among the models that both have: counted along the order of the scores.
+    ranks = np.empty((2, *both.shape), dtype=np.int32)
+    ranks[0][:, first] = np.cumsum(both[:, first], axis=1, dtype=np.int32)
+    np.put_along_axis(ranks[1], others, np.cumsum(np.take_along_axis(both, others, 1), axis=1, dtype=np.int32), axis=1)
+    apart = np.where(both, ranks[0] - ranks[1], 0).astype(np.float64)
+    n = both.sum(axis=1).astype(np.float64)
+    found: Floats = 1 - 6 * np.vecdot(apart, apart) / (n * (n**2 - 1))
+    return found
 
 
 def _correlation(first: Floats, second: Floats) -> float:
