@@ -6,6 +6,7 @@ Only which data a benchmark needs is asked of the benchmark itself, see `facts`.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,10 +177,16 @@ def licence_of(directory: Path, source: PluginSource, metadata: Mapping[str, obj
 
 
 def first_sentence(source: PluginSource) -> str | None:
-    """Return the first paragraph of the docstring of a plugin, in one line."""
+    """Return what the first paragraph of the docstring of a plugin is about, in one line.
+
+    That it registers something is left out, as are the marks of code.
+    """
     init = source.files.get("__init__.py")
     text = ast.get_docstring(init.tree) if init and init.tree else None
-    return " ".join(text.split("\n\n")[0].split()) if text else None
+    if not text:
+        return None
+    line = re.sub(r"^Registers? (?:the )?(?=.)", "", " ".join(text.split("\n\n")[0].split())).replace("`", "")
+    return line[:1].upper() + line[1:]
 
 
 def _requirements(directory: Path) -> str:

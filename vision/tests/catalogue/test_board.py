@@ -49,6 +49,15 @@ def test_models_and_benchmarks_are_those_that_are_registered(told):
     assert len(benchmarks) == len(told["benchmarks"]) > 200
 
 
+def test_descriptions_are_of_models_and_benchmarks_not_of_plugins(told):
+    models = {entry["identifier"]: entry["description"] for entry in told["models"]}
+    assert models["efficientnet_lite0"] == "EfficientNet-Lite0, a small network trained on ImageNet."
+    assert models["gabor_bank"].startswith("A bank of Gabor filters")
+    texts = [*models.values(), *(entry["paradigm"] for entry in told["benchmarks"])]
+    assert len(texts) > 200
+    assert not [text for text in texts if text.startswith("Register") or "`" in text or not text[:1].isupper()]
+
+
 def test_the_leaderboard_reads_it(told):
     """Whose package is named as a string: neither imports the other."""
     catalogue = EntryPoint("", "brainscore_web.leaderboard.catalogue:Catalogue", "").load().from_json(json.dumps(told))

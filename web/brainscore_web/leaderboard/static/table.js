@@ -198,7 +198,7 @@
 
   /** Let a long name break at its dots, and within what lies between them only where that is too long for a line. */
   const breakable = (name) =>
-    name.split(/(?<=[.:/])/).flatMap((part) => [element("span", { class: part.length < 13 ? "whole" : null }, part), element("wbr")]);
+    name.split(/(?<=[.:/_-])/).flatMap((part) => [element("span", { class: part.length < 13 ? "whole" : null }, part), element("wbr")]);
 
   const arrow = (descending) => element("span", { class: "arrow", "aria-hidden": "true" }, descending ? "\u2193" : "\u2191");
   const counted = (node) => ["n\u00a0=\u00a0", view.countOf(node).split(" ")[0], element("span", { class: "heard" }, " benchmarks")];
@@ -210,7 +210,7 @@
     const header = cell(
       "th",
       "columnheader",
-      `score depth-${Math.min(nodes.depth[node], 4)}${isOpen ? " open" : ""}${by === node ? " sorted" : ""}${nodes.simulated[node] ? " simulated" : ""}`,
+      `score depth-${Math.min(nodes.depth[node], 4)}${isParent ? "" : " leaf"}${isOpen ? " open" : ""}${by === node ? " sorted" : ""}${nodes.simulated[node] ? " simulated" : ""}`,
       at,
       element(
         "button",
