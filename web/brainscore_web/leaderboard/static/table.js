@@ -11,6 +11,7 @@
   const { models, nodes } = view;
   const LEADING = 3; // rank, model, ties
   const SHADES = 9;
+  const MOST_SECOND = 11; // characters that fit below a score
   const NARROW = matchMedia("(max-width: 640px)"); // then ranks don't stay in place
   const [MORE_ROWS, MORE_COLUMNS] = [4, 1]; // beyond those in sight
   const PRINTED = 11; // columns that a sheet has room for
@@ -124,7 +125,7 @@
     const second = below(node, column, model);
     return write(found, `score heat-${shade(column, value)}${isSorted}${isPart ? " part" : ""}`, [
       ["value", isAbove ? [text, ...above] : text],
-      ...(second ? [["second", second]] : []),
+      ...(second ? [[second.length > MOST_SECOND ? "second tight" : "second", second]] : []),
     ]);
   };
 
