@@ -88,8 +88,8 @@ def open_page(
     )
     fetched: list[str] = []
     tab.on("request", lambda request: fetched.append(request.url))
-    name, _, state = page.partition("#")
-    tab.goto(f"{address}/{name}.html#{state}", wait_until="load")
+    name, mark, state = page.partition("#")
+    tab.goto(f"{address}/{name}.html{mark}{state}", wait_until="load")
     return tab, [url for url in fetched if not url.startswith((address, "data:"))]
 
 

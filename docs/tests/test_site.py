@@ -208,5 +208,5 @@ def test_front_page_fits_one_screen(look):
 def test_search_finds_a_function(look):
     tab, _ = look("search", width=1440)
     tab.goto(tab.url + "?q=explained_variance")
-    tab.wait_for_selector("#search-results li", timeout=60_000)
+    tab.wait_for_selector("#search-results li", timeout=20_000)
     assert "explained_variance" in tab.inner_text("#search-results")
