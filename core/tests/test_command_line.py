@@ -165,7 +165,7 @@ def at_a_terminal(width, call):
     return lines, done.stderr
 
 
-@pytest.mark.parametrize(("width", "left_out"), [(60, []), (22, ["C"]), (17, ["C", "B"])])
+@pytest.mark.parametrize(("width", "left_out"), [(60, []), (23, ["C"]), (22, ["C", "B"])])
 def test_a_narrow_terminal_does_without_spare_columns_and_says_so(width, left_out):
     cells = ("model-1", "0.1234", "0.5678", "note")
     call = f"print_table(('A', 'B', 'C', 'D'), [{cells!r}], spare=('C', 'B'))"
