@@ -292,12 +292,23 @@ def test_texts_of_others_are_text(table):
     assert page.locator("#panel h2").inner_text().startswith("=HYPERLINK")
 
 
+TAB_STOPS = """() => [...document.querySelectorAll('#board [tabindex="0"]')]
+    .map((cell) => [cell.getAttribute('aria-colindex'), cell.parentElement.getAttribute('aria-rowindex')].join(' '))
+    .join()"""
+
+
+def test_the_first_row_is_found_by_tab_again_after_there_was_none(table):
+    page = table()
+    page.wait_for_function(f"({TAB_STOPS})() === '2 2'")
+    page.locator("#q").fill("no model has this name")
+    page.wait_for_function(f"({TAB_STOPS})() === '2 1'")  # a heading
+    page.locator("#q").fill("")
+    page.wait_for_function(f"({TAB_STOPS})() === '2 2'")
+
+
 def test_keyboard_alone(table):
     page = table()
-    is_walkable = """() => [...document.querySelectorAll('#board [tabindex="0"]')]
-        .map((cell) => `${cell.getAttribute('aria-colindex')} ${cell.parentElement.getAttribute('aria-rowindex')}`)
-        .join() === '2 2'"""
-    page.wait_for_function(is_walkable)  # before rows are drawn, Tab meets a heading
+    page.wait_for_function(f"({TAB_STOPS})() === '2 2'")  # before rows are drawn, Tab meets a heading
     page.locator("#take summary").focus()
     page.keyboard.press("Tab")  # into the grid, by one stop
     attributes = "document.activeElement.getAttribute('aria-colindex'), document.activeElement.parentElement"

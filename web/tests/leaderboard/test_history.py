@@ -2,6 +2,7 @@
 
 import dataclasses
 import subprocess
+from datetime import UTC, datetime
 
 import pytest
 
@@ -77,8 +78,8 @@ def test_each_earlier_record_is_told_with_when_by_what_and_what_changed(branch, 
     assert [one["by"], two["by"]] == [second, third]
     assert (one["record"], one["created"]) == (blob, FIRST.created)
     assert (one["changed"], two["changed"]) == (["version of the benchmark"], ["code of the model", "data"])
-    at = git(branch, "log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%S", third)
-    assert two["replaced"] == f"{at}+00:00"
+    at = datetime.fromtimestamp(int(git(branch, "log", "-1", "--format=%ct", third)), UTC)
+    assert two["replaced"] == at.isoformat()
     page = (site / f"models/{slug(read, site, FIRST)}.html").read_text()
     assert all(
         each in page for each in (second[:12], blob[:12], "code of the model, data", "Records that were replaced")

@@ -261,6 +261,7 @@
     row.append(gap("td"));
     const there = [...(head.firstElementChild?.children ?? [])];
     if (there.length !== row.children.length) return head.replaceChildren(row);
+    head.firstElementChild.setAttribute("aria-rowindex", 1); // that of the page without scripts has none
     // Only what has changed: the others need not be laid out again.
     const changed = [...row.children].map((each, i) => [there[i], each]).filter(([old, each]) => !old.isEqualNode(each));
     return changed.forEach(([old, each]) => old.replaceWith(each));
@@ -376,7 +377,7 @@
 
   /** Let the tabulator key find one cell: that which was left last, or else one in sight. */
   const mark = (shallFocus) => {
-    active.row = Math.min(active.row, order.length - 1);
+    if (order.length) active.row = Math.min(active.row, order.length - 1); // no rows may be there for now only
     active.column = Math.min(active.column, LEADING + columns.length - 1);
     for (const each of table.querySelectorAll('[tabindex="0"]')) each.tabIndex = -1;
     const found = cellAt(active);
