@@ -93,7 +93,7 @@ def on_paper():
 
 
 @pytest.fixture
-def open_page(browser, tmp_path):  # noqa: ARG001 - pages are closed before the folder goes that they are in
+def open_page(browser, tmp_path):
     """Return the function that opens an address in a new window; arguments are those of `Browser.new_context`.
 
     What the console calls an error, an exception that nobody caught, and a request to another place than the first
