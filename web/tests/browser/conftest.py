@@ -97,7 +97,7 @@ def open_page(browser, tmp_path):
     """Return the function that opens an address in a new window; arguments are those of `Browser.new_context`.
 
     What the console calls an error, an exception that nobody caught, and a request to another place than the first
-    one's fail the test at its end.
+    one's fail the test at its end. Pages are closed before `tmp_path`, which they may lie in, is removed.
     """
     contexts, wrong = [], []
 
