@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError, DataNotHereError
-from brainscore_core.plots.figures import (
-    ROW_INCHES,
-    axes_for,
-    draw_mark,
-    dress,
-    figure_of,
-    head,
-    label_inches,
-    told_beside,
-)
+from brainscore_core.plots.figures import axes_for, draw_mark, dress, figure_of, head, rows_for, told_beside
 from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
-from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
+from brainscore_core.plots.style import Theme, shortened, theme_named
 from brainscore_core.scoring.averages import Estimate
 from brainscore_core.scoring.records import record_path
 
@@ -109,9 +100,7 @@ def ceiling(
     drawn = there[:most]
     title = f"{benchmark}{' (SIMULATED)' if any(each.simulated for each in there) else ''}"
     names = shortened([each.model for each in drawn])
-    panel = axes_for(
-        ax, 6.2 + label_inches(names), 1.6 + ROW_INCHES * len(drawn), ink, f"Raw scores and ceiling of {benchmark}"
-    )
+    panel = rows_for(ax, names, ink, f"Raw scores and ceiling of {benchmark}")
     tops = _draw_ceilings(panel, drawn, ink)
     for row, (record, top) in enumerate(zip(drawn, tops, strict=True)):
         raw = _number(record.raw)
@@ -119,8 +108,6 @@ def ceiling(
         score = "no score" if record.score is None else f"{record.score:.3f}"
         told_beside(panel, row, f"{score}{' above' if raw > top else ''}", ink.text, right_pt=8)
     told_beside(panel, -1, "score", ink.muted, right_pt=8)
-    panel.set_yticks(range(len(drawn)), names, **LITERAL)
-    panel.set_ylim(len(drawn) - 0.4, -1.5)
     dress(panel, ink)
     is_root = any(each.normalization == "explained_variance" for each in drawn)
     interval = " with its 95 % interval" if any(each.ceiling_interval for each in drawn) else ""

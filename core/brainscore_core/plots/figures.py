@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("FORMATS", "ROW_INCHES", "axes_for", "draw_mark", "dress", "figure_of", "head", "label_inches", "new_figure"),
-    *("save", "told_beside"),
+    *("rows_for", "save", "told_beside"),
 ]
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -52,6 +52,14 @@ def new_figure(width: float, height: float, theme: Theme, title: str) -> Figure:
 def axes_for(ax: Axes | None, width: float, height: float, theme: Theme, title: str) -> Axes:
     """Return the axes to draw into: those that are given, or the only ones of a new figure."""
     return new_figure(width, height, theme, title).subplots() if ax is None else ax
+
+
+def rows_for(ax: Axes | None, names: Sequence[str], theme: Theme, title: str) -> Axes:
+    """Return axes as `axes_for`, with a row for each name, from above, and one above them for the heads of columns."""
+    panel = axes_for(ax, 6.2 + label_inches(names), 1.6 + ROW_INCHES * len(names), theme, title)
+    panel.set_yticks(range(len(names)), names, **LITERAL)
+    panel.set_ylim(len(names) - 0.4, -1.5)
+    return panel
 
 
 def figure_of(panel: Axes) -> Figure:

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.plots.figures import (
-    ROW_INCHES,
-    axes_for,
-    draw_mark,
-    dress,
-    figure_of,
-    head,
-    label_inches,
-    told_beside,
-)
+from brainscore_core.plots.figures import draw_mark, dress, figure_of, head, rows_for, told_beside
 from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
-from brainscore_core.plots.style import LITERAL, Theme, shortened, theme_named
+from brainscore_core.plots.style import Theme, shortened, theme_named
 from brainscore_core.scoring.comparison import ComparedModels, compare_on_average, compare_records
 from brainscore_core.scoring.statistics import letters
 
@@ -98,10 +89,9 @@ def scores(
     order = compared.order[:most]
     title = f"{compared.name}{' (SIMULATED)' if compared.are_simulated else ''}"
     names = shortened([compared.models[place] for place in order])
-    panel = axes_for(ax, 6.2 + label_inches(names), 1.6 + ROW_INCHES * len(order), ink, title)
+    panel = rows_for(ax, names, ink, title)
     _draw_rows(panel, compared, order, ink, highlight)
     sizes = sizes_of(record for record in given if record.benchmark in compared.benchmarks)
-    panel.set_yticks(range(len(order)), names, **LITERAL)
     _dress(panel, compared, order, ink)
     head(panel, title, _told(compared, len(order), sizes), ink)
     return figure_of(panel)
@@ -166,7 +156,6 @@ def _is_above(compared: ComparedModels, place: int) -> bool:
 
 
 def _dress(panel: Axes, compared: ComparedModels, order: Sequence[int], ink: Theme) -> None:
-    panel.set_ylim(len(order) - 0.4, -1.5)
     dress(panel, ink)
     for label, place in zip(panel.get_yticklabels(), order, strict=True):
         label.set_color(ink.muted if compared.scores[place].is_missing else ink.text)
