@@ -266,17 +266,17 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: 
     from rich.text import Text
 
     width = shutil.get_terminal_size().columns
-    columns = {name: cells for name, *cells in zip(header, *rows, strict=True)}
+    columns = list(zip(header, *rows, strict=True))
     left_out = []
     for name in spare:
-        if sum(max(map(len, each)) + _GAP for each in ([title, *cells] for title, cells in columns.items())) > width:
-            del columns[name]
+        if sum(max(map(len, column)) + _GAP for column in columns) > width:
+            columns = [column for column in columns if column[0] != name]
             left_out.append(name)
     table = Table(box=SIMPLE_HEAD, padding=(0, _GAP - 1, 0, 0), pad_edge=False)
-    for name, below in columns.items():
-        is_short = max(map(len, [name, *below])) <= _NEVER_FOLDED  # numbers stay whole, what is long gives way
-        table.add_column(name, overflow="fold", no_wrap=is_short)
-    for row in zip(*columns.values(), strict=True):
+    for column in columns:
+        is_short = max(map(len, column)) <= _NEVER_FOLDED  # numbers stay whole, what is long gives way
+        table.add_column(column[0], overflow="fold", no_wrap=is_short)
+    for row in zip(*(cells for _, *cells in columns), strict=True):
         table.add_row(*(Text(cell) for cell in row))  # as text: nothing in a cell is markup
     Console(width=width).print(table)
     if left_out:
