@@ -110,8 +110,8 @@ class Candidates:
         """
         if self._failure is not None:
             raise self._failure
+        self.begin()
         try:
-            self.begin()
             if self._shared is None:
                 if isinstance(self._model, RemoteModel):
                     self._model.load()
