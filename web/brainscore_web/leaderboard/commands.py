@@ -167,13 +167,10 @@ def _source(
             "--benchmark SimulatedCortex2026.V1-pls), name a folder of records (--records FOLDER), or look at "
             "made-up ones: --made-up 40x12"
         )
-    known = catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
-    source = (
-        FolderSource(records or settings().home / "scores")
-        if at is None
-        else CommitSource.of(Path.cwd(), at, _day(date))
-    )
-    yield source, known
+    here = records or settings().home / "scores"
+    source = FolderSource(here) if at is None else CommitSource.of(Path.cwd(), at, _day(date))
+    # Last, since what is installed takes a while to look up: what is wrong with the rest has been said by then.
+    yield source, catalogues() if catalogue is None else Catalogue.from_json(catalogue.read_bytes())
 
 
 def _day(text: str | None) -> dt.date | None:
