@@ -34,11 +34,12 @@ import coverage_behaviour
 import numpy as np
 from simulations import Row, markdown, measure
 
-from brainscore_core.metrics.influence import Influence
-from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
-from brainscore_core.scoring.averages import Estimate, combined
-from brainscore_core.scoring.joint_errors import JointErrors
-from brainscore_core.scoring.statistics import Comparison
+from brainscore_core.metrics.errors import estimate_of
+from brainscore_core.statistics.averages import Estimate, combined
+from brainscore_core.statistics.influence import Influence
+from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
+from brainscore_core.statistics.tests import Comparison
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
@@ -190,9 +191,7 @@ def of_people(metric: str, design: str, seed: int) -> Comparison:
 
 def of_influences(scores: Sequence[Any]) -> Comparison:
     """Compare scores by their influences."""
-    return Comparison(
-        np.array([float(each) for each in scores]), JointErrors.of_estimates([*map(Estimate.of_score, scores)])
-    )
+    return Comparison(np.array([float(each) for each in scores]), JointErrors.of_estimates([*map(estimate_of, scores)]))
 
 
 def estimate(design: str, estimator: str, seed: int) -> Row:

@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 from brainscore_web.leaderboard.made_up import MadeUp
 
 RESULTS = Path(__file__).parent / "results/leaderboard.json"

@@ -270,10 +270,10 @@ def test_a_circle_is_found(made, code):
 # -- weight ------------------------------------------------------------------------------------------------------------
 
 LIGHT = (
-    *("errors", "config", "caching", "command_line", "processes", "git", "plugin_management.index"),
-    *("scoring.records", "scoring.store", "scoring.pairs", "scoring.batches"),
+    *("errors", "config", "files", "command_line", "processes", "git", "plugin_management.index"),
+    *("records.record", "records.store", "scoring.pairs", "scoring.batches"),
     *("scoring.judging", "scoring.events", "scoring.campaign"),
-    *("scoring.provenance", "testing.outcomes"),
+    *("identity.digest", "identity.software", "identity.sources", "identity.store", "testing.outcomes"),
 )
 """What planning, checking, gate, reporting and reconciling import from core."""
 

@@ -5,8 +5,9 @@ import numpy as np
 
 from brainscore_core import plots
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.influence import Influence, attach_influence
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.influence import Influence
 
 SCORES = {
     "Meadow2026.V1-pls": {"wren": 0.41, "heron": 0.44, "otter": 0.29},

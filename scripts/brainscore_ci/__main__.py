@@ -64,7 +64,7 @@ def check(
     Applies the static rules; prints every problem as path:line: rule: message: fix.
     """
     from brainscore_ci.checks import findings, handed_over, runner
-    from brainscore_core.caching import atomic_path
+    from brainscore_core.files import atomic_path
 
     if bool(names) == changed:
         raise ConfigurationError(

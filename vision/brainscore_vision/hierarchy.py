@@ -71,7 +71,7 @@ def parents(benchmarks: Mapping[str, str | None]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        What `brainscore_core.scoring.averages.average_tree` takes. See `path_to` for errors.
+        What `brainscore_core.statistics.averages.average_tree` takes. See `path_to` for errors.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from brainscore_vision.model_interface import weights_digest
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["Ingredients", "keep_result", "library_digest", "noting_ingredients"]
 
@@ -31,7 +31,7 @@ class Ingredients:
     Attributes
     ----------
     data : dict of str to str
-        ``'<kind>:<identifier>'`` -> digest of the content, `brainscore_core.supported_data_standards.brainio.digests`.
+        ``'<kind>:<identifier>'`` -> digest of the content, `brainscore_core.identity.data`.
     plugins : dict of str to str
         ``'<folder of the kind>/<plugin>'`` -> digest of the files of the plugin. Models are not among them.
     """
@@ -41,7 +41,7 @@ class Ingredients:
 
     def noted_in(self, record: ScoreRecord, model: object) -> ScoreRecord:
         """Return the record with what it was made of, these and the model, and with how much memory that took."""
-        from brainscore_core.scoring import provenance
+        from brainscore_core.identity import digest, machine, software
 
         return dataclasses.replace(
             record,
@@ -49,8 +49,8 @@ class Ingredients:
             plugins=self.plugins,
             weights=weights_digest(model),
             library=library_digest(),
-            environment=provenance.text_digest(provenance.installed()),
-            peak_memory_bytes=provenance.peak_memory_bytes(),
+            environment=digest.text_digest(software.installed()),
+            peak_memory_bytes=machine.peak_memory_bytes(),
         )
 
 
@@ -63,8 +63,8 @@ def noting_ingredients() -> Iterator[Ingredients]:
     found = Ingredients()
 
     def note(kind: str, identifier: str, made: object) -> None:
-        from brainscore_core.scoring import provenance
-        from brainscore_core.supported_data_standards.brainio.digests import data_digest  # brings NumPy and xarray
+        from brainscore_core.identity import sources
+        from brainscore_core.identity.data import data_digest  # brings NumPy and xarray
 
         if kind == "model":
             return
@@ -79,7 +79,7 @@ def noting_ingredients() -> Iterator[Ingredients]:
             return
         name = f"{folder.parent.name}/{folder.name}"
         if name not in found.plugins:
-            found.plugins[name] = provenance.folder_revision(folder)
+            found.plugins[name] = sources.folder_revision(folder)
 
     with watching_loads(note):
         yield found
@@ -89,20 +89,20 @@ def noting_ingredients() -> Iterator[Ingredients]:
 
 def keep_result(record: ScoreRecord, path: Path, result: Score, candidate_lock: str = "") -> ScoreRecord:
     """Write the record of a score, with values and locks beside it; return it, and say in the score where it is."""
-    from brainscore_core.scoring import provenance
-    from brainscore_core.scoring.store import keep
-    from brainscore_core.scoring.values import values_of
+    from brainscore_core.identity import software
+    from brainscore_core.records.store import keep
+    from brainscore_core.records.values import values_of
 
     result.attrs["record_path"] = str(path)
-    return keep(record, path, values_of(result), provenance.installed(), candidate_lock)
+    return keep(record, path, values_of(result), software.installed(), candidate_lock)
 
 
 @cache
 def library_digest() -> str:
     """Return the digest of the source of core and of this library, without plugins, as it was when first asked."""
     import brainscore_core
-    from brainscore_core.scoring import provenance
+    from brainscore_core.identity import sources
 
     here = Path(__file__).parent
     core = Path(str(brainscore_core.__file__)).parent
-    return provenance.sources_digest([core, here], without=[here / name for name in _PLUGINS])
+    return sources.sources_digest([core, here], without=[here / name for name in _PLUGINS])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from brainscore_core.benchmarks import Benchmark
     from brainscore_core.metrics import Score
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
     from brainscore_vision.model_interface import BrainModel
 
 __all__ = [
@@ -167,7 +167,7 @@ def _outcomes(
     for benchmark in benchmarks:
         path = record
         if not is_one and record is not None:
-            from brainscore_core.scoring.records import record_path
+            from brainscore_core.records.record import record_path
 
             name = str(model) if is_registered else str(getattr(candidate, "identifier", model))
             path = record_path(record, name, benchmark)
@@ -262,7 +262,7 @@ def score_and_record(
         The model of that name, if it has been loaded; it is scored here. None: it is loaded.
     """
     from brainscore_core.config import settings
-    from brainscore_core.scoring import records  # brings NumPy, which the command line can do without
+    from brainscore_core.records import record as records  # brings NumPy, which the command line can do without
 
     path = record_path or records.record_path(settings().home / "scores", model_identifier, benchmark_identifier)
     if loaded is None and settings().install_dependencies == "newenv" and not conda_active:
@@ -280,7 +280,7 @@ def score_and_record(
 
 def record_failure(model_identifier: str, benchmark_identifier: str, error: Exception, record_path: Path) -> None:
     """Write the record of a pair that could not be scored: status ``failed:<class of the error>``."""
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
     failed = ScoreRecord.without_score(
         f"failed:{type(error).__name__}", str(error), model=model_identifier, benchmark=benchmark_identifier
@@ -356,7 +356,7 @@ def _record(
     started: float,
     revisions: Mapping[str, str],
 ) -> ScoreRecord:
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
     record = ScoreRecord.of_score(
         result,
@@ -370,7 +370,7 @@ def _record(
 
 def _revisions(model_identifier: str | None, benchmark_identifier: str) -> dict[str, str]:
     """Return 'model' and 'benchmark' -> revision of the plugin; the model is None if it is no plugin."""
-    from brainscore_core.scoring import provenance
+    from brainscore_core.identity import sources
 
     revisions = {}
     for kind, identifier in (("model", model_identifier), ("benchmark", benchmark_identifier)):
@@ -378,13 +378,13 @@ def _revisions(model_identifier: str | None, benchmark_identifier: str) -> dict[
             folder = None if identifier is None else find_plugin_directory(kind, identifier)
         except UnknownIdentifierError:  # registered while the program runs, or not at all, which loading will say
             folder = None
-        revisions[kind] = provenance.UNREGISTERED if folder is None else provenance.folder_revision(folder)
+        revisions[kind] = sources.UNREGISTERED if folder is None else sources.folder_revision(folder)
     return revisions
 
 
 def _record_from_new_environment(model_identifier: str, benchmark_identifier: str, path: Path) -> ScoreRecord:
     from brainscore_core.plugin_management.environment import isolated_score
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
     return isolated_score(
         "brainscore_vision",

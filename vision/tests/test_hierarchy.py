@@ -7,7 +7,7 @@ import brainscore_vision
 from brainscore_core.errors import UnknownIdentifierError
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
-from brainscore_core.scoring.averages import Estimate, average_tree
+from brainscore_core.statistics.averages import Estimate, average_tree
 from brainscore_vision import hierarchy, load_benchmark
 
 

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from brainscore_core.benchmarks import BenchmarkBase
+from brainscore_core.identity import digest
 from brainscore_core.metrics import Score
-from brainscore_core.scoring import provenance
-from brainscore_core.scoring.records import ScoreRecord
-from brainscore_core.scoring.store import lock_path
-from brainscore_core.scoring.values import read_values
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.store import lock_path
+from brainscore_core.records.values import read_values
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import benchmark_registry, data_registry, load_dataset, stimulus_set_registry
 from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
@@ -58,7 +58,7 @@ def test_a_record_says_what_it_was_made_of(tmp_path):
     assert record.peak_memory_bytes > 50e6
     assert record.seeds == {"raw": 1, "ceiling": 1}
     lock = lock_path(path, record.environment).read_text()
-    assert provenance.text_digest(lock) == record.environment
+    assert digest.text_digest(lock) == record.environment
     assert f"numpy=={np.__version__}\n" in lock
     values = read_values(path, record.values)
     assert len(values["raw.neuroid"]) == len(values["ceiling.neuroid"]) == record.n_neuroids

@@ -7,7 +7,7 @@ from brainscore_core import command_line
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.errors import ConfigurationError, DownloadError, PrivateDataError, UnknownIdentifierError
 from brainscore_core.metrics import Score
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score
 from brainscore_vision.__main__ import main
 from brainscore_vision.model_interface import BrainModel

@@ -316,7 +316,7 @@ def ceil_score(score: Score, ceiling: Any, *, chance: float = 0.0) -> Score:
         0 at chance, 1 at the ceiling; not clipped. Attributes: ``raw`` (the score given), ``ceiling``, ``chance`` if it
         is not 0, ``normalization`` (the name of this function), ``error`` and ``interval`` (over new stimuli
         and new units, of score and ceiling together, where both say how single stimuli and units move them, see
-        `brainscore_core.metrics.influence`; else the raw error divided by the ceiling, which then counts as exact;
+        `brainscore_core.statistics.influence`; else the raw error divided by the ceiling, which then counts as exact;
         absent when the raw score has none) with what is said about them (``error_nan_reason``, ``error_over``),
         ``split_error`` to first order, if the raw score has one, and
         every descriptive attribute of the raw score (``n_stimuli``, ``layers``, ...) except its ``quantity``.

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.metrics.influence import Influence, attach_influence, fieller_interval
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence, fieller_interval
 
 if TYPE_CHECKING:
     from brainscore_core.metrics import Score
-    from brainscore_core.metrics.influence import Interval
+    from brainscore_core.statistics.influence import Interval
 
 __all__ = ["propagate"]
 

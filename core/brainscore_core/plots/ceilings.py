@@ -14,16 +14,16 @@ from brainscore_core.errors import ConfigurationError, DataNotHereError
 from brainscore_core.plots.figures import axes_for, draw_mark, dress, figure_of, head, rows_for, told_beside
 from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
 from brainscore_core.plots.style import Theme, shortened, theme_named
-from brainscore_core.scoring.averages import Estimate
-from brainscore_core.scoring.records import record_path
+from brainscore_core.records.record import record_path
+from brainscore_core.statistics.averages import Estimate
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from brainscore_core.metrics.influence import Interval
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
+    from brainscore_core.statistics.influence import Interval
 
     Floats = npt.NDArray[np.float64]
 
@@ -170,7 +170,7 @@ def neuroids(
     records : iterable of ScoreRecord or path-like
         Which hold one of this model on this benchmark; or the folder that holds them, with `values` beside.
     values : mapping of str to ndarray, optional
-        What `brainscore_core.scoring.values.read_values` returns. None: it is read from the folder.
+        What `brainscore_core.records.values.read_values` returns. None: it is read from the folder.
     ax : matplotlib.axes.Axes, optional
         To draw into; None: those of a new figure.
     theme : {'light', 'dark'}
@@ -223,7 +223,7 @@ def _values_of(record: ScoreRecord, records: Records) -> Mapping[str, npt.NDArra
         return {}
     if not isinstance(records, (str, os.PathLike)):
         raise ConfigurationError("The values of single neuroids stand beside records: give their folder, or `values`.")
-    from brainscore_core.scoring.values import read_values
+    from brainscore_core.records.values import read_values
 
     return read_values(record_path(Path(records), record.model, record.benchmark), record.values)
 

@@ -12,7 +12,7 @@ from brainscore_core.errors import DataNotHereError
 from brainscore_core.plots.figures import ROW_INCHES, draw_mark, dress, label_inches, new_figure, told_beside
 from brainscore_core.plots.inputs import Records, check_known, models_of, read_records, sizes_of
 from brainscore_core.plots.style import LITERAL, MARKERS, Theme, shortened, theme_named
-from brainscore_core.scoring.comparison import ComparedModels, averages_of, compare_records
+from brainscore_core.records.comparison import ComparedModels, averages_of, compare_records
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

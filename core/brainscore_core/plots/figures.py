@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brainscore_core.caching import atomic_path
 from brainscore_core.errors import ConfigurationError, RequirementsError
+from brainscore_core.files import atomic_path
 from brainscore_core.plots.style import LITERAL, Theme, shortened
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
-    from brainscore_core.metrics.influence import Interval
+    from brainscore_core.statistics.influence import Interval
 
 __all__ = [
     *("FORMATS", "ROW_INCHES", "axes_for", "draw_mark", "dress", "figure_of", "head", "label_inches", "new_figure"),

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from brainscore_core.errors import ConfigurationError, DataNotHereError, UnknownIdentifierError, did_you_mean
-from brainscore_core.scoring.records import ScoreRecord
-from brainscore_core.scoring.store import FolderStore
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.store import FolderStore
 
 __all__ = ["Records", "check_known", "check_most", "models_of", "read_records", "sizes_of"]
 

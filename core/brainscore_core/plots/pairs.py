@@ -10,8 +10,8 @@ import numpy as np
 from brainscore_core.plots.figures import axes_for, dress, figure_of
 from brainscore_core.plots.inputs import Records, check_known, models_of, read_records
 from brainscore_core.plots.style import LITERAL, shortened, theme_named
-from brainscore_core.scoring.comparison import compare_records
-from brainscore_core.scoring.correlations import OverModels, correlation_over_models
+from brainscore_core.records.comparison import compare_records
+from brainscore_core.statistics.correlations import OverModels, correlation_over_models
 
 if TYPE_CHECKING:
     import numpy.typing as npt

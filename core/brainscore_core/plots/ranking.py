@@ -11,15 +11,15 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.plots.figures import draw_mark, dress, figure_of, head, rows_for, told_beside
 from brainscore_core.plots.inputs import Records, check_known, check_most, models_of, read_records, sizes_of
 from brainscore_core.plots.style import Theme, shortened, theme_named
-from brainscore_core.scoring.comparison import ComparedModels, compare_on_average, compare_records
-from brainscore_core.scoring.statistics import letters
+from brainscore_core.records.comparison import ComparedModels, compare_on_average, compare_records
+from brainscore_core.statistics.tests import letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from brainscore_core.scoring.averages import Missing
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
+    from brainscore_core.statistics.averages import Missing
 
 __all__ = ["scores"]
 
@@ -55,7 +55,7 @@ def scores(
         The node above each benchmark and above each inner node but the roots. None: all benchmarks stand below
         ``'average'``.
     missing : {'zero', 'left out', 'undefined'}
-        What a missing score counts as in an average, see `brainscore_core.scoring.averages.average_tree`.
+        What a missing score counts as in an average, see `brainscore_core.statistics.averages.average_tree`.
     most : int, optional
         How many rows are drawn, the best first. None: all.
     highlight : collection of str

@@ -23,10 +23,10 @@ from typing import TypeVar
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from brainscore_core.caching import atomic_path, locked
 from brainscore_core.command_line import NO_SCORE
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, RequirementsError
+from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management._requirement_files import RequirementLine, read_requirements
 from brainscore_core.plugin_management.requirements import (
     LAYER_MARKER,

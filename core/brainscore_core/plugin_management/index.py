@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from brainscore_core.caching import atomic_path
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
+from brainscore_core.files import atomic_path
 from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
 from brainscore_core.plugin_management.source import Computed, Registration, find_registrations, parse
 

@@ -1,6 +1,6 @@
 """Build the environment that a lock names, so that what was computed in it can be computed again.
 
-A lock is what `brainscore_core.scoring.provenance.installed` returns. What is installed here in the same version is
+A lock is what `brainscore_core.identity.software.installed` returns. What is installed here in the same version is
 taken from here, the rest from an index, as wheels: nothing is built, so that no code runs while it is installed.
 """
 
@@ -20,10 +20,10 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import RequirementsError
+from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management.requirements import OWN, TORCH_INDEX, install_command
 from brainscore_core.processes import Ended, run_bounded
 

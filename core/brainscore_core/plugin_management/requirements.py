@@ -19,10 +19,10 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import RequirementsError
+from brainscore_core.files import atomic_path, locked
 from brainscore_core.plugin_management._requirement_files import (
     RequirementLine,
     expanded_requirements,

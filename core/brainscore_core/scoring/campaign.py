@@ -19,14 +19,15 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from brainscore_core.caching import atomic_path
 from brainscore_core.errors import RecordsError
-from brainscore_core.scoring import provenance
+from brainscore_core.files import atomic_path
+from brainscore_core.identity import software
+from brainscore_core.identity.digest import text_digest
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.store import keep_lock
 from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batch
 from brainscore_core.scoring.judging import Isolation, failed
 from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import keep_lock
 
 __all__ = ["Runner", "UnscoredPair", "run_here", "run_pairs"]
 
@@ -217,7 +218,7 @@ class _Campaign:
             outcome.record,
             model_revision=self.revisions["model", pair.model],
             benchmark_revision=self.revisions["benchmark", pair.benchmark],
-            version_class=provenance.version_class(),
+            version_class=software.version_class(),
         )
         try:
             record = _written(record, outcome, record_path(self.records, pair.model, pair.benchmark))
@@ -234,12 +235,12 @@ def _written(record: ScoreRecord, outcome: PairOutcome, path: Path) -> ScoreReco
     """Write a record, after what stands beside it as far as that is what the record names."""
     named = (outcome.lock, record.environment), (outcome.candidate_lock, record.candidate_environment)
     for lock, digest in named:
-        if digest and provenance.text_digest(lock) == digest:
+        if digest and text_digest(lock) == digest:
             keep_lock(path, lock)
     if not record.values:
         record.write(path)
         return record
-    from brainscore_core.scoring.values import digest_of, values_path  # brings NumPy, which planning does without
+    from brainscore_core.records.values import digest_of, values_path  # brings NumPy, which planning does without
 
     if digest_of(outcome.values) != record.values:
         record = dataclasses.replace(record, values=None)

@@ -19,10 +19,10 @@ from typing import Literal
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.processes import Program, running, scrub
+from brainscore_core.records.record import MOST_BYTES, ScoreRecord, record_path
+from brainscore_core.records.store import lock_path
 from brainscore_core.scoring.events import Event, EventReader
 from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask
-from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path
-from brainscore_core.scoring.store import lock_path
 from brainscore_core.scoring.work_folder import work_folder
 
 __all__ = ["Isolation", "Judge", "failed"]
@@ -218,8 +218,8 @@ class _Watch:
         path = record_path(self.records, record.model, record.benchmark)
         values = b""
         if record.values:
-            from brainscore_core.scoring.values import MOST_BYTES as MOST_VALUES  # brings NumPy, which planning lacks
-            from brainscore_core.scoring.values import values_path
+            from brainscore_core.records.values import MOST_BYTES as MOST_VALUES  # brings NumPy, which planning lacks
+            from brainscore_core.records.values import values_path
 
             values = _content(values_path(path), MOST_VALUES)
         named = record.environment, record.candidate_environment

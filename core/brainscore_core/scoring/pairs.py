@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["Limits", "PairOutcome", "PairTask", "gpus_of"]
 
@@ -81,7 +81,7 @@ class PairOutcome:
     output : str
         What was said on the way to the record, without secrets.
     values : bytes
-        The file of values that the record names (`brainscore_core.scoring.values`); empty if there is none.
+        The file of values that the record names (`brainscore_core.records.values`); empty if there is none.
     lock : str
         The names and versions of what was installed that the record names (`store.keep`); empty if there are none.
     candidate_lock : str

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, Strict, TypeAdapter
 
-from brainscore_core.caching import atomic_path
 from brainscore_core.errors import CorruptFileError
+from brainscore_core.files import atomic_path
 from brainscore_core.testing.machine import SkipKind, kind_of_reason
 from brainscore_core.untrusted import (
     MOST_MESSAGE,

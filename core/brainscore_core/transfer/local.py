@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from brainscore_core.caching import atomic_path
+from brainscore_core.files import atomic_path
 from brainscore_core.transfer.disk import DISK_FULL, NOT_WRITABLE
 
 __all__ = ["note", "recall", "remember"]

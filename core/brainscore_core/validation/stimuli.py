@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from brainscore_core.caching import file_digest
 from brainscore_core.errors import nearest
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.validation.media import file_problem
 from brainscore_core.validation.problem import Problem
 from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID

@@ -18,7 +18,8 @@ from brainscore_core.benchmarks import (
 )
 from brainscore_core.errors import CeilingError, ContractError
 from brainscore_core.metrics import Quantity, Score
-from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence
 
 positive = st.floats(0.01, 1)
 correlations = st.floats(-1, 1)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ import pytest
 from brainscore_core import plots
 from brainscore_core.errors import ConfigurationError, DataNotHereError, UnknownIdentifierError
 from brainscore_core.plots.ceilings import highest_raw
-from brainscore_core.scoring.records import record_path
-from brainscore_core.scoring.values import write_values
+from brainscore_core.records.record import record_path
+from brainscore_core.records.values import write_values
 
 from .conftest import marks, record, texts
 

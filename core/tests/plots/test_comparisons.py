@@ -6,9 +6,10 @@ import pytest
 from brainscore_core import plots
 from brainscore_core.errors import DataNotHereError, UnknownIdentifierError
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.influence import Influence, attach_influence
-from brainscore_core.scoring.comparison import averages_of, compare_records
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.records.comparison import averages_of, compare_records
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.influence import Influence
 
 from .conftest import marks, record, texts
 

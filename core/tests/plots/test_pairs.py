@@ -5,7 +5,7 @@ import pytest
 
 from brainscore_core import plots
 from brainscore_core.errors import UnknownIdentifierError
-from brainscore_core.scoring.correlations import correlation_over_models
+from brainscore_core.statistics.correlations import correlation_over_models
 
 from .conftest import marks, record, texts
 

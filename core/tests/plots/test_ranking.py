@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from brainscore_core import plots
 from brainscore_core.errors import ConfigurationError, DataNotHereError, UnknownIdentifierError
-from brainscore_core.scoring.averages import Estimate, average_tree
-from brainscore_core.scoring.comparison import compare_records
-from brainscore_core.scoring.records import record_path
-from brainscore_core.scoring.statistics import letters
+from brainscore_core.records.comparison import compare_records
+from brainscore_core.records.record import record_path
+from brainscore_core.statistics.averages import average_tree
+from brainscore_core.statistics.tests import letters
 
 from .conftest import marks, record, texts
 
@@ -51,7 +51,7 @@ def test_what_is_above_the_ceiling_is_a_triangle(records):
 def test_the_average_is_that_of_the_tree(records):
     parents = {"X.IT-pls": "neural", "Y-i2n": "behavior", "neural": "average", "behavior": "average"}
     figure = plots.scores(records, "average", parents=parents)
-    of = {each.benchmark: Estimate.of_record(each) for each in records if each.model == "plain"}
+    of = {each.benchmark: each.estimate() for each in records if each.model == "plain"}
     tree = average_tree(of, parents)["average"]
     assert marks(figure)["score:plain"][0][0] == tree.value == pytest.approx(0.35)
     assert [x for x, _ in marks(figure)["interval:plain"]] == pytest.approx(tree.interval(), rel=1e-12)

@@ -15,7 +15,7 @@ from brainscore_core.processes import run_bounded
 
 LIBRARY = Path(brainscore_core.__file__).parents[1]
 PYTHON = f"python=={platform.python_version()}\n"
-TELL = "from brainscore_core.scoring import provenance; print(provenance.installed(), end='')"
+TELL = "from brainscore_core.identity import software; print(software.installed(), end='')"
 
 
 def _wheel(folder, name, version, *, source="x = 1"):

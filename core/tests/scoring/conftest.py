@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 
 
 @pytest.fixture

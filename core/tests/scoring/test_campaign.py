@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import RecordsError
-from brainscore_core.scoring import provenance
+from brainscore_core.identity import software
+from brainscore_core.identity.digest import text_digest
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.store import FolderStore, lock_path, reuse
+from brainscore_core.records.values import digest_of, read_values, values_bytes
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.campaign import run_here, run_pairs
 from brainscore_core.scoring.pairs import PairOutcome
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import FolderStore, lock_path, reuse
-from brainscore_core.scoring.values import digest_of, read_values, values_bytes
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def test_every_record_is_written_with_the_revisions_of_its_plugins(tmp_path):
     for record in made:
         assert ScoreRecord.read(record_path(tmp_path, record.model, "b")) == record
         assert (record.model_revision, record.benchmark_revision) == (f"model {record.model}", "benchmark b")
-        assert record.version_class == provenance.version_class()
+        assert record.version_class == software.version_class()
 
 
 def test_values_and_the_lock_stand_beside_the_record_that_names_them(tmp_path):
@@ -150,8 +151,8 @@ def test_values_and_the_lock_stand_beside_the_record_that_names_them(tmp_path):
 
     def run(batches, *, minutes):
         good, bad = (of(batch.pairs[0]).record for batch in batches)
-        names = {"values": digest_of(values_bytes(values)), "environment": provenance.text_digest(lock)}
-        names["candidate_environment"] = provenance.text_digest(own)
+        names = {"values": digest_of(values_bytes(values)), "environment": text_digest(lock)}
+        names["candidate_environment"] = text_digest(own)
         good = dataclasses.replace(good, **names)
         yield PairOutcome(good, values=values_bytes(values), lock=lock, candidate_lock=own)
         yield PairOutcome(dataclasses.replace(bad, **names), values=b"others", lock="others", candidate_lock="others")

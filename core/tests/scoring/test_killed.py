@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import FolderStore
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.store import FolderStore
 
 MODELS = [f"model{number}" for number in range(20)]
 BENCHMARKS = [f"benchmark{number}" for number in range(30)]
@@ -52,7 +52,7 @@ COORDINATOR = """
     from functools import partial
     from pathlib import Path
     from brainscore_core.scoring.campaign import run_here, run_pairs
-    from brainscore_core.scoring.store import FolderStore, reuse
+    from brainscore_core.records.store import FolderStore, reuse
 
     @dataclass(frozen=True)
     class Task:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brainscore_core.records.record import ScoreRecord
 from brainscore_core.scoring.pairs import PairOutcome
 from brainscore_core.scoring.progress import Progress, duration
-from brainscore_core.scoring.records import ScoreRecord
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import yaml
 
 from brainscore_ci.checks.metadata import CITED, OTHER_SPELLINGS, PUBLISHED, REQUIRED
 from brainscore_ci.checks.outdated import NAMES, current_name
-from brainscore_core.caching import atomic_path
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.files import atomic_path
 from brainscore_core.git import run_git
 from brainscore_core.plugin_management.source import dotted, parse
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from brainscore_ci.jobs.publishable import public_record
 from brainscore_ci.planning.shards import pair_shards
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord, record_path, values_path
-from brainscore_core.scoring.store import lock_path, replaces
+from brainscore_core.records.record import MOST_BYTES, ScoreRecord, record_path, values_path
+from brainscore_core.records.store import lock_path, replaces
 from brainscore_core.untrusted import shown
 
 if TYPE_CHECKING:

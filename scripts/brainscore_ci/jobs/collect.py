@@ -22,11 +22,11 @@ from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.reporting.markdown import code, escape, table
 from brainscore_core.errors import BrainScoreError, UploadError
 from brainscore_core.git import environment_of_git, run_git, said
+from brainscore_core.identity.software import version_class
 from brainscore_core.plugin_management.source import constants, parse
-from brainscore_core.scoring.provenance import version_class
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.runs import RUN_FILE, Run
-from brainscore_core.scoring.store import BranchStore, Store, replaces, why_not_again
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.records.store import BranchStore, Store, replaces, why_not_again
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout

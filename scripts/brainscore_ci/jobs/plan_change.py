@@ -9,7 +9,7 @@ from brainscore_ci.planning import planner
 from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.step_outputs import outputs_of, write_outputs
 from brainscore_ci.reporting.listing import format_plan
-from brainscore_core.caching import atomic_path
+from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
 
 __all__ = ["run"]

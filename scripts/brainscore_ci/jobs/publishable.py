@@ -16,7 +16,7 @@ from pathlib import Path
 
 from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
 from brainscore_core import errors
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["OTHER_ERROR", "known_error", "public_record", "public_result", "written_tests"]
 

@@ -25,10 +25,10 @@ from brainscore_ci.reporting.annotations import annotate, for_log
 from brainscore_ci.reporting.outcomes import from_outcomes
 from brainscore_ci.reporting.results import MOST_FAILURES, Failure, PluginResult, Results
 from brainscore_ci.reporting.verdict import judge
-from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import FAILED
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError, RequirementsError
+from brainscore_core.files import atomic_path
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.scoring.isolation.box import why_no_box

@@ -17,19 +17,19 @@ from brainscore_ci.planning.planner import RECORDS
 from brainscore_ci.planning.shards import pair_shards
 from brainscore_ci.reporting.annotations import for_log
 from brainscore_ci.reporting.results import PairResult, Results
-from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, ConfigurationError
+from brainscore_core.files import atomic_path
 from brainscore_core.git import run_git
 from brainscore_core.plugin_management.environment import python_for
+from brainscore_core.records.store import BranchStore, FolderStore, Store, reuse
 from brainscore_core.scoring.batches import Batch, run_batch
 from brainscore_core.scoring.campaign import run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.isolation.environments import boxed_python_for
 from brainscore_core.scoring.judging import failed
 from brainscore_core.scoring.pairs import PairOutcome, PairTask
-from brainscore_core.scoring.store import BranchStore, FolderStore, Store, reuse
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.policy import Policy

@@ -12,11 +12,11 @@ from brainscore_ci.planning.changes import ChangeSet, changes_between, changes_s
 from brainscore_ci.planning.decide import make_plan
 from brainscore_ci.planning.plan import Event, Plan, Refusal
 from brainscore_ci.planning.tracked import find_unwanted, tracked_files
-from brainscore_core.caching import atomic_path
 from brainscore_core.command_line import say
 from brainscore_core.errors import ConfigurationError, did_you_mean
+from brainscore_core.files import atomic_path
 from brainscore_core.git import commit_named
-from brainscore_core.scoring.store import BranchStore, is_recorded, reuse
+from brainscore_core.records.store import BranchStore, is_recorded, reuse
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout

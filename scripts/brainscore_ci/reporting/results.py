@@ -16,8 +16,8 @@ from pydantic import Field, Strict, TypeAdapter
 
 from brainscore_ci.planning.plan import MOST_PAIRS, MOST_PLUGINS, Plugin
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.scoring.records import ScoreRecord
-from brainscore_core.scoring.records import Status as PairStatus
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.record import Status as PairStatus
 from brainscore_core.testing.machine import SkipKind
 from brainscore_core.untrusted import (
     MOST_BYTES,

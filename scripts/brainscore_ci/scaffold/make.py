@@ -10,8 +10,8 @@ from brainscore_ci.checks.runner import workplace
 from brainscore_ci.scaffold.names import folder_name, kind_names
 from brainscore_ci.scaffold.packages import place_in_data_home, read_package
 from brainscore_ci.scaffold.plan import Plan, PluginRequest
-from brainscore_core.caching import atomic_directory
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.files import atomic_directory
 
 __all__ = ["NewPlugin", "PluginRequest", "new_plugin"]
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import ConfigurationError, CorruptFileError, StimulusError
+from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import file_digest
+from brainscore_core.inspection.files import check_path, guess_class
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path
 from brainscore_core.supported_data_standards.brainio.packaging import registration_code
-from brainscore_core.validation.files import check_path, guess_class
 from brainscore_core.validation.problem import raise_errors
 
 __all__ = ["Assembly", "Package", "Stimuli", "place_in_data_home", "read_package", "registrations"]

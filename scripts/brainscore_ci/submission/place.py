@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brainscore_ci.submission.archive import Archive, Fault
-from brainscore_core.caching import atomic_directory
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.files import atomic_directory
 
 __all__ = ["Placement", "compare", "extract"]
 

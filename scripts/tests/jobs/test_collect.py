@@ -21,8 +21,8 @@ from brainscore_ci.planning.plan import Pair, Plan
 from brainscore_ci.planning.policy import Policy
 from brainscore_ci.planning.shards import pair_shards
 from brainscore_core.errors import UploadError
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.runs import Run
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.run import Run
 
 ROOT = Path(__file__).parents[3]
 

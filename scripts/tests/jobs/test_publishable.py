@@ -11,7 +11,7 @@ from brainscore_ci.jobs import publishable
 from brainscore_ci.jobs.publishable import OTHER_ERROR, known_error, public_record, public_result, written_tests
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.reporting.results import Failure, PluginResult, SkippedTest
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 
 SECRET = "0.8371"  # noqa: S105 - what must not be published
 FORMS = (SECRET, SECRET[::-1], SECRET.encode().hex(), "MC44Mzcx", "TUM0NE16Y3g=")  # plain, reversed, hex, base64, twice

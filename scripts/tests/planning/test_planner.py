@@ -12,7 +12,7 @@ from brainscore_ci.planning import planner
 from brainscore_ci.planning.checkout import read_own_checkout
 from brainscore_ci.planning.plan import Plan
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.records.record import ScoreRecord, record_path
 
 ROOT = Path(__file__).parents[3]
 V = "vision/brainscore_vision"

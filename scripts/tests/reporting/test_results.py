@@ -173,7 +173,7 @@ def test_a_folder_is_read_and_what_is_wrong_in_it_is_told(tmp_path):
 
 def test_of_record():
     from brainscore_core.metrics import Score
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
     score = Score(0.5)
     score.attrs.update(raw=Score(0.4), ceiling=Score(0.8), error=0.1, interval=(0.4, 0.6))

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.loading import load_ceiling
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_split_error, declare_no_error

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.metrics.influence import Influence, attach_influence
-from brainscore_core.scoring.averages import mean_over_units
+from brainscore_core.metrics.errors import attach_influence, mean_over_units
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers.uncertainty.errors import (
     attach_split_error,
     attach_standard_error,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import AssemblyError
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
 from brainscore_vision.model_interface import BrainModel
 

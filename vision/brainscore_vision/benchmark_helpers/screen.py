@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from brainscore_core.caching import atomic_path, content_digest
 from brainscore_core.config import settings
 from brainscore_core.errors import MissingStimulusError, StimulusError
+from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.benchmark_helpers.png import can_write_png, write_png
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from brainscore_core.caching import content_digest
 from brainscore_core.config import memory_budget
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:

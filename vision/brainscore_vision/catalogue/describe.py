@@ -160,7 +160,7 @@ def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
 def _ceiling(benchmark: str) -> str:
     """Return the ceiling of the newest record, which is the one that a score was divided by."""
     from brainscore_core.config import settings
-    from brainscore_core.scoring.store import FolderStore
+    from brainscore_core.records.store import FolderStore
 
     records = [record for record in FolderStore(settings().home / "scores") if record.benchmark == benchmark]
     known = [record for record in records if record.ceiling is not None]

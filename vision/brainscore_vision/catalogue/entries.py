@@ -249,7 +249,7 @@ def _digest_folders(home: Path) -> list[Path]:
 
 
 def _problems(path: Path, sha1: str) -> list[str]:
-    from brainscore_core.caching import file_digest  # imports NumPy
+    from brainscore_core.identity.digest import file_digest  # imports NumPy
     from brainscore_core.supported_data_standards.brainio.fetch import check_extracted
 
     digest = file_digest(path)

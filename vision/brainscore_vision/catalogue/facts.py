@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_core.caching import atomic_path
 from brainscore_core.config import settings
+from brainscore_core.files import atomic_path
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index

@@ -16,8 +16,8 @@ from brainscore_vision.catalogue.completion import complete_benchmark, complete_
 from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, number, score_row
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.recompute import Change
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.recompute import Change
+    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["renormalise", "reproduce", "rescore"]
 
@@ -41,7 +41,7 @@ def renormalise(
     count as scored with the benchmark as it is. A score that was put together of parts with ceilings of their own
     cannot be had so; such records stay as they are, and the exit code is 1.
     """
-    from brainscore_core.scoring.recompute import renormalise as divide
+    from brainscore_core.records.recompute import renormalise as divide
     from brainscore_vision.loading import load_benchmark
 
     loaded = load_benchmark(benchmark)
@@ -63,10 +63,10 @@ def renormalise(
 
 
 def _revision(benchmark: str) -> str:
-    from brainscore_core.scoring import provenance
+    from brainscore_core.identity import sources
     from brainscore_vision.loading import find_plugin_directory
 
-    return provenance.folder_revision(find_plugin_directory("benchmark", benchmark))
+    return sources.folder_revision(find_plugin_directory("benchmark", benchmark))
 
 
 def _change_row(change: Change, done: str) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def rescore(
     """
     if (metric is None) == (not benchmark):
         raise ConfigurationError("Say either with which metric (--metric NAME) or on what (--benchmark NAME...).")
-    from brainscore_core.scoring.store import FolderStore
+    from brainscore_core.records.store import FolderStore
 
     folder = _folder(records)
     there = list(FolderStore(folder))
@@ -140,7 +140,7 @@ def _with_metric(metric: str, recorded: set[str]) -> list[str]:
 
 def _rescored(model: str, benchmarks: Sequence[str], folder: Path) -> Iterator[tuple[ScoreRecord | None, str]]:
     """Yield a record of each pair, or why there is none; what a model answered in a box goes first."""
-    from brainscore_core.scoring.records import record_path
+    from brainscore_core.records.record import record_path
     from brainscore_vision.isolation.starting import remembered
     from brainscore_vision.loading import load_model
     from brainscore_vision.model_helpers.activations.cache import NotStoredError, only_stored
@@ -189,8 +189,8 @@ def reproduce(
     Exit codes: 0 equal, 1 something differs: the first that does is named, causes before effects (data, weights,
     plugins, library, environments, then numbers); 2 no such record; 3 data, weights or requirements are not available.
     """
-    from brainscore_core.scoring.records import ScoreRecord
-    from brainscore_core.scoring.repeated import differences, not_comparable
+    from brainscore_core.records.differences import differences, not_comparable
+    from brainscore_core.records.record import ScoreRecord
 
     before = _read(record)
     with tempfile.TemporaryDirectory(prefix="brainscore-reproduce-") as name:
@@ -219,7 +219,7 @@ def _short(value: object) -> str:
 
 
 def _read(path: Path) -> ScoreRecord:
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
     if not path.is_file():
         raise ConfigurationError(f"{path} is no file. Name a record: <folder>/<benchmark>/<model>.json")
@@ -237,13 +237,13 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
     again = {"RESULTCACHING_DISABLE": "1"}  # so that it is computed, and not found
     import brainscore_core
     import brainscore_vision
+    from brainscore_core.identity import digest, software
     from brainscore_core.plugin_management.environment import python_for
     from brainscore_core.plugin_management.locked import environment_from_lock
-    from brainscore_core.scoring import provenance
-    from brainscore_core.scoring.store import lock_path, read_lock_of
+    from brainscore_core.records.store import lock_path, read_lock_of
     from brainscore_vision.loading import find_plugin_directory
 
-    is_here = record.environment in (None, provenance.text_digest(provenance.installed()))
+    is_here = record.environment in (None, digest.text_digest(software.installed()))
     if here or is_here or record.environment is None:
         if record.candidate_environment is not None:  # its judge had nothing of what the model requires
             return Path(sys.executable), again
@@ -264,7 +264,7 @@ def _where(path: Path, record: ScoreRecord, *, here: bool) -> tuple[Path, dict[s
 
 def _score_again(record: ScoreRecord, file: Path, python: Path, variables: Mapping[str, str]) -> None:
     from brainscore_core.plugin_management.environment import run_in_environment
-    from brainscore_core.scoring.records import record_path
+    from brainscore_core.records.record import record_path
 
     command: list[str | Path] = ["-m", "brainscore_vision"]
     if record.candidate_environment is None:

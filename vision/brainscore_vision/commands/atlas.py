@@ -57,7 +57,7 @@ def atlas(
     One pass over the stimuli; prints scores, which layer each region gets, whether it is separable from the next, and
     what choosing is worth.
     """
-    from brainscore_core.caching import atomic_path
+    from brainscore_core.files import atomic_path
     from brainscore_vision.model_helpers.brain_transformation.layer_atlas import format_atlas, layer_atlas, save_atlas
 
     command_line.say(f"Comparing the layers of {model} ...")

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from brainscore_core import command_line
 from brainscore_core.config import settings
 from brainscore_core.errors import IsolationError
-from brainscore_core.scoring import provenance
+from brainscore_core.identity import sources
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.store import FolderStore, is_recorded, reuse
 from brainscore_core.scoring.batches import Batch, make_batches
 from brainscore_core.scoring.campaign import Runner, UnscoredPair, run_here, run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.pairs import Limits, PairOutcome
 from brainscore_core.scoring.progress import duration
-from brainscore_core.scoring.records import ScoreRecord
-from brainscore_core.scoring.store import FolderStore, is_recorded, reuse
 from brainscore_vision.catalogue.pairs import Pair, facts_of, pairs_of, stimuli_of
 from brainscore_vision.commands.live import telling
 from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
@@ -137,7 +137,7 @@ def _offline(wanted: bool) -> Iterator[None]:
 
 @functools.cache
 def _revision_of(kind: str, identifier: str) -> str:
-    return provenance.folder_revision(find_plugin_directory(kind, identifier))
+    return sources.folder_revision(find_plugin_directory(kind, identifier))
 
 
 def _is_scored(store: FolderStore, campaign: Campaign) -> Callable[[str, str], str | None]:

@@ -15,9 +15,9 @@ from brainscore_vision.catalogue.completion import complete_model
 from brainscore_vision.commands.recorded import BenchmarksOption, RecordsOption, chosen_records
 
 if TYPE_CHECKING:
-    from brainscore_core.metrics.influence import Interval
-    from brainscore_core.scoring.comparison import ComparedModels
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.comparison import ComparedModels
+    from brainscore_core.records.record import ScoreRecord
+    from brainscore_core.statistics.influence import Interval
 
 __all__ = ["compare"]
 
@@ -50,7 +50,7 @@ def compare(
     What moves both scores alike cancels in a difference, where both records keep how stimuli and neuroids move them.
     Where one does not, the two scores are taken as independent, marked with ~: the error is then usually too large.
     """
-    from brainscore_core.scoring.comparison import averages_of, compare_records  # bring NumPy
+    from brainscore_core.records.comparison import averages_of, compare_records  # bring NumPy
 
     names = list(dict.fromkeys(models))
     found = chosen_records(records, names, benchmark)

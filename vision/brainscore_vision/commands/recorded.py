@@ -12,7 +12,7 @@ from brainscore_core.errors import DataNotHereError
 from brainscore_vision.catalogue.completion import complete_benchmark
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["BenchmarksOption", "RecordsOption", "chosen_records", "records_folder"]
 
@@ -39,7 +39,7 @@ def chosen_records(
 ) -> list[ScoreRecord]:
     """Return the records of some models and benchmarks; each that is named has one."""
     from brainscore_core.errors import did_you_mean
-    from brainscore_core.scoring.store import FolderStore
+    from brainscore_core.records.store import FolderStore
 
     place = records_folder(folder)
     everything = list(FolderStore(place))

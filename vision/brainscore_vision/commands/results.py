@@ -18,7 +18,7 @@ from brainscore_vision.commands.recorded import BenchmarksOption, RecordsOption,
 if TYPE_CHECKING:
     import pandas as pd
 
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["export"]
 
@@ -43,8 +43,8 @@ def export(
     found = chosen_records(records, model, benchmark)
     import pandas as pd
 
-    from brainscore_core.caching import atomic_path
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.files import atomic_path
+    from brainscore_core.records.record import ScoreRecord
 
     columns = [column for field in dataclasses.fields(ScoreRecord) for column in _columns(field.name)]
     table = pd.DataFrame([dict(_cells(record)) for record in found], columns=columns)

@@ -16,7 +16,7 @@ from brainscore_vision.catalogue.completion import complete_benchmark, complete_
 from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["ScoreCommand", "score"]
 
@@ -286,7 +286,7 @@ def _scored(
     model: str, benchmarks: Sequence[str], folder: Path | None, options: dict[str, Any]
 ) -> Iterator[tuple[ScoreRecord, int]]:
     """Score one model on benchmarks that share its answers; yield records, also of failures, and exit codes."""
-    from brainscore_core.scoring.records import ScoreRecord, record_path
+    from brainscore_core.records.record import ScoreRecord, record_path
     from brainscore_vision import scoring
 
     candidate: object = None

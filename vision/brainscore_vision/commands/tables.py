@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
 __all__ = ["SCORE_COLUMNS", "SPARE_COLUMNS", "interval_of", "number", "score_row"]
 

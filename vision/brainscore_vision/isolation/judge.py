@@ -14,9 +14,9 @@ from types import TracebackType
 from typing import Any
 
 from brainscore_core.errors import BrainScoreError, ConfigurationError, IsolationError
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.scoring.events import append_event
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_vision import scoring
 from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
 from brainscore_vision.isolation.prepared import plugin_folder

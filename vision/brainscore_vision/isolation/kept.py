@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import TypeAdapter
 
 import brainscore_core
-from brainscore_core.caching import atomic_path, content_digest, file_digest
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError, CorruptFileError, ProtocolError
+from brainscore_core.files import atomic_path
+from brainscore_core.identity import software, sources
+from brainscore_core.identity.digest import content_digest, file_digest
 from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
-from brainscore_core.scoring import provenance
 from brainscore_core.scoring.isolation.values import pack
 from brainscore_core.scoring.isolation.wire import Bounds, Message, read_message, write_message
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked, read_start
@@ -230,7 +231,7 @@ class KeptAnswers:
             roots = [root for root in library_roots(_LIBRARY) if match and root.folder == match[1]]
             found = [root.path / match[2] for root in roots if match and (root.path / match[2]).is_dir()]
             is_plain = match is not None and match[2] not in (".", "..")
-            self._digests[name] = provenance.sources_digest(found) if found and is_plain else None
+            self._digests[name] = sources.sources_digest(found) if found and is_plain else None
         return self._digests[name]
 
 
@@ -282,10 +283,10 @@ def _key_of(prepared: Prepared) -> str | None:
             _FORMAT,
             {
                 "model": prepared.model,
-                "plugin": [folder.name, provenance.sources_digest([folder])],
+                "plugin": [folder.name, sources.sources_digest([folder])],
                 "library": _library(),
                 "python": [sys.version, sys.executable, str(prepared.python)],
-                "installed": [provenance.installed(), prepared.lock or ""],
+                "installed": [software.installed(), prepared.lock or ""],
                 "modules": _loose_modules(),
                 "variables": {name: value for name, value in box_of(prepared).environment.items() if name != _ROOM},
                 "files": [_stamps(each) for each in (prepared.home, weights_of(prepared)) if each and each.is_dir()],
@@ -300,7 +301,7 @@ def _key_of(prepared: Prepared) -> str | None:
 def _library() -> str:
     """Return the digest of the library, without plugins, as it is now."""
     folders = [Path(str(brainscore_core.__file__)).parent, Path(__file__).parents[1]]
-    return provenance.sources_digest(folders, without=[folders[1] / name for name in FOLDERS])
+    return sources.sources_digest(folders, without=[folders[1] / name for name in FOLDERS])
 
 
 def _stamps(folder: Path, pattern: str = "*") -> list[list[object]]:

@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from brainscore_core.caching import atomic_path, locked
 from brainscore_core.config import settings
 from brainscore_core.credentials import environment_of
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.files import atomic_path, locked
+from brainscore_core.identity import software, sources
 from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS, unknown_identifier
-from brainscore_core.scoring import provenance
 from brainscore_core.scoring.isolation.box import Box, run_boxed
 from brainscore_core.scoring.isolation.environments import boxed_python_for, built_python_for
 from brainscore_core.scoring.isolation.interpreter import interpreter_paths
@@ -65,8 +65,8 @@ class Prepared:
 
     @property
     def lock(self) -> str | None:
-        """Names and versions of what is installed there (`provenance.installed`); None if it is that of the judge."""
-        return None if self.own_environment is None else provenance.installed(self.own_environment)
+        """Names and versions of what is installed there (`software.installed`); None if it is that of the judge."""
+        return None if self.own_environment is None else software.installed(self.own_environment)
 
 
 def plugin_folder(model: str) -> Path:
@@ -133,7 +133,7 @@ def prepared_before(model: str) -> Prepared | None:
 
 
 def _home(model: str, folder: Path) -> Path:
-    revision = re.sub(r"\W", "", provenance.folder_revision(folder))[:32]
+    revision = re.sub(r"\W", "", sources.folder_revision(folder))[:32]
     name = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', model)[:80]}-{revision}"
     return settings().cache_home / "candidates" / name
 

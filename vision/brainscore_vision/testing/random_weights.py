@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from brainscore_core.caching import file_digest
+from brainscore_core.identity.digest import file_digest
 
 if TYPE_CHECKING:
     import torch

@@ -3,7 +3,8 @@ import pytest
 
 from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.benchmark_helpers.means import note_error_over_folds
 from brainscore_vision.benchmark_helpers.multi_subject import (
     KFoldNeuralBenchmark,

@@ -5,8 +5,8 @@ import pytest
 
 from brainscore_core.benchmarks import LazyCeiling, ceil_score, explained_variance
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.influence import Influence
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.influence import Influence
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_ceiling, load_metric

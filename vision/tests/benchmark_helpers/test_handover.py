@@ -9,7 +9,7 @@ from brainscore_core import command_line
 from brainscore_core.benchmarks import ceil_score
 from brainscore_core.errors import AssemblyError, ContractError
 from brainscore_core.metrics import Metric, Score
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import benchmark_registry, load_metric, model_registry
 from brainscore_vision.__main__ import main

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError, StimulusError
-from brainscore_core.scoring.averages import Estimate
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople, LabelAccuracy, label_accuracy
@@ -191,7 +190,7 @@ def test_agreements_name_what_they_share(people):
         for metric in ("error_consistency", "accuracy_distance")
     ]
     assert {(each.stimulus_set, each.assembly) for each in records} == {("Named2026", "Named2026.people")}
-    assert [Estimate.of_record(each).influence is not None for each in records] == [True, True]
+    assert [each.estimate().influence is not None for each in records] == [True, True]
 
 
 def test_agreement_with_stimuli_that_fill_the_field_of_view(people):

@@ -14,8 +14,8 @@ import torch
 
 from brainscore_core.benchmarks import BenchmarkBase, explained_variance
 from brainscore_core.metrics import Score
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import FolderStore, keep_lock, lock_path, read_lock_of
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.store import FolderStore, keep_lock, lock_path, read_lock_of
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import benchmark_registry, load_metric, model_registry
 from brainscore_vision.__main__ import main

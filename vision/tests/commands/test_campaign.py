@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.store import FolderStore
 from brainscore_core.scoring.pairs import PairOutcome
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import FolderStore
 from brainscore_vision.__main__ import main
 from brainscore_vision.commands import campaign
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.influence import Influence, attach_influence
-from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.__main__ import main
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_vision.__main__ import main
 from brainscore_vision.catalogue.facts import benchmark_facts
 from brainscore_vision.loading import known_identifiers

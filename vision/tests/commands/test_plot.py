@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.values import write_values
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.values import write_values
 from brainscore_vision.__main__ import main
 
 

@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_vision.__main__ import main
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from brainscore_core.errors import RequirementsError
 from brainscore_core.processes import run_bounded
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.store import read_lock_of
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import read_lock_of
 from brainscore_vision.isolation.judge import Candidates
 
 boxed = pytest.mark.skipif(bool(why_no_box()), reason=str(why_no_box()))

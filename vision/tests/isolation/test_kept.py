@@ -12,8 +12,8 @@ from PIL import Image
 
 from brainscore_core.errors import StateChangedError
 from brainscore_core.processes import run_bounded
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.scoring.records import ScoreRecord, record_path
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.__main__ import main

@@ -1,6 +1,6 @@
 """Compute the columns of the board: the scores of all models on a benchmark or on average, with intervals and ranks.
 
-A node of the tree averages what is right below it, as `brainscore_core.scoring.averages.average_tree` does with
+A node of the tree averages what is right below it, as `brainscore_core.statistics.averages.average_tree` does with
 ``missing="zero"``: a missing score counts as 0, unless all below a node are missing. Here that is done for all models
 at once, since the average of a node is linear in what is below it: values, influences of stimuli and units, and errors
 of which nobody knows how they go together are the means of those of its children.
@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.metrics.influence import LEVEL, satterthwaite
-from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
-from brainscore_core.scoring.averages import Estimate
-from brainscore_core.scoring.joint_errors import JointErrors
-from brainscore_core.scoring.statistics import Comparison, letters
+from brainscore_core.statistics.averages import Estimate
+from brainscore_core.statistics.influence import LEVEL, satterthwaite
+from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
+from brainscore_core.statistics.tests import Comparison, letters
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from brainscore_core.scoring.records import ScoreRecord
+    from brainscore_core.records.record import ScoreRecord
 
     Floats = npt.NDArray[np.float64]
     Bools = npt.NDArray[np.bool_]
@@ -70,7 +70,7 @@ class Estimates:
     value : ndarray, shape (n_models,)
         NaN: missing.
     buckets : ndarray, shape (n_models, 3, WIDTH)
-        Influences, see `brainscore_core.metrics.sketch`; 0 where they are not known.
+        Influences, see `brainscore_core.statistics.sketch`; 0 where they are not known.
     freedom : ndarray, shape (n_models, 2)
         Of these.
     matched : ndarray of bool, shape (n_models,)
@@ -205,7 +205,7 @@ class Column:
         Letters of the groups of models that do not differ significantly: ``'ab'``, or ``'c-k'`` for all from c to k;
         two models differ if they share none. Empty without a score.
     reliability : dict
-        ``value``, ``low``, ``high``, ``reason`` and ``is_bound``, see `brainscore_core.scoring.statistics.Reliability`.
+        ``value``, ``low``, ``high``, ``reason`` and ``is_bound``, see `brainscore_core.statistics.tests.Reliability`.
     """
 
     models: tuple[str, ...]
@@ -282,9 +282,9 @@ def leaf_of(records: Mapping[str, ScoreRecord | None], *, shows: str = "all") ->
         for each in of_models
     ]
     nothing = Estimate(float("nan"))
-    alone = [nothing if each is None else Estimate.of_record(each, of_same_benchmark=True) for each in counted]
+    alone = [nothing if each is None else each.estimate(of_same_benchmark=True) for each in counted]
     among = [
-        one if each is None or None not in (each.stimulus_set, each.assembly) else Estimate.of_record(each)
+        one if each is None or None not in (each.stimulus_set, each.assembly) else each.estimate()
         for one, each in zip(alone, counted, strict=True)
     ]
     intervals = [

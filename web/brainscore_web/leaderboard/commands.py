@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from brainscore_core import command_line
-from brainscore_core.caching import content_digest
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.identity.digest import content_digest
 
 if TYPE_CHECKING:
     from brainscore_web.leaderboard.catalogue import Catalogue

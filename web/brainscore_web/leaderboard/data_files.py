@@ -19,7 +19,7 @@ lists over models are in the order of ``board.models``, all over nodes in that o
     What a page shows beside; the latter also of averages.
 ``status``
     ``codes``: for each benchmark, in the order of nodes, one character per model. ``codes_of``: what they mean.
-    ``run``: what the last run has done, see `brainscore_core.scoring.runs.Run`; null if nothing is told of it.
+    ``run``: what the last run has done, see `brainscore_core.records.run.Run`; null if nothing is told of it.
 ``similarity``
     ``nodes``: places of the benchmarks; ``r``: Spearman's correlation of the scores of models that have both; ``n``: of
     how many; null for fewer than three, or where one does not vary.
@@ -44,7 +44,7 @@ from brainscore_web.leaderboard.tree import Node, top_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from brainscore_core.scoring.runs import Run
+    from brainscore_core.records.run import Run
     from brainscore_web.leaderboard.catalogue import BenchmarkEntry, ModelEntry
 
     Bools = npt.NDArray[np.bool_]

@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 import brainscore_core
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import ConfigurationError, CorruptFileError
-from brainscore_core.scoring import provenance
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.identity import software, sources
+from brainscore_core.identity.digest import content_digest
+from brainscore_core.records.record import ScoreRecord
 from brainscore_web.leaderboard.board import Column, Computed, Estimates, average_of, leaf_of
 from brainscore_web.leaderboard.kept import Kept, from_arrays, to_arrays
 from brainscore_web.leaderboard.pairs import Codes, encode
@@ -76,11 +76,9 @@ Job = LeafJob | NodeJob
 def code_digest() -> str:
     """Return the digest of the code that computes, and of what it computes with."""
     core = Path(brainscore_core.__file__).parent
-    sources = provenance.sources_digest(
-        [_HERE, core / "scoring", core / "metrics"], [_HERE / "pages", _HERE / "static"]
-    )
-    known = provenance.versions()
-    return content_digest(sources, {name: known.get(name) for name in ("python", "numpy", "scipy")})
+    code = sources.sources_digest([_HERE, core / "scoring", core / "metrics"], [_HERE / "pages", _HERE / "static"])
+    known = software.versions()
+    return content_digest(code, {name: known.get(name) for name in ("python", "numpy", "scipy")})
 
 
 def _computed(job: Job, source: Source, kept: Kept) -> tuple[Column, Estimates]:

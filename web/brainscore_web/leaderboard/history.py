@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.identity.digest import content_digest
+from brainscore_core.records.record import ScoreRecord
 from brainscore_web.leaderboard.graph import Graph, as_json, code_digest
 from brainscore_web.leaderboard.sources import Change, CommitSource, pair_of
 

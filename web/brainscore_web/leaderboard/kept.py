@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.caching import atomic_path
+from brainscore_core.files import atomic_path
 
 if TYPE_CHECKING:
     import numpy.typing as npt

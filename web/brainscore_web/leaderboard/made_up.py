@@ -21,9 +21,9 @@ import numpy as np
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import ask_git
-from brainscore_core.metrics.sketch import WIDTH, InfluenceSketch
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.runs import RUN_FILE, Run
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
 from brainscore_web.leaderboard.catalogue import (
     Atlas,
     AtlasRegion,

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from brainscore_core.caching import content_digest
+from brainscore_core.identity.digest import content_digest
 from brainscore_web.leaderboard.rows import count, history_rows, interval, node_rows, rank, score
 
 __all__ = ["COUNTED", "DIGESTS", "Pages", "Rows", "without_counts"]

@@ -23,7 +23,7 @@ Codes = npt.NDArray[np.uint16]
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brainscore_core.scoring.joint_errors import JointErrors
+    from brainscore_core.statistics.joint_errors import JointErrors
 
     Floats = npt.NDArray[np.float64]
     Places = npt.NDArray[np.intp]

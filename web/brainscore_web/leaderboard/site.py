@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brainscore_core.caching import atomic_directory, content_digest
 from brainscore_core.errors import BrainScoreError, ConfigurationError, CorruptFileError
-from brainscore_core.scoring.runs import RUN_FILE, Run
+from brainscore_core.files import atomic_directory
+from brainscore_core.identity.digest import content_digest
+from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard.board import Column, Leaf
 from brainscore_web.leaderboard.data_files import Board, Layers
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, NodeJob, as_json, code_digest, column_from

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from brainscore_core import untrusted
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named
-from brainscore_core.scoring.records import MOST_BYTES, record_path
-from brainscore_core.scoring.runs import RUN_FILE
+from brainscore_core.records.record import MOST_BYTES, record_path
+from brainscore_core.records.run import RUN_FILE
 
 __all__ = ["Change", "CommitSource", "FolderSource", "Source", "pair_of"]
 
@@ -112,7 +112,7 @@ class FolderSource:
         return len(content) > MOST_BYTES or hashlib.sha256(content).hexdigest() == digest
 
     def run(self) -> bytes | None:
-        """Return what is told of the last run, see `brainscore_core.scoring.runs`; None if nothing is."""
+        """Return what is told of the last run, see `brainscore_core.records.run`; None if nothing is."""
         try:
             return untrusted.read_start(self.folder / RUN_FILE)
         except OSError:
@@ -206,7 +206,7 @@ class CommitSource:
                 yield blobs.read(f"{self.revision}:{path}", MOST_BYTES + 1) or b""
 
     def run(self) -> bytes | None:
-        """Return what is told of the last run, see `brainscore_core.scoring.runs`; None if nothing is."""
+        """Return what is told of the last run, see `brainscore_core.records.run`; None if nothing is."""
         with closing(BlobReader(self.repository)) as blobs:
             return blobs.read(f"{self.revision}:{RUN_FILE}", untrusted.MOST_BYTES + 1)
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.identity.digest import content_digest
 from brainscore_web.leaderboard import data_files
 from brainscore_web.leaderboard.data_files import Board, script
 from brainscore_web.leaderboard.graph import Graph, Job, LeafJob, as_json, code_digest, details_of, pairs_of
@@ -30,7 +30,7 @@ from brainscore_web.leaderboard.tree import Node, top_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from brainscore_core.scoring.runs import Run
+    from brainscore_core.records.run import Run
     from brainscore_web.leaderboard.board import Column
     from brainscore_web.leaderboard.catalogue import Catalogue
     from brainscore_web.leaderboard.sources import Source

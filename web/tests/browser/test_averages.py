@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from brainscore_core.scoring.averages import Estimate, average_tree
+from brainscore_core.statistics.averages import Estimate, average_tree
 
 PARENTS = {
     "neural": "average",

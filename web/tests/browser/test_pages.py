@@ -11,10 +11,10 @@ from PIL import Image
 from scipy import stats
 from scipy.special import stdtr
 
-from brainscore_core.scoring.comparison import compare_records
-from brainscore_core.scoring.correlations import correlation_over_models
-from brainscore_core.scoring.runs import RUN_FILE, Run
-from brainscore_core.scoring.statistics import holm
+from brainscore_core.records.comparison import compare_records
+from brainscore_core.records.run import RUN_FILE, Run
+from brainscore_core.statistics.correlations import correlation_over_models
+from brainscore_core.statistics.tests import holm
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import decode, encode
 from brainscore_web.leaderboard.site import build, read_data

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from brainscore_core.scoring.averages import Estimate, average_tree
-from brainscore_core.scoring.comparison import compare_records
-from brainscore_core.scoring.joint_errors import JointErrors
+from brainscore_core.records.comparison import compare_records
+from brainscore_core.statistics.averages import average_tree
+from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_web.leaderboard.board import DETAILS, average_of, leaf_of
 from brainscore_web.leaderboard.made_up import MadeUp
 
@@ -68,7 +68,7 @@ def test_averages_are_those_of_core(change):
     top, estimates = found.column, found.estimates
     wanted = []
     for model in top.models:
-        scores = {name: Estimate.of_record(of[name][model]) for name in names if model in of[name]}
+        scores = {name: of[name][model].estimate() for name in names if model in of[name]}
         wanted.append(average_tree(scores, parents)["top"])
     assert close(top.value, [each.value for each in wanted])
     assert close(estimates.error, [each.error for each in wanted], 1e-9)

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from brainscore_core.scoring.records import record_path
+from brainscore_core.records.record import record_path
 from brainscore_web.leaderboard.catalogue import ModelEntry
 from brainscore_web.leaderboard.data_files import script, similarity, table_csv
 from brainscore_web.leaderboard.site import build

@@ -8,8 +8,8 @@ import pytest
 
 import brainscore_web.leaderboard
 from brainscore_core.plots.style import THEMES
-from brainscore_core.scoring.comparison import compare_on_average, compare_records
-from brainscore_core.scoring.statistics import letters
+from brainscore_core.records.comparison import compare_on_average, compare_records
+from brainscore_core.statistics.tests import letters
 from brainscore_web.leaderboard.board import average_of, leaf_of
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.tree import tree_of

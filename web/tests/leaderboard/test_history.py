@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord, record_path
+from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_web.leaderboard import history
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.site import build

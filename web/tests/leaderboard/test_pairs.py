@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brainscore_core.scoring.comparison import compare_records
-from brainscore_core.scoring.joint_errors import JointErrors
+from brainscore_core.records.comparison import compare_records
+from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_web.leaderboard.made_up import MadeUp
 from brainscore_web.leaderboard.pairs import (
     BLOCK,

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 from brainscore_web.__main__ import main
 from brainscore_web.leaderboard.removed import check_removed, said_gone
 from brainscore_web.leaderboard.site import GoneError

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.runs import RUN_FILE, Run
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard import site
 from brainscore_web.leaderboard.board import DETAILS
 from brainscore_web.leaderboard.catalogue import BenchmarkEntry

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, Strict, TypeAdapter
 
 from brainscore_core.errors import CorruptFileError
+from brainscore_core.records.record import MOST_BYTES, ScoreRecord
 from brainscore_core.scoring.batches import Batch, run_batch
 from brainscore_core.scoring.pairs import Limits, PairOutcome, gpus_of
-from brainscore_core.scoring.records import MOST_BYTES, ScoreRecord
 from brainscore_core.untrusted import MOST_NAME, Flag, Untrusted, at_most, read, text
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from brainscore_core.caching import file_digest, locked
 from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, ChecksumError, OfflineError, did_you_mean
+from brainscore_core.files import locked
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio._transfer.download import (
     StoppedError,
     download,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import xarray as xr
 
-from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import AssemblyError, StimulusError
+from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio._files.numbered_files import (
     check_stimulus_naming_convention,

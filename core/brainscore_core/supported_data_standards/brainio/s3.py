@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from brainscore_core.caching import file_digest
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError, StimulusError
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio.fetch import (
     S3Object,
     fetch,

@@ -64,7 +64,7 @@ LIBRARY = """
         values = None
         if options.model == "valued":
             import numpy
-            from brainscore_core.scoring.values import write_values
+            from brainscore_core.records.values import write_values
 
             values = write_values(target, {"neuroid": numpy.arange(3.0)})
         record = {**template, "model": options.model, "benchmark": benchmark, "values": values}

@@ -12,11 +12,11 @@ from functools import partial
 import pytest
 
 from brainscore_core.errors import ClusterError, RecordsError
+from brainscore_core.records.record import ScoreRecord, record_path
+from brainscore_core.records.store import FolderStore, reuse
 from brainscore_core.scoring.campaign import run_pairs
 from brainscore_core.scoring.cluster import run_on_cluster
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.scoring.records import ScoreRecord, record_path
-from brainscore_core.scoring.store import FolderStore, reuse
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
@@ -161,7 +161,7 @@ def test_a_clock_that_jumps_loses_no_worker_and_changes_no_duration(library, tmp
 WRITER = """
     import dataclasses, sys
     from pathlib import Path
-    from brainscore_core.scoring.records import ScoreRecord, record_path
+    from brainscore_core.records.record import ScoreRecord, record_path
 
     folder, name = Path(sys.argv[1]), sys.argv[2]
     record = ScoreRecord.without_score("failed:X", name * 900, model="same", benchmark="b")

@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
+from brainscore_core.records.record import record_path
+from brainscore_core.records.values import read_values
 from brainscore_core.scoring.campaign import run_pairs
 from brainscore_core.scoring.cluster import run_on_cluster
-from brainscore_core.scoring.records import record_path
-from brainscore_core.scoring.values import read_values
 
 pytest.importorskip("distributed")
 

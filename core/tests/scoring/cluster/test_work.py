@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from brainscore_core.errors import CorruptFileError
+from brainscore_core.records.record import ScoreRecord
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.cluster.work import Task, outcome_of, outcome_text
 from brainscore_core.scoring.pairs import Limits, PairOutcome
-from brainscore_core.scoring.records import ScoreRecord
 
 
 @pytest.fixture

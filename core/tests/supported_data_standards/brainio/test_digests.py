@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from brainscore_core.identity.data import UNKNOWN, data_digest
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_core.supported_data_standards.brainio.digests import UNKNOWN, data_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from brainscore_ci.planning.plan import Plan
 from brainscore_ci.reporting.results import Results
-from brainscore_core.caching import atomic_path
 from brainscore_core.errors import CorruptFileError
+from brainscore_core.files import atomic_path
 from brainscore_core.untrusted import MOST_BYTES, shown
 
 __all__ = ["MOST_ZIP", "read_bundle", "write_bundle"]

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from brainscore_core.caching import atomic_directory, content_digest, locked
 from brainscore_core.config import settings
+from brainscore_core.files import atomic_directory, locked
+from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, PropertyAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.metric_helpers.arrays.properties.tuning import calc_preferred_orientation

@@ -16,8 +16,10 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from brainscore_core.caching import atomic_directory, cached_file, content_digest, locked
 from brainscore_core.config import settings
+from brainscore_core.files import atomic_directory, locked
+from brainscore_core.identity.digest import content_digest
+from brainscore_core.identity.store import cached_file
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.metrics.influence import Influence, Scale, attach_influence
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence, Scale
 from brainscore_vision.metric_helpers.labelled.uncertainty import unique_names
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
 

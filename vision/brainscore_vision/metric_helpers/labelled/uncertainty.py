@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.metrics.influence import Influence
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.metric_helpers.uncertainty.errors import shaped_like
 

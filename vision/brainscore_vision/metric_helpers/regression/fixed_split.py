@@ -67,7 +67,7 @@ class TrainTestSplitCorrelation(RegressedCorrelation):
         -------
         Score
             0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (neuroid)), ``error`` and ``interval`` (over new stimuli to
-            test and new neuroids, see `brainscore_core.metrics.influence`), ``n_stimuli`` (tested),
+            test and new neuroids, see `brainscore_core.statistics.influence`), ``n_stimuli`` (tested),
             ``n_train_stimuli``, ``n_neuroids``; ``alpha`` if the regression chose one. Neuroids that are constant or
             NaN throughout, in either part, do not count.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.metrics.influence import Influence
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers.arrays.influence import median_of_columns
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import distinct_halves
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate

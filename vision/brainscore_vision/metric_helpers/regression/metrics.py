@@ -151,7 +151,7 @@ class CrossRegressedCorrelation(RegressedCorrelation):
         -------
         Score
             0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split, neuroid); NaN where a correlation is undefined),
-            ``error`` and ``interval`` (over new stimuli and new neuroids, see `brainscore_core.metrics.influence`),
+            ``error`` and ``interval`` (over new stimuli and new neuroids, see `brainscore_core.statistics.influence`),
             ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``, ``seed``,
             ``stratified_by``, and ``stratification`` with the reason if the splits could not be stratified. Neuroids
             of the target that are constant or NaN throughout do not count; ``neuroids_left_out`` names them. A score

@@ -14,7 +14,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Score
-from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from brainscore_core.metrics import Quantity
+    from brainscore_core.statistics.influence import Influence
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices
 
 __all__ = ["ExplainedR2ER", "ExplainedSignal", "FoldedCorrelation", "PooledFolds"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.metrics.influence import attach_influence
+from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
 from brainscore_vision.metric_helpers.labelled.uncertainty import attach_to_bins, influence_on_medians
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brainscore_core.metrics import Score
-    from brainscore_core.metrics.influence import Influence
+    from brainscore_core.statistics.influence import Influence
     from brainscore_vision.metric_helpers.arrays.types import Floats, Indices, Labels
     from brainscore_vision.metric_helpers.regression.problem import Pair
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
-from brainscore_core.metrics.influence import LEVEL, t_quantile
+from brainscore_core.statistics.influence import LEVEL, t_quantile
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import rsa_bounds, upper_triangle
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order, squeeze_time_bin

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from brainscore_core.metrics.influence import LEVEL, Influence, Interval, t_quantile
+from brainscore_core.statistics.influence import LEVEL, Influence, Interval, t_quantile
 from brainscore_vision.metric_helpers.arrays.influence import median_freedom, median_influence
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 r"""Estimate how uncertain a score is about stimuli and neuroids that could have been sampled instead.
 
 Most metrics say it themselves, by the influence of every stimulus and every neuroid
-(`brainscore_core.metrics.influence`). `half_sample_interval` is for the others, and for any statistic: it computes it
+(`statistics.influence`). `half_sample_interval` is for the others, and for any statistic: it computes it
 anew on halves of the stimuli and neuroids, drawn *without* replacement. A half of n varies around the whole as much as
 a bootstrap sample of n does, because :math:`(1/m - 1/n)\,\sigma^2 = \sigma^2/n` for :math:`m = n/2`, and holds every
 stimulus once: a regression cannot have seen its test stimuli, and a dissimilarity matrix has no zeros between copies. A
@@ -33,7 +33,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.metrics.influence import LEVEL, Influence, Interval, Scale, t_quantile
+from brainscore_core.statistics.influence import LEVEL, Influence, Interval, Scale, t_quantile
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.uncertainty.resampling import (

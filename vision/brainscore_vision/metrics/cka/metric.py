@@ -80,7 +80,7 @@ class CKA(Metric):
         -------
         Score
             0-d; NaN if either side has no structure. Attrs: ``error`` and ``interval`` (over new stimuli and new
-            neuroids of `assembly2`, see `brainscore_core.metrics.influence`; with at least five stimuli, three if
+            neuroids of `assembly2`, see `brainscore_core.statistics.influence`; with at least five stimuli, three if
             biased), ``n_stimuli``, ``n_neuroids`` (of `assembly2`), ``quantity``; ``neuroids_left_out`` names the
             neuroids of `assembly2` that are NaN throughout.
 

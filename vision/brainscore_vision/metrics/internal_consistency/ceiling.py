@@ -34,7 +34,8 @@ import xarray as xr
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Score
-from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
@@ -132,7 +133,7 @@ class InternalConsistency(Ceiling):
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` and ``interval`` (over
-            new stimuli and new neuroids, see `brainscore_core.metrics.influence`; not with an `aggregate` of one's own,
+            new stimuli and new neuroids, see `statistics.influence`; not with an `aggregate` of one's own,
             and with a metric only if that is ``symmetric`` and has influences, such as those of geometry),
             ``split_error`` (standard error of the mean over splits), ``n_stimuli``, ``n_neuroids``,
             ``n_repetitions``, ``seed``. Neuroids that are constant or NaN throughout do not count;

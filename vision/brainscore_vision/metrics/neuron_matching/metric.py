@@ -40,7 +40,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from brainscore_core.metrics import Metric, Score
-from brainscore_core.metrics.influence import Influence, attach_influence
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.influence import mean_influence
 from brainscore_vision.metric_helpers.arrays.matching.transport import soft_matching_splits

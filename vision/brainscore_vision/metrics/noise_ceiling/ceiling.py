@@ -32,7 +32,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
-from brainscore_core.metrics.influence import attach_influence
+from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.influence import median_of_columns
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import (
@@ -100,7 +100,7 @@ class NoiseCeiling(Ceiling):
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (neuroid)), ``ncsnr`` (Score, dims (neuroid)), ``error`` and
-            ``interval`` (over new stimuli and new neuroids, see `brainscore_core.metrics.influence`), ``n_stimuli``,
+            ``interval`` (over new stimuli and new neuroids, see `brainscore_core.statistics.influence`), ``n_stimuli``,
             ``n_repetitions`` (most of any stimulus), ``design`` (``'crossed'`` or ``'nested'``, see
             `repeated_responses`), ``n_neuroids``, ``quantity``. Neuroids that are constant or NaN throughout do not
             count; ``neuroids_left_out`` names them.

@@ -31,7 +31,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Ceiling, Quantity, Score
-from brainscore_core.metrics.influence import attach_influence
+from brainscore_core.metrics.errors import attach_influence
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.arrays.influence import median_of_correlations
@@ -96,7 +96,7 @@ class SplitHalfPredictorConsistency(Ceiling):
         -------
         Score
             0-d, at most 1. Attrs: ``raw`` (Score, dims (split, neuroid), stepped up), ``error`` and ``interval`` (over
-            new stimuli and new neuroids, see `brainscore_core.metrics.influence`), ``split_error`` (standard error of
+            new stimuli and new neuroids, see `statistics.influence`), ``split_error`` (standard error of
             the mean over splits), ``n_stimuli`` (with two repetitions or more), ``n_neuroids``, ``n_repetitions`` (most
             of any stimulus), ``seed``, ``quantity``. Neuroids that are constant or NaN throughout do not count;
             ``neuroids_left_out`` names them.

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError
-from brainscore_core.scoring.records import ScoreRecord
+from brainscore_core.records.record import ScoreRecord
 from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.arrays.geometry.crossnobis import unbiased_distances

@@ -14,9 +14,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from brainscore_core.caching import content_digest, locked
 from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError
+from brainscore_core.files import locked
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.store import (
     FORMAT,
     Entry,

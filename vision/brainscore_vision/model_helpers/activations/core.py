@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import (
     AssemblyError,
     ConfigurationError,
@@ -24,6 +23,7 @@ from brainscore_core.errors import (
     StimulusError,
     did_you_mean,
 )
+from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.model_helpers.activations.batches import Batch, BatchTooLargeError, run_batches
 from brainscore_vision.model_helpers.activations.cache import cache_wanted, refuse_to_run

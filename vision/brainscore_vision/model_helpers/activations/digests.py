@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from brainscore_core.caching import content_digest
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.sources import (
     BY_VERSION,
     STANDARD,
@@ -119,7 +119,7 @@ def probe_image() -> Image.Image:
 
 
 def describe(value: Value) -> Description:
-    """Turn a value into what `brainscore_core.caching.content_digest` takes.
+    """Turn a value into what `brainscore_core.identity.store.content_digest` takes.
 
     Parameters
     ----------

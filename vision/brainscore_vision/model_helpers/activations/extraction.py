@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brainscore_core.caching import locked
+from brainscore_core.files import locked
 from brainscore_vision.model_helpers.activations.cache import Group, group_of, limit_bytes, make_room, note_call
 from brainscore_vision.model_helpers.activations.digests import NotDigestibleError
 from brainscore_vision.model_helpers.activations.layout import Layout, pieces

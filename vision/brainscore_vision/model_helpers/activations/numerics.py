@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from brainscore_core.caching import content_digest
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.digests import describe, foreign_functions
 
 __all__ = ["numerics"]

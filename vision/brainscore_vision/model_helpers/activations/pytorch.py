@@ -15,9 +15,9 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from brainscore_core.caching import content_digest
 from brainscore_core.config import settings
 from brainscore_core.errors import LayerNotFoundError, StimulusError, did_you_mean
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.cache import without_cache
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.digests import (

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from brainscore_core.caching import cached_file, content_digest
 from brainscore_core.errors import StimulusError
+from brainscore_core.identity.digest import content_digest
+from brainscore_core.identity.store import cached_file
 from brainscore_vision.model_helpers.activations.cache import without_cache
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from brainscore_core.caching import file_digest
+from brainscore_core.identity.digest import file_digest
 
 __all__ = [
     "BY_VERSION",

@@ -25,8 +25,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from brainscore_core.caching import atomic_path
 from brainscore_core.errors import AssemblyError
+from brainscore_core.files import atomic_path
 from brainscore_vision.model_helpers.activations.layout import Layout, pieces
 
 if TYPE_CHECKING:

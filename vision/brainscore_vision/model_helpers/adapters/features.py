@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import AssemblyError, LayerNotFoundError, did_you_mean
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.packaging import Array, add_presentation_coords, package_layers
 from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, classes_of, identifier_for
 

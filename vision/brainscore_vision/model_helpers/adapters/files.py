@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import BrainScoreError, ConfigurationError, did_you_mean
+from brainscore_core.identity.digest import content_digest
 
 __all__ = ["ModelFileError", "load_from_file"]
 

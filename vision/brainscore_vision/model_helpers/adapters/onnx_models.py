@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import AssemblyError, ConfigurationError, CorruptFileError
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.adapters.adapted import (
     Adapted,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.digests import describe_module
 from brainscore_vision.model_helpers.adapters import open_clip_models, timm_models, transformers_models
 from brainscore_vision.model_helpers.adapters.adapted import (

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brainscore_core.caching import file_digest
 from brainscore_core.errors import ChecksumError, RequirementsError
+from brainscore_core.identity.digest import file_digest
 from brainscore_vision.model_helpers.weights import fit_weights, read_checkpoint
 
 if TYPE_CHECKING:

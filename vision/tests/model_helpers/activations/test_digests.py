@@ -15,7 +15,7 @@ from PIL import Image
 from torch import nn
 from torch.nn import functional
 
-from brainscore_core.caching import content_digest
+from brainscore_core.identity.digest import content_digest
 from brainscore_vision.model_helpers.activations.digests import (
     NotDigestibleError,
     describe,
@@ -297,7 +297,7 @@ def test_digests_are_equal_in_another_process(tmp_path):
     program.write_text(
         "import functools, torch\n"
         "from torch import nn\n"
-        "from brainscore_core.caching import content_digest\n"
+        "from brainscore_core.identity.store import content_digest\n"
         "from brainscore_vision.model_helpers.activations.digests import describe_module, preprocessing_digest\n"
         "from brainscore_vision.model_helpers.activations.images import load_preprocess_images\n"
         "torch.manual_seed(0)\n"

@@ -1,5 +1,5 @@
 /**
- * Averages and ranks over some of the benchmarks, by the rules of `brainscore_core.scoring.averages`.
+ * Averages and ranks over some of the benchmarks, by the rules of `brainscore_core.statistics.averages`.
  *
  * A node is the mean of the nodes below it; one without any score counts as 0, and where none has a score the node has
  * none either. Benchmarks that are not chosen are no part of the tree.

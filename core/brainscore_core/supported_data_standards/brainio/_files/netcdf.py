@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from brainscore_core.caching import atomic_path, file_digest, locked
 from brainscore_core.errors import AssemblyError
+from brainscore_core.files import atomic_path, locked
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio._files.hdf5 import (
     UNREADABLE,
     check_self_contained,

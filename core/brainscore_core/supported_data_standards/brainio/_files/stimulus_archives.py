@@ -8,8 +8,9 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import StimulusError
+from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.validation.standards import PATH_WITHIN_STORE, STIMULUS_ID
 
 if TYPE_CHECKING:

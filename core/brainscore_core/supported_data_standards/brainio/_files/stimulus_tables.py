@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from brainscore_core.caching import atomic_path, file_digest
 from brainscore_core.errors import StimulusError
+from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.validation.standards import FILENAME, PATH_WITHIN_STORE, STIMULUS_ID
 
 __all__ = ["create_stimulus_csv", "read_table"]

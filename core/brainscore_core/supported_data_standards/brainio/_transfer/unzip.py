@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from brainscore_core.caching import atomic_path, locked
 from brainscore_core.errors import CorruptFileError, DownloadError, listed
+from brainscore_core.files import atomic_path, locked
 from brainscore_core.transfer.disk import DISK_FULL, NOT_WRITABLE
 
 __all__ = ["check_extracted", "unzip"]

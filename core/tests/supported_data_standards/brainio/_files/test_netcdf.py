@@ -9,8 +9,8 @@ import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brainscore_core.caching import file_digest
 from brainscore_core.errors import AssemblyError, CorruptFileError
+from brainscore_core.identity.digest import file_digest
 from brainscore_core.supported_data_standards.brainio._files import netcdf
 from brainscore_core.supported_data_standards.brainio._files.netcdf import list_groups, read_netcdf, write_netcdf
 from brainscore_core.supported_data_standards.brainio.assemblies import (

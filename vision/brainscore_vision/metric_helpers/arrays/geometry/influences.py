@@ -1,6 +1,6 @@
 """Hold how much a comparison of geometries moves with stimuli, neuroids, and what both do together.
 
-The variance that follows is that of sums clustered two ways, see `brainscore_core.metrics.influence`.
+The variance that follows is that of sums clustered two ways, see `brainscore_core.statistics.influence`.
 """
 
 from __future__ import annotations

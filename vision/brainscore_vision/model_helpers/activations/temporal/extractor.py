@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brainscore_core.caching import content_digest
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.digests import describe

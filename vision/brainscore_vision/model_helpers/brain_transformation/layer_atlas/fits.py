@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import brainscore_vision.metric_helpers as metric_helpers
-from brainscore_core.caching import cached_file, content_digest
 from brainscore_core.config import settings
+from brainscore_core.identity.digest import content_digest
+from brainscore_core.identity.store import cached_file
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate

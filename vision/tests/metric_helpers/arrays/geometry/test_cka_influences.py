@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from brainscore_core.metrics.influence import Influence
+from brainscore_core.statistics.influence import Influence
 from brainscore_vision.metric_helpers.arrays.geometry.cka import cka
 from brainscore_vision.metric_helpers.arrays.geometry.cka_influences import cka_influences, spread_neuroids
 

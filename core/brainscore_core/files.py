@@ -1,0 +1,81 @@
+"""Write files and folders whole or not at all, and lock them between processes."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["atomic_directory", "atomic_path", "locked"]
+
+
+@contextmanager
+def locked(path: str | Path, *, timeout_s: float = -1) -> Iterator[None]:
+    """Hold a lock between processes on ``path``: a file ``<path>.lock`` beside it, whose folder is made if absent.
+
+    Waits at most ``timeout_s`` seconds and raises `filelock.Timeout` then; -1 waits for ever.
+    """
+    from filelock import FileLock  # imported when needed: start-up stays fast
+
+    lock_path = Path(f"{path}.lock")
+    lock_path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(lock_path, timeout=timeout_s):
+        yield
+
+
+@contextmanager
+def atomic_path(target: str | Path) -> Iterator[Path]:
+    """Give a temporary path to write to and rename it to ``target`` if the block ends without an error.
+
+    Parameters
+    ----------
+    target : path-like
+        Where the file shall appear, whole or not at all. Its folder is made if it is absent.
+
+    Yields
+    ------
+    Path
+        A path in the same folder with the same suffix; removed again on any error, Ctrl-C included.
+    """
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary_name(target)
+    temporary.touch(exist_ok=False)  # with the rights of any new file; those of `tempfile` would stay private
+    try:
+        yield temporary
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_directory(target: str | Path) -> Iterator[Path]:
+    """Give a temporary folder to fill and rename it to ``target`` if the block ends without an error.
+
+    Parameters
+    ----------
+    target : path-like
+        Where the folder shall appear. It must not exist yet.
+
+    Yields
+    ------
+    Path
+        An empty folder beside ``target``; removed again on any error.
+    """
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary_name(target)
+    temporary.mkdir()
+    try:
+        yield temporary
+        temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _temporary_name(target: Path) -> Path:
+    return target.with_name(f".{target.stem[:60]}.{secrets.token_hex(8)}{target.suffix}")

@@ -1,0 +1,90 @@
+"""Digest the content of stimulus sets and assemblies: equal across processes, machines and versions of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from brainscore_core.identity.digest import content_digest, file_digest
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["UNKNOWN", "data_digest"]
+
+UNKNOWN = "unknown"
+"""Stands for the digest of what has none."""
+
+_PLAIN = (type(None), bool, int, float, str, bytes)
+
+
+def data_digest(data: object) -> str:
+    """Return a digest of what was loaded.
+
+    Parameters
+    ----------
+    data : DataFrame, DataArray, or what `brainscore_core.identity.store.content_digest` takes
+        Of a stimulus set the identifier, the columns and the content of its files count; of an assembly dimensions,
+        coordinates and values, not its attributes.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits; `UNKNOWN` for anything else, and where a file cannot be read.
+    """
+    try:
+        if isinstance(data, pd.DataFrame):
+            return _of_stimuli(data)
+        if isinstance(data, xr.DataArray):
+            return _of_assembly(data)
+        return content_digest(data)
+    except (TypeError, OSError):
+        return UNKNOWN
+
+
+def _of_stimuli(stimuli: pd.DataFrame) -> str:
+    columns = [[str(name), _of_values(stimuli[name].to_numpy())] for name in stimuli.columns]
+    paths = getattr(stimuli, "stimulus_paths", None) or {}
+    shown = dict.fromkeys(stimuli["stimulus_id"]) if "stimulus_id" in stimuli.columns else ()
+    files = [[str(each), _of_file(Path(paths[each]))] for each in shown if each in paths]
+    return content_digest("stimuli", str(getattr(stimuli, "identifier", None)), columns, files)
+
+
+def _of_assembly(assembly: xr.DataArray) -> str:
+    # An index of several levels is there beside its levels, as tuples.
+    coordinates = [
+        [str(name), list(map(str, coordinate.dims)), _of_values(coordinate.values)]
+        for name, coordinate in sorted(assembly.coords.items(), key=lambda item: str(item[0]))
+        if not (name in assembly.dims and isinstance(assembly.indexes.get(name), pd.MultiIndex))
+    ]
+    return content_digest("assembly", list(map(str, assembly.dims)), coordinates, _of_values(assembly.values))
+
+
+def _of_values(values: npt.NDArray[Any]) -> str:
+    if values.dtype.kind not in "OUT":
+        return content_digest(values)
+    codes, different = pd.factorize(values.ravel())  # long columns repeat a few texts
+    return content_digest(list(values.shape), codes.astype(np.int64), _texts(np.asarray(different).tolist()))
+
+
+def _texts(values: Sequence[object]) -> str:
+    if all(type(value) is str for value in values):  # at once: each by itself takes microseconds
+        texts = [str(value).encode("utf-8", "surrogatepass") for value in values]
+        return content_digest(np.array([len(each) for each in texts], dtype=np.int64), b"".join(texts))
+    return content_digest([value if isinstance(value, _PLAIN) else repr(value) for value in values])
+
+
+def _of_file(path: Path) -> str:
+    status = path.stat()
+    return _digest(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=2**17)
+def _digest(path: str, *stamp: int) -> str:  # noqa: ARG001 - part of the key of lru_cache
+    return file_digest(path, "sha256")

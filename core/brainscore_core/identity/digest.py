@@ -1,0 +1,95 @@
+"""Digest files and values: equal content gives an equal digest in every process and on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["content_digest", "file_digest", "text_digest"]
+
+
+def text_digest(text: str) -> str:
+    """Return the SHA-256 of a text, 64 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_digest(path: str | Path, algorithm: str = "sha1") -> str:
+    """Return the hexadecimal digest of a file's bytes, by any algorithm that :func:`hashlib.new` knows."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, algorithm).hexdigest()
+
+
+def content_digest(*parts: object) -> str:
+    """Return a 64-character digest of the values of the parts, equal across processes and machines.
+
+    Parameters
+    ----------
+    *parts : object
+        ``None``, bool, int, float, str, bytes, `Path` (the *content* of that file counts, not its name), NumPy
+        arrays (dtype, shape and bytes), and mappings, sequences and sets of these. Mappings and sets count without
+        their order.
+
+    Raises
+    ------
+    TypeError
+        For any other type: a key that silently ignored a part could cause a wrong hit.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        _feed(digest, part)
+    return digest.hexdigest()
+
+
+def _feed(digest: hashlib._Hash, part: object) -> None:
+    # Before float and str, which NumPy's float64 and str_ also are. Whoever passes such a value has imported NumPy.
+    if "numpy" in sys.modules and _feed_numpy(digest, part):
+        return
+    if part is None or isinstance(part, (bool, int, float, str)):
+        _feed_token(digest, type(part).__name__, repr(part).encode())
+    elif isinstance(part, bytes):
+        _feed_token(digest, "bytes", part)
+    elif isinstance(part, Path):
+        _feed_token(digest, "file", file_digest(part, "sha256").encode())
+    elif isinstance(part, Mapping):
+        items = sorted((content_digest(key), content_digest(value)) for key, value in part.items())
+        _feed_token(digest, "mapping", json.dumps(items).encode())
+    elif isinstance(part, (set, frozenset)):
+        _feed_token(digest, "set", json.dumps(sorted(content_digest(item) for item in part)).encode())
+    elif isinstance(part, Sequence):
+        _feed_token(digest, "sequence", json.dumps([content_digest(item) for item in part]).encode())
+    else:
+        raise TypeError(
+            f"A cache key cannot hold a {type(part).__qualname__}; expected None, bool, int, float, str, bytes, Path, "
+            "a NumPy array, or a mapping, sequence or set of these. Turn it into one of them first."
+        )
+
+
+def _feed_numpy(digest: hashlib._Hash, part: object) -> bool:
+    """Feed a scalar or an array of NumPy; return whether it is one."""
+    import numpy as np
+
+    if isinstance(part, np.generic):
+        item = part.item()
+        if part.dtype.kind in "biufSU" and isinstance(item, (bool, int, float, str, bytes)):
+            _feed(digest, item)
+            return True
+        part = np.asarray(part)  # dates, complex and long numbers: no Python number holds all that they are
+    if not isinstance(part, np.ndarray) or isinstance(part, np.ma.MaskedArray):  # its mask would not count
+        return False
+    if part.dtype.hasobject:
+        _feed_token(digest, f"array{part.shape}", content_digest(part.tolist()).encode())
+    else:
+        flat = np.ascontiguousarray(part).reshape(-1)
+        # Fed as it lies in memory, without a copy; texts of no length cannot be looked at as bytes.
+        value = flat.view(np.uint8).data if part.dtype.itemsize else flat.tobytes()
+        _feed_token(digest, f"array{part.shape}{part.dtype.descr}", value)
+    return True
+
+
+def _feed_token(digest: hashlib._Hash, kind: str, value: bytes | memoryview) -> None:
+    # Kind and length in front, so that no two different sequences of parts give the same stream of bytes.
+    digest.update(f"{kind}:{len(value)}:".encode())
+    digest.update(value)

@@ -1,0 +1,23 @@
+"""Describe the machine a result was computed on."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+__all__ = ["machine", "peak_memory_bytes"]
+
+
+def machine() -> str:
+    """Return operating system and processor architecture, such as ``'Linux-x86_64'``."""
+    return f"{platform.system()}-{platform.machine()}"
+
+
+def peak_memory_bytes() -> int | None:
+    """Return the most memory that this process has used at a time, in bytes; None where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

@@ -1,0 +1,86 @@
+"""Digest source code: of a plugin's folder, of the library, and the git commit of this checkout."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from brainscore_core.errors import ConfigurationError
+from brainscore_core.git import run_git
+
+__all__ = ["UNREGISTERED", "folder_revision", "source_revision", "sources_digest"]
+
+UNREGISTERED = "unregistered"
+"""Revision of what is no plugin: a model that was passed itself, or registered while the program runs."""
+
+
+def source_revision() -> str | None:
+    """Return the git commit of the checkout this package runs from, with ``+changes`` if files differ from it.
+
+    New Python files in its folders, such as those of a plugin that nobody has committed yet, are changes too; what lies
+    beside the folders or is ignored is none.
+
+    Returns
+    -------
+    str or None
+        None if the package does not run from a git checkout or git is not installed.
+    """
+    here = Path(__file__).parent
+    commit = _git(here, "rev-parse", "HEAD")
+    if not commit or _git(here, "ls-files", "--error-unmatch", Path(__file__).name) is None:
+        return None
+    changed = _git(here, "status", "--porcelain", "--untracked-files=no") or _git(
+        here, "ls-files", "--others", "--exclude-standard", "--", ":(top,glob)*/**/*.py"
+    )
+    return f"{commit}+changes" if changed else commit
+
+
+def folder_revision(directory: Path) -> str:
+    """Return ``folder-`` and a digest of the files of a plugin, of their names and contents.
+
+    Byte code and hidden files do not count. Unlike the revision that planning computes, which has no such prefix, it
+    knows nothing of what the plugin uses.
+    """
+    digest = hashlib.sha256()
+    for file in _files(directory):
+        _feed(digest, file, directory)
+    return f"folder-{digest.hexdigest()[:16]}"
+
+
+def sources_digest(folders: Sequence[Path], without: Collection[Path] = ()) -> str:
+    """Return a digest of names and contents of the files in folders, but for those below some folders in them.
+
+    Byte code and hidden files do not count.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    digest = hashlib.sha256()
+    for folder in folders:
+        for file in _files(folder):
+            if not any(file.is_relative_to(each) for each in without):
+                _feed(digest, file, folder.parent)
+    return digest.hexdigest()
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for file in sorted(directory.rglob("*")):
+        parts = file.relative_to(directory).parts
+        if file.is_file() and not any(part == "__pycache__" or part.startswith(".") for part in parts):
+            yield file
+
+
+def _feed(digest: hashlib._Hash, file: Path, directory: Path) -> None:
+    digest.update(f"{file.relative_to(directory).as_posix()}\0".encode("utf-8", "surrogateescape"))
+    digest.update(hashlib.sha256(file.read_bytes()).digest())
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = run_git(folder, *arguments, timeout_s=10)
+    except ConfigurationError:
+        return None
+    return done.stdout.decode("utf-8", "replace").strip() if done.status == 0 else None

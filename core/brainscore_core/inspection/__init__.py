@@ -1,0 +1,1 @@
+"""Check packaged files and registered data against the data standard."""

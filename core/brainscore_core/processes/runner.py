@@ -1,0 +1,422 @@
+"""Run other programs: bounded in time, memory and output, and ended with everything that they started.
+
+A program gets no shell, no input and a session of its own, which ends with it: whoever is interrupted while waiting
+leaves nothing running either, nor does whoever is killed (`processes.guard`). What is not trusted runs in
+a box (`brainscore_core.scoring.isolation`), through here.
+
+**Order of output.** Standard output and standard error go through one pipe. The lines of each are kept and passed on in
+the order in which the program wrote them. Between the two the order is the one in which they reached the pipe, which is
+that of writing only where the program does not hold its output back: Python, like most programs, holds standard output
+back (but not standard error) when nobody watches, unless it is told to flush.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, TypedDict, Unpack
+
+from brainscore_core.processes.guard import guard, release
+from brainscore_core.processes.output import MOST_SHOWN_BYTES, Listener, scrub
+from brainscore_core.processes.tree import ProcessTree
+
+__all__ = [
+    "MOST_SHOWN_BYTES",
+    "Captured",
+    "Ended",
+    "Program",
+    "RunOptions",
+    "Stopped",
+    "run_attached",
+    "run_bounded",
+    "run_captured",
+    "running",
+    "scrub",
+]
+
+Stopped = Literal["Timeout", "MemoryLimit", "ProcessLimit"]
+
+_LOOK_EVERY_S = 0.2
+_DRAIN_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """How a program ended.
+
+    Attributes
+    ----------
+    command : tuple of str
+        The program and its arguments.
+    status : int
+        Exit status; a negative number is the signal that ended it.
+    stopped : 'Timeout', 'MemoryLimit', 'ProcessLimit' or None
+        Why it was ended; None if it ended by itself.
+    output : str
+        The start and the end of what it said, standard output and standard error together.
+    seconds : float
+        How long it ran.
+    peak_memory_bytes : int, optional
+        The most resident memory of it and all it started that was seen; None if nobody looked, see `run_bounded`.
+    """
+
+    command: tuple[str, ...] = ()
+    status: int
+    stopped: Stopped | None = None
+    output: str = ""
+    seconds: float = field(default=0.0, compare=False)
+    peak_memory_bytes: int | None = field(default=None, compare=False)
+
+    @property
+    def signal(self) -> str | None:
+        """Name of the signal that ended it, such as 'SIGSEGV'; None if it exited."""
+        if self.status >= 0:
+            return None
+        return signal.Signals(-self.status).name if -self.status in set(signal.Signals) else f"Signal{-self.status}"
+
+    @property
+    def problem(self) -> str | None:
+        """Class of what went wrong, such as 'Timeout', 'SIGSEGV' or 'Exit3'; None for success."""
+        return self.stopped or self.signal or (f"Exit{self.status}" if self.status else None)
+
+    @property
+    def tail(self) -> str:
+        """The last 20 lines of output."""
+        return "\n".join(line.rstrip() for line in self.output.splitlines()[-20:])
+
+    def __str__(self) -> str:
+        return f"command: {' '.join(self.command)}\nexit status: {self.status}\nlast lines of output:\n{self.tail}"
+
+
+class RunOptions(TypedDict, total=False):
+    """How a program is run: the keywords of `running`."""
+
+    environment: Mapping[str, str] | None
+    folder: Path | None
+    timeout_s: float | None
+    memory_bytes: float | None
+    most_processes: float | None
+    secrets: Sequence[str]
+    show: Callable[[str], object] | None
+    most_shown: float
+    pass_fds: Sequence[int]
+    reports_signals: bool
+
+
+def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
+    """Run a program to its end, or until it takes too long or too much.
+
+    Parameters and errors are those of `running`.
+
+    Raises
+    ------
+    Exception
+        What `show` raises, after the program has ended.
+    """
+    with running(command, **options) as program:
+        return program.result()
+
+
+@contextmanager
+def running(
+    command: Sequence[str | Path],
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    timeout_s: float | None = None,
+    memory_bytes: float | None = None,
+    most_processes: float | None = None,
+    secrets: Sequence[str] = (),
+    show: Callable[[str], object] | None = None,
+    most_shown: float = MOST_SHOWN_BYTES,
+    pass_fds: Sequence[int] = (),
+    reports_signals: bool = False,
+) -> Iterator[Program]:
+    """Start a program for as long as the block lasts; after it, the program and what it started have ended.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+        The program and its arguments.
+    environment : mapping of str to str, optional
+        All of its environment variables; None: those of this process.
+    folder : Path, optional
+        Where to start it; None: where this process is.
+    timeout_s : float, optional
+        None: it may take as long as it likes.
+    memory_bytes : float, optional
+        Resident memory of the program and of what it started, together; looked at five times a second. Where there is
+        no ``/proc`` (macOS, Windows), or None is given, it is not limited.
+    most_processes : float, optional
+        How many it may be with what it started, looked at as the memory is; None: any number.
+    secrets : sequence of str
+        What must not be in the output that is kept.
+    show : callable, optional
+        Takes each line of output, without its end, while the program runs. A carriage return ends a line too.
+    most_shown : float
+        Bytes of output that are passed to `show`, which is told where there is more.
+    pass_fds : sequence of int
+        Open files that it gets, under the same numbers.
+    reports_signals : bool
+        Whether an exit status above 128 tells the signal that ended what the program had started, as those of shells
+        and of bubblewrap do.
+
+    Yields
+    ------
+    Program
+        Its bounds are watched while the caller does something else.
+
+    Raises
+    ------
+    OSError
+        If the program cannot be started.
+    ValueError
+        If an argument holds a null byte.
+    """
+    bounds = _Bounds(timeout_s, memory_bytes, most_processes, reports_signals)
+    listener = Listener(secrets, show, most_shown)
+    with _running(
+        tuple(map(str, command)),
+        environment,
+        folder,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
+        pass_fds=pass_fds,
+    ) as (process, tree):
+        with suppress(OSError):  # where memory runs out all the same, this is what the system ends
+            Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="ascii")
+        program = Program(process, tree, bounds, listener)
+        try:
+            yield program
+        finally:
+            program.stop()
+
+
+def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path) -> Ended:
+    """Run a program whose input and output are those of this process, as a debugger needs it; it may take any time.
+
+    Parameters and errors are those of `running`.
+    """
+    arguments = tuple(map(str, command))
+    return Ended(command=arguments, status=subprocess.call(arguments, env=environment, cwd=folder))  # noqa: S603 - no shell
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What a program gave.
+
+    Attributes
+    ----------
+    status : int
+        Exit status; a negative number is the signal that ended it.
+    """
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+def run_captured(
+    command: Sequence[str | Path],
+    *,
+    environment: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    timeout_s: float | None = None,
+) -> Captured:
+    """Run a program that is trusted, such as git, and keep all that it says.
+
+    Parameters
+    ----------
+    command, environment, timeout_s
+        As for `running`.
+    stdin : bytes
+        What it reads.
+
+    Raises
+    ------
+    OSError
+        If the program cannot be started.
+    TimeoutError
+        If it took too long.
+    """
+    with _running(tuple(map(str, command)), environment, None, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as (
+        process,
+        _,
+    ):
+        try:
+            stdout, stderr = process.communicate(stdin, timeout_s)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"{command[0]} did not end within {timeout_s:g} s and was stopped") from None
+    return Captured(process.returncode, stdout, stderr)
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+class Program:
+    """A program while it runs; `running` starts one.
+
+    Attributes
+    ----------
+    pid : int
+        Of the program itself.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], tree: ProcessTree, bounds: _Bounds, listener: Listener
+    ) -> None:
+        self.pid = process.pid
+        self._process, self._tree, self._bounds, self._listener = process, tree, bounds, listener
+        self._started = time.monotonic()
+        self._stopped: Stopped | None = None
+        self._peak: int | None = None
+        self._seconds = 0.0
+        # Read beside, and never wait for the end of the output: something left running may hold it open for ever.
+        self._reader = threading.Thread(target=listener.listen, args=(process.stdout,), daemon=True)
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._reader.start()
+        self._watcher.start()
+
+    def wait(self, seconds: float) -> Ended | None:
+        """Wait for the end, at most that long; return how it ended, without its output, or None if it still runs."""
+        self._watcher.join(seconds)
+        return None if self._watcher.is_alive() else self._ended()
+
+    def result(self) -> Ended:
+        """Wait until it has ended by itself or was stopped at a bound, and return how it ended.
+
+        Raises
+        ------
+        Exception
+            What taking the output raised.
+        """
+        self._watcher.join()
+        self.stop()
+        ended = self._ended()
+        for error in self._listener.errors:
+            raise error
+        return replace(ended, output=self._listener.take())
+
+    def memory_bytes(self) -> int:
+        """Return the resident memory of the program and what it started, together; 0 where the system does not tell."""
+        return sum(self._tree.look().values())
+
+    def take_output(self, secrets: Sequence[str] = ()) -> str:
+        """Return what it has said since this was last asked: the start and the end, without secrets."""
+        return scrub(self._listener.take(), secrets)
+
+    def stop(self) -> None:
+        """End it with all that it started."""
+        _end_all(self._process, self._tree)
+        self._watcher.join()
+
+    def _ended(self) -> Ended:
+        self._reader.join(_DRAIN_S)
+        return Ended(
+            command=tuple(map(str, self._process.args)),  # type: ignore[arg-type]  # always a sequence here
+            status=self._bounds.status_of(self._process.returncode),
+            stopped=self._stopped,
+            seconds=self._seconds,
+            peak_memory_bytes=self._peak,
+        )
+
+    def _watch(self) -> None:
+        """Wait until it ends or takes too much, in which case it is ended here: nobody else may be looking."""
+        try:
+            self._stopped = self._wait()
+            if self._stopped:
+                _end_all(self._process, self._tree)
+        finally:
+            self._seconds = time.monotonic() - self._started
+
+    def _wait(self) -> Stopped | None:
+        bounds = self._bounds
+        deadline = self._started + (float("inf") if bounds.timeout_s is None else bounds.timeout_s)
+        while True:
+            left = max(0.0, deadline - time.monotonic())
+            wait_s = min(_LOOK_EVERY_S, left) if bounds.need_looks else left
+            try:
+                self._process.wait(None if wait_s == float("inf") else wait_s)
+            except subprocess.TimeoutExpired:
+                stopped = "Timeout" if time.monotonic() >= deadline else self._look()
+            else:
+                return None
+            if stopped:
+                return stopped
+
+    def _look(self) -> Stopped | None:
+        bounds = self._bounds
+        if not bounds.need_looks:
+            return None
+        running = self._tree.look()
+        used = sum(running.values())
+        self._peak = max(self._peak or 0, used)
+        if bounds.memory_bytes is not None and used > bounds.memory_bytes:
+            return "MemoryLimit"
+        return "ProcessLimit" if len(running) > (bounds.most_processes or float("inf")) else None
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What a program may take and what its status means, as `running` says."""
+
+    timeout_s: float | None
+    memory_bytes: float | None
+    most_processes: float | None
+    reports_signals: bool
+
+    @property
+    def need_looks(self) -> bool:
+        return self.memory_bytes is not None or self.most_processes is not None
+
+    def status_of(self, status: int) -> int:
+        return 128 - status if self.reports_signals and status - 128 in set(signal.Signals) else status
+
+
+@contextmanager
+def _running(
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str] | None,
+    folder: Path | None,
+    *,
+    stdin: int,
+    stderr: int,
+    pass_fds: Sequence[int] = (),
+) -> Iterator[tuple[subprocess.Popen[bytes], ProcessTree]]:
+    """Give a process in a session of its own, which is ended whatever happens."""
+    process = subprocess.Popen(  # noqa: S603 - no shell; callers name programs of their own
+        arguments,
+        env=environment,
+        cwd=folder,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        start_new_session=True,
+        pass_fds=tuple(pass_fds),
+    )
+    tree = ProcessTree(process.pid)
+    try:
+        guard(process.pid)
+        yield process, tree
+    finally:
+        _end_all(process, tree)
+        release(process.pid)
+
+
+def _end_all(process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
+    """End a process and what it started and left running, also in sessions of its own as far as was seen."""
+    if os.name == "nt":
+        process.kill()
+    else:
+        tree.look()  # who is whose parent is known only as long as the parents run
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    tree.end()

@@ -1,0 +1,112 @@
+"""Know what came of a process: all that it started, also in sessions of their own, with its memory.
+
+Where there is no ``/proc`` (macOS, Windows) nothing is known, and every answer is empty.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import BinaryIO, NamedTuple
+
+__all__ = ["ProcessTree", "end_when_closed"]
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_GONE_AFTER_S = 10.0
+_LOOK_AGAIN_S = 0.01
+
+
+class _Process(NamedTuple):
+    parent: int
+    session: int
+    started: int  # ticks since the machine was
+    resident_bytes: int
+
+
+class ProcessTree:
+    """A process that leads a session, and what came of it.
+
+    What was once seen to belong to it belongs to it for good, also where its parents have ended. What leaves the
+    session *and* loses its parents between two looks is not found: only a PID namespace holds that.
+
+    Parameters
+    ----------
+    root : int
+        The process that leads the session.
+    """
+
+    def __init__(self, root: int) -> None:
+        self.root = root
+        # pid -> when it started: numbers are used again.
+        self._seen = {pid: each.started for pid, each in _processes([str(root)]).items()}
+
+    def look(self) -> dict[int, int]:
+        """Return pid -> resident bytes of all that runs."""
+        table = _all_processes()
+        children = defaultdict(list)
+        for pid, each in table.items():
+            children[each.parent].append(pid)
+        todo = [pid for pid, each in table.items() if each.session == self.root]
+        todo += [pid for pid, started in self._seen.items() if pid in table and table[pid].started == started]
+        found: dict[int, int] = {}
+        while todo:
+            pid = todo.pop()
+            if pid not in found:
+                found[pid] = table[pid].resident_bytes
+                todo += children[pid]
+        self._seen = {pid: table[pid].started for pid in found}
+        return found
+
+    def end(self) -> None:
+        """End all of it, and return when it is gone: what is killed takes a moment to leave its files and memory."""
+        deadline = time.monotonic() + _GONE_AFTER_S
+        while (running := self.look()) and time.monotonic() < deadline:
+            for pid in running:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(_LOOK_AGAIN_S)
+
+
+def end_when_closed(stream: BinaryIO) -> None:
+    """Hear which programs have started (``+pid``) and ended (``-pid``), and end those that are left when nobody speaks.
+
+    It is what the guard of a process does, see `brainscore_core.processes.guard`.
+    """
+    trees: dict[int, ProcessTree] = {}
+    for line in stream:
+        pid = int(line[1:])
+        if line.startswith(b"+"):
+            trees[pid] = ProcessTree(pid)
+        else:
+            trees.pop(pid, None)
+    for pid, tree in trees.items():
+        tree.look()  # who is whose parent is known only as long as the parents run
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)  # also where there is no /proc
+        tree.end()
+
+
+def _all_processes() -> Mapping[int, _Process]:
+    """Return what runs on this machine."""
+    try:
+        return _processes(name for name in os.listdir("/proc") if name.isdecimal())  # noqa: PTH208 - five times a second
+    except OSError:
+        return {}
+
+
+def _processes(pids: Iterable[str]) -> dict[int, _Process]:
+    """Return those that run; what has ended and was not waited for does not."""
+    found: dict[int, _Process] = {}
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123 - five times a second, for each process
+                fields = stream.read().rpartition(b")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if len(fields) > 21 and fields[0] not in (b"Z", b"X"):
+            found[int(pid)] = _Process(int(fields[1]), int(fields[3]), int(fields[19]), int(fields[21]) * _PAGE_BYTES)
+    return found

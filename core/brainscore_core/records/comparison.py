@@ -1,0 +1,229 @@
+"""Compare models by their records: on each benchmark, and on average over those that all of them have a score on.
+
+Scores of different versions of a benchmark are not compared: the newest version that one of the models has a score of
+counts. Benchmarks whose measurements are simulated are averaged for themselves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.errors import DataNotHereError
+from brainscore_core.statistics.averages import Estimate, average_tree, combined
+from brainscore_core.statistics.influence import LEVEL
+from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.tests import Comparison, letters
+
+if TYPE_CHECKING:
+    from brainscore_core.records.record import ScoreRecord
+    from brainscore_core.statistics.averages import Missing
+    from brainscore_core.statistics.influence import Interval
+
+__all__ = ["ComparedModels", "averages_of", "compare_on_average", "compare_records"]
+
+
+@dataclass(frozen=True)
+class ComparedModels:
+    """What is known about several models on one benchmark, or on average over some.
+
+    Attributes
+    ----------
+    name : str
+        The benchmark, or of how many this is the average.
+    models : tuple of str
+    scores : tuple of Estimate
+        Of each model; NaN with its reason for one that is not compared.
+    intervals : tuple of (float, float)
+        Of each score: that of the record, where it states one, which need not be symmetric. NaN if there is none.
+    comparison : Comparison
+    are_simulated : bool
+        Whether the measurements are.
+    benchmarks : tuple of str
+        What this is the average of; the benchmark itself.
+    n_scored : tuple of int
+        On how many of these each model has a score.
+    """
+
+    name: str
+    models: tuple[str, ...]
+    scores: tuple[Estimate, ...]
+    intervals: tuple[Interval, ...]
+    comparison: Comparison
+    are_simulated: bool
+    benchmarks: tuple[str, ...]
+    n_scored: tuple[int, ...]
+
+    @property
+    def order(self) -> list[int]:
+        """Places of the models, the best first; last those without a score, in their order."""
+        values = [-np.inf if each.is_missing else each.value for each in self.scores]
+        return sorted(range(len(values)), key=lambda place: (-values[place], place))
+
+    @property
+    def ranks(self) -> list[str]:
+        """Between which ranks each model lies, such as ``'1'`` or ``'2-4'``; empty without a score."""
+        intervals = self.comparison.rank_intervals()
+        shown = [f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}" for low, high in intervals]
+        return ["" if np.isnan(ends).any() else text for ends, text in zip(intervals, shown, strict=True)]
+
+    @property
+    def letters(self) -> list[str]:
+        """Letters of each model: two models differ significantly if they share none; empty without a score."""
+        return letters(self.comparison.groups())
+
+
+def compare_records(
+    records: Iterable[ScoreRecord], models: Sequence[str], *, level: float = LEVEL
+) -> list[ComparedModels]:
+    """Compare models on every benchmark that one of them has a record of.
+
+    Parameters
+    ----------
+    records : iterable of ScoreRecord
+        At most one of a model and a benchmark.
+
+    Returns
+    -------
+    list of ComparedModels
+        In the order of the benchmarks' names.
+    """
+    by_benchmark: dict[str, dict[str, ScoreRecord]] = {}
+    for record in records:
+        by_benchmark.setdefault(record.benchmark, {})[record.model] = record
+    found = []
+    for benchmark in sorted(by_benchmark):
+        of_models = [by_benchmark[benchmark].get(model) for model in models]
+        versions = [each.benchmark_version for each in of_models if each is not None and each.score is not None]
+        newest = max((each for each in versions if each is not None), default=None)
+        scores = [_estimate(each, newest) for each in of_models]
+        intervals = [
+            each.interval() if record is None or record.interval is None or each.is_missing else record.interval
+            for each, record in zip(scores, of_models, strict=True)
+        ]
+        are_simulated = any(each.simulated for each in of_models if each is not None)
+        found.append(_compared(benchmark, models, scores, intervals, are_simulated, (benchmark,), level))
+    return found
+
+
+def _estimate(record: ScoreRecord | None, version: int | None) -> Estimate:
+    if record is None:
+        return Estimate(float("nan"), reason="not scored")
+    if record.score is None:
+        return Estimate(float("nan"), reason="not applicable" if record.is_scored else record.status.partition(":")[0])
+    if record.benchmark_version != version:
+        return Estimate(float("nan"), reason=f"version {record.benchmark_version}, not {version}")
+    return record.estimate(of_same_benchmark=True)
+
+
+def averages_of(
+    compared: Sequence[ComparedModels], records: Iterable[ScoreRecord], *, level: float = LEVEL
+) -> list[ComparedModels]:
+    """Compare the plain means of models over benchmarks: those with measurements, and those that are simulated.
+
+    Only benchmarks count on which every model has a score; an average of fewer than two is none.
+
+    Parameters
+    ----------
+    compared : sequence of ComparedModels
+        Of single benchmarks and the same models, as `compare_records` returns them.
+    records : iterable of ScoreRecord
+        Those that were compared. Stimuli and neuroids that benchmarks share are matched by the names that a record
+        gives; where it gives none, the error of the average is the largest that there can be.
+    """
+    by_pair = {(record.benchmark, record.model): record for record in records}
+    found = []
+    for are_simulated in (False, True):
+        chosen = [
+            each
+            for each in compared
+            if each.are_simulated == are_simulated and not any(score.is_missing for score in each.scores)
+        ]
+        if len(chosen) < 2:
+            continue
+        names, models = [each.name for each in chosen], chosen[0].models
+        weights = dict.fromkeys(names, 1 / len(names))
+        scores = [combined({name: by_pair[name, model].estimate() for name in names}, weights) for model in models]
+        label = f"average of {len(names)}{' SIMULATED' if are_simulated else ''}"
+        intervals = [each.interval() for each in scores]
+        found.append(_compared(label, models, scores, intervals, are_simulated, tuple(names), level))
+    return found
+
+
+def compare_on_average(
+    records: Iterable[ScoreRecord],
+    models: Sequence[str],
+    node: str,
+    parents: Mapping[str, str],
+    *,
+    missing: Missing = "zero",
+    level: float = LEVEL,
+) -> ComparedModels:
+    """Compare the averages of models over all benchmarks below a node of a tree, as the leaderboard does.
+
+    A benchmark on which no record has a score is in no average, nor is one whose measurements are simulated unless all
+    below the node are.
+
+    Parameters
+    ----------
+    records : iterable of ScoreRecord
+        At most one of a model and a benchmark.
+    node : str
+        Above at least one of their benchmarks.
+    parents : mapping of str to str
+        The node above every benchmark that counts, and above every inner node but the roots.
+    missing : {'zero', 'left out', 'undefined'}
+        What a missing score counts as, see `average_tree`.
+
+    Raises
+    ------
+    DataNotHereError
+        No benchmark below the node has a score.
+    """
+    given = list(records)
+    scored = {each.benchmark for each in given if each.score is not None and node in _path(each.benchmark, parents)}
+    simulated = {record.benchmark for record in given if record.simulated}
+    leaves = sorted(scored - simulated or scored)
+    if not leaves:
+        raise DataNotHereError(f"No benchmark below {node!r} has a score, so that there is no average to compare.")
+    by_pair = {(record.benchmark, record.model): record for record in given}
+    of_leaves = compare_records((record for record in given if record.benchmark in leaves), models, level=level)
+    tree = {name: parents[name] for leaf in leaves for name in (leaf, *_path(leaf, parents)) if name in parents}
+    scores, counts = [], []
+    for place, model in enumerate(models):
+        there = [each.name for each in of_leaves if not each.scores[place].is_missing]
+        estimates = {name: by_pair[name, model].estimate() for name in there}
+        scores.append(average_tree(estimates, tree, missing=missing)[node])
+        counts.append(len(there))
+    intervals = [each.interval() for each in scores]
+    found = _compared(node, models, scores, intervals, set(leaves) <= simulated, tuple(leaves), level)
+    return dataclasses.replace(found, n_scored=tuple(counts))
+
+
+def _path(name: str, parents: Mapping[str, str]) -> list[str]:
+    """Return the nodes above a name, the nearest first; of a circle each once."""
+    path: list[str] = []
+    while (above := parents.get(name)) is not None and above not in path:
+        path.append(above)
+        name = above
+    return path
+
+
+def _compared(
+    name: str,
+    models: Sequence[str],
+    scores: Sequence[Estimate],
+    intervals: Sequence[Interval],
+    are_simulated: bool,
+    benchmarks: tuple[str, ...],
+    level: float,
+) -> ComparedModels:
+    comparison = Comparison(np.array([each.value for each in scores]), JointErrors.of_estimates(scores), level)
+    counts = tuple(0 if each.is_missing else len(benchmarks) for each in scores)
+    return ComparedModels(
+        name, tuple(models), tuple(scores), tuple(intervals), comparison, are_simulated, benchmarks, counts
+    )

@@ -1,0 +1,130 @@
+"""Take from a score what its record keeps: plain numbers and texts, with None for what is missing or not finite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+
+__all__ = ["fields", "integer", "number", "of_ceiling"]
+
+_MOST_REASON, _MOST_SOURCES = 500, 10  # characters; names
+
+
+def fields(score: Score, benchmark: str) -> dict[str, Any]:
+    """Return the fields of a `ScoreRecord` that a score says by its value and attributes.
+
+    Parameters
+    ----------
+    score : Score
+        0-d; see `ScoreRecord.of_score`.
+    benchmark : str
+        Whose stimuli and units the names in influences are of, where the score names none.
+    """
+    attrs = score.attrs
+    return {
+        "score": number(score),
+        **{name: number(attrs.get(name)) for name in ("raw", "ceiling", "error", "stimulus_error", "split_error")},
+        **{name: integer(attrs.get(name)) for name in ("n_stimuli", "n_neuroids", "n_trials", "n_subjects", "seed")},
+        "interval": _interval(attrs.get("interval")),
+        "layers": {str(region): layer for region, layer in dict(attrs.get("layers") or {}).items()},
+        "layer_origin": {str(region): origin for region, origin in dict(attrs.get("layer_origin") or {}).items()},
+        "simulated": bool(attrs.get("simulated", False)),
+        "seeds": _seeds(attrs),
+        "normalization": str(attrs["normalization"]) if attrs.get("normalization") else None,
+        "chance": number(attrs.get("chance")) or 0.0,
+        "error_over": _sources(attrs),
+        "error_nan_reason": _reason(attrs.get("error_nan_reason")),
+        "interval_nan_reason": _reason(attrs.get("interval_nan_reason")),
+        **_influence(attrs, benchmark),
+        **_of_raw(attrs, benchmark),
+        **of_ceiling(attrs.get("ceiling")),
+    }
+
+
+def of_ceiling(ceiling: object) -> dict[str, Any]:
+    """Return the fields about the uncertainty of a ceiling and how it was estimated, from its attributes."""
+    attrs: Mapping[Hashable, Any] = getattr(ceiling, "attrs", {})
+    error, interval = number(attrs.get("error")), _interval(attrs.get("interval"))
+    # A reason may be left from a step before the one that told the error.
+    why = None if error is not None else attrs.get("error_nan_reason")
+    why = why or (attrs.get("interval_nan_reason") if interval is None else None)
+    return {
+        "ceiling_error": error,
+        "ceiling_interval": interval,
+        "ceiling_error_over": _sources(attrs),
+        "ceiling_nan_reason": _reason(why),
+        "ceiling_estimator": _reason(attrs.get("estimator")),
+    }
+
+
+def number(value: object) -> float | None:
+    """Return a finite float; None for None, NaN, and values that are no single number."""
+    if value is None:
+        return None
+    import numpy as np  # reading records, as planning does, needs none
+
+    array = np.asarray(getattr(value, "values", value))
+    if array.size != 1 or array.dtype.kind not in "biuf":
+        return None
+    found = float(array.reshape(()))
+    return found if math.isfinite(found) else None
+
+
+def integer(value: object) -> int | None:
+    """Return a whole number; None for anything else."""
+    found = number(value)
+    return int(found) if found is not None and found == int(found) else None
+
+
+def _interval(value: Any) -> tuple[float, float] | None:  # whatever a benchmark states
+    low, high = (None, None) if value is None else (number(value[0]), number(value[1]))
+    return None if low is None or high is None else (low, high)
+
+
+def _seeds(attrs: Mapping[Hashable, Any]) -> dict[str, int]:
+    """Return the seeds of the splits of metric and ceiling, and those that a benchmark states beside."""
+    found = {name: integer(getattr(attrs.get(name), "attrs", {}).get("seed")) for name in ("raw", "ceiling")}
+    found |= {str(name): integer(seed) for name, seed in dict(attrs.get("seeds") or {}).items()}
+    return {name: seed for name, seed in found.items() if seed is not None}
+
+
+def _sources(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
+    return tuple(str(source) for source in attrs.get("error_over", ()))[:_MOST_SOURCES]
+
+
+def _reason(value: object) -> str | None:
+    return None if value is None else str(value)[:_MOST_REASON]
+
+
+def _influence(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, Any]:
+    """Return the fields about the influences of a score."""
+    from brainscore_core.statistics.influence import Influence  # brings NumPy, see `number`
+    from brainscore_core.statistics.sketch import InfluenceSketch
+
+    influence = attrs.get("influence")
+    if not isinstance(influence, Influence) or influence.why_unknown is not None:
+        return {"error_df": number(attrs.get("error_df"))}
+    names = {key: str(attrs[key]) if attrs.get(key) else None for key in ("stimulus_set", "assembly")}
+    sketch = InfluenceSketch.of(
+        influence, stimuli=names["stimulus_set"] or benchmark, units=names["assembly"] or benchmark
+    )
+    return {**names, "influence": sketch.to_text(), "error_df": number(influence.degrees_of_freedom)}
+
+
+def _of_raw(attrs: Mapping[Hashable, object], benchmark: str) -> dict[str, Any]:
+    """Return the fields about the uncertainty of the score before normalisation."""
+    from brainscore_core.statistics.influence import Influence  # brings NumPy, see `number`
+
+    raw, ceiling = (getattr(attrs.get(name), "attrs", {}) for name in ("raw", "ceiling"))
+    names: Mapping[Hashable, object] = {key: attrs.get(key) for key in ("stimulus_set", "assembly")}
+    found = _influence({**raw, **names}, benchmark)
+    return {
+        "raw_error": number(raw.get("error")),
+        "raw_interval": _interval(raw.get("interval")),
+        "raw_error_df": found["error_df"],
+        "raw_influence": found.get("influence") if isinstance(ceiling.get("influence"), Influence) else None,
+    }

@@ -1,0 +1,259 @@
+"""Divide the raw scores of records by another ceiling, with what is known of their uncertainty, without any model.
+
+A record keeps the raw score, its error and interval, and how stimuli and units move it, apart from the ceiling. What
+the errors need of both together, their covariance, comes from sketches of the influences, which scatter by about 2 %;
+everything else is exact.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from brainscore_core.benchmarks import as_ceiling, ceil_score, explained_variance
+from brainscore_core.errors import CeilingError
+from brainscore_core.metrics import Score
+from brainscore_core.records import from_score
+from brainscore_core.records.record import MADE, ScoreRecord, record_path
+from brainscore_core.records.store import FolderStore
+from brainscore_core.records.values import read_values, values_of, write_values
+from brainscore_core.statistics.influence import Influence, fieller_from_variances, t_quantile
+from brainscore_core.statistics.sketch import InfluenceSketch
+
+__all__ = ["Change", "NotFromRecordError", "renormalise", "renormalised"]
+
+_LEVEL = 0.95
+_SAME = 1e-9  # relative difference that rounding makes at most
+_LAWFUL = {"explained_variance": ("reliability", "dissimilarity_reliability")}
+UNCERTAIN_CEILING = "the ceiling does not differ from 0, so that any ratio to it is possible"
+
+
+class NotFromRecordError(CeilingError):
+    """A score cannot be had from what its record keeps: the pair has to be scored again."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one record.
+
+    Attributes
+    ----------
+    before, after : ScoreRecord
+        Equal but for `MADE` where nothing changes, and where `problem` says why it cannot be done.
+    problem : str
+        Empty if there is none.
+    """
+
+    before: ScoreRecord
+    after: ScoreRecord
+    problem: str = ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the record changes."""
+        made = dict.fromkeys(MADE)
+        return dataclasses.asdict(self.before) | made != dataclasses.asdict(self.after) | made
+
+
+def renormalise(
+    folder: Path,
+    benchmark: str,
+    ceiling: Score,
+    *,
+    version: int | None = None,
+    revision: str | None = None,
+    dry_run: bool = False,
+) -> list[Change]:
+    """Divide the raw scores of all records of a benchmark by its ceiling, and write each record anew, whole or not.
+
+    What is done already is left as it is, so that the same call goes on where it was interrupted.
+
+    Parameters
+    ----------
+    folder : Path
+        Of records.
+    ceiling : Score
+        0-d, what the benchmark states now.
+    version : int, optional
+        Of the benchmark now. None: as the records say.
+    revision : str, optional
+        Of the plugin of the benchmark now. Given to records that have the revision of the folder alone: what they were
+        scored with otherwise, only the ceiling is different. Others keep theirs.
+    dry_run : bool
+        Write nothing.
+
+    Returns
+    -------
+    list of Change
+        Of every record of the benchmark, sorted by model.
+    """
+    changes = []
+    for before in FolderStore(folder):
+        if before.benchmark != benchmark:
+            continue
+        try:
+            after = _as_now(renormalised(before, ceiling), version, revision)
+        except CeilingError as error:
+            changes.append(Change(before, before, str(error)))
+            continue
+        change = Change(before, after)
+        if change.is_new and not dry_run:
+            after = _written(after, record_path(folder, after.model, after.benchmark), ceiling)
+            change = Change(before, after)
+        changes.append(change)
+    return sorted(changes, key=lambda change: change.before.model)
+
+
+def _as_now(record: ScoreRecord, version: int | None, revision: str | None) -> ScoreRecord:
+    is_of_folder = (record.benchmark_revision or "").startswith("folder-")
+    return dataclasses.replace(
+        record,
+        benchmark_version=record.benchmark_version if version is None else version,
+        benchmark_revision=revision if revision and is_of_folder else record.benchmark_revision,
+    )
+
+
+def _written(record: ScoreRecord, path: Path, ceiling: Score) -> ScoreRecord:
+    """Write a record, and before it the values of single neuroids, of which those of the ceiling are others now."""
+    if record.values:
+        holder = Score(0.0)
+        holder.attrs["ceiling"] = ceiling
+        try:
+            kept = {name: each for name, each in read_values(path, record.values).items() if name.startswith("raw.")}
+            record = dataclasses.replace(record, values=write_values(path, kept | values_of(holder)))
+        except OSError:  # they are gone, or of another run; the record says so no longer
+            record = dataclasses.replace(record, values=None)
+    record = dataclasses.replace(record, created=datetime.now(UTC).isoformat(timespec="seconds"))
+    record.write(path)
+    return record
+
+
+def renormalised(record: ScoreRecord, ceiling: Score) -> ScoreRecord:
+    """Return the record of the same raw score, divided by another ceiling.
+
+    Parameters
+    ----------
+    ceiling : Score
+        0-d; with attrs ``influence`` it is uncertain, without it counts as exact, as when a pair is scored.
+
+    Raises
+    ------
+    NotFromRecordError
+        If there is no score, the record does not say how it was normalised, or the score is not what its raw score and
+        ceiling give: a mean of subjects with ceilings of their own, for instance.
+    CeilingError
+        If the ceiling is no usable number, or of a quantity that this raw score is not divided by.
+    """
+    raw, slope_before = _checked(record)
+    of_ceiling = as_ceiling(ceiling, of=f"benchmark {record.benchmark!r}")
+    quantity = of_ceiling.attrs.get("quantity")
+    lawful = _LAWFUL.get(str(record.normalization))
+    if quantity is not None and lawful is not None and quantity not in lawful:
+        raise CeilingError(
+            f"The ceiling of {record.benchmark!r} is a {quantity} now, and its scores are normalised with "
+            f"{record.normalization}, by {' or '.join(lawful)}. Score the pairs again."
+        )
+    if abs(float(of_ceiling) - (record.ceiling or 0)) <= _SAME * float(of_ceiling):
+        return record  # also its uncertainty is as it was, and more exact than what is kept of it
+    score = _divided(record, raw, of_ceiling)
+    slope = _slope(record, raw, float(of_ceiling))
+    known: dict[str, Any] = {
+        "score": float(score),
+        "ceiling": float(of_ceiling),
+        **from_score.of_ceiling(of_ceiling),
+        "error": from_score.number(score.attrs.get("error")),
+        "interval": score.attrs.get("interval"),
+        "split_error": _scaled(record.split_error, slope, slope_before),
+        "stimulus_error": _scaled(record.stimulus_error, slope, slope_before),
+    }
+    if record.influence is not None and record.raw_error is not None and record.error_nan_reason is None:
+        known |= _uncertainty(record, raw, of_ceiling)
+    elif known["interval"] is None and record.interval is None:
+        del known["interval"]
+    return dataclasses.replace(record, **known)
+
+
+def _checked(record: ScoreRecord) -> tuple[float, float]:
+    """Return raw score and slope of a record whose score is what these and its ceiling give."""
+    whose = f"{record.model} on {record.benchmark}"
+    if record.score is None or record.raw is None or record.ceiling is None:
+        raise NotFromRecordError(f"{whose} has no score to divide: {record.status}.")
+    if record.normalization not in ("explained_variance", "ceil_score"):
+        raise NotFromRecordError(f"The record of {whose} does not say how it was normalised. Score the pair again.")
+    before = float(_divided(record, record.raw, Score(record.ceiling)))
+    if not math.isclose(before, record.score, rel_tol=_SAME, abs_tol=_SAME):
+        raise NotFromRecordError(
+            f"The score of {whose} is {record.score:.6g}, while {record.normalization} of its raw score and its "
+            f"ceiling gives {before:.6g}: it was put together of parts with ceilings of their own. Score it again."
+        )
+    return record.raw, _slope(record, record.raw, record.ceiling)
+
+
+def _divided(record: ScoreRecord, raw: float, ceiling: Score) -> Score:
+    score = Score(raw)
+    if record.raw_error is not None:
+        score.attrs["error"] = record.raw_error
+    if record.raw_interval is not None:
+        score.attrs["interval"] = record.raw_interval
+    if record.normalization == "explained_variance":
+        return explained_variance(score, ceiling)
+    return ceil_score(score, ceiling, chance=record.chance)
+
+
+def _slope(record: ScoreRecord, raw: float, ceiling: float) -> float:
+    return abs(2 * raw / ceiling) if record.normalization == "explained_variance" else 1 / (ceiling - record.chance)
+
+
+def _scaled(error: float | None, slope: float, before: float) -> float | None:
+    return error * slope / before if error is not None and before else error
+
+
+def _uncertainty(record: ScoreRecord, raw: float, ceiling: Score) -> dict[str, Any]:
+    """Return error, interval and influences of a ratio whose numerator has influences; see `benchmarks.propagate`.
+
+    As there, a squared score is the square of ``t = raw / sqrt(ceiling)``, and the interval is that of t.
+    """
+    is_squared = record.normalization == "explained_variance"
+    top = float(ceiling) - record.chance
+    divisor = math.sqrt(top) if is_squared else top
+    ratio = (raw - record.chance) / divisor
+    sketch = _raw_sketch(record, raw)
+    of_raw, freedom = (record.raw_error or 0.0) ** 2, record.raw_error_df
+    influence = ceiling.attrs.get("influence")
+    moved = sketch * (1 / divisor)
+    if isinstance(influence, Influence) and influence.why_unknown is None:
+        of_divisor = influence * (1 / (2 * divisor)) if is_squared else influence
+        below = InfluenceSketch.of(
+            of_divisor, stimuli=record.stimulus_set or record.benchmark, units=record.assembly or record.benchmark
+        )
+        moved = moved - below * (ratio / divisor)
+        variances = (of_raw, of_divisor.variance, sketch.covariance(below))
+        variance = (variances[0] + ratio**2 * variances[1] - 2 * ratio * variances[2]) / divisor**2
+        freedom = min(freedom or math.inf, influence.degrees_of_freedom)
+        quantile = t_quantile(freedom, _LEVEL)
+        low, high = fieller_from_variances(raw - record.chance, divisor, variances, quantile)
+    else:
+        variance = of_raw / divisor**2
+        low, high = ((end - record.chance) / divisor for end in record.raw_interval or (math.nan, math.nan))
+    error = math.sqrt(4 * ratio**2 * variance + 2 * variance**2) if is_squared else math.sqrt(variance)
+    ends = (low * abs(low), high * abs(high)) if is_squared else (low, high)
+    is_known = not any(map(math.isnan, ends))
+    return {
+        "error": error,
+        "error_df": freedom if freedom is None or math.isfinite(freedom) else None,
+        "interval": ends if is_known else None,
+        "interval_nan_reason": None if is_known else UNCERTAIN_CEILING,
+        "influence": (moved * (2 * abs(ratio)) if is_squared else moved).to_text(),
+    }
+
+
+def _raw_sketch(record: ScoreRecord, raw: float) -> InfluenceSketch:
+    """Return how stimuli and units move the raw score; where the ceiling was exact, from how they move the score."""
+    if record.raw_influence is not None:
+        return InfluenceSketch.from_text(record.raw_influence)
+    slope = _slope(record, raw, record.ceiling or 1.0)
+    return InfluenceSketch.from_text(record.influence or "") * (1 / slope if slope else 0.0)

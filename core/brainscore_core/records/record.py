@@ -1,0 +1,476 @@
+"""Keep the result of one model on one benchmark as one JSON file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import quote
+
+from pydantic import AfterValidator, Field, Strict, TypeAdapter
+
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.files import atomic_path
+from brainscore_core.identity import machine, software, sources
+from brainscore_core.records import from_score
+from brainscore_core.untrusted import (
+    MOST_NAME,
+    Flag,
+    Untrusted,
+    at_most,
+    checked,
+    matching,
+    parse,
+    read_start,
+    shown,
+    text,
+)
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+    from brainscore_core.statistics.averages import Estimate
+
+__all__ = [
+    "MADE",
+    "MOST_BYTES",
+    "NOT_APPLICABLE",
+    "SCHEMA_VERSION",
+    "ScoreRecord",
+    "Status",
+    "json_schema",
+    "record_path",
+    "values_path",
+]
+
+SCHEMA_VERSION = 5
+MOST_BYTES = 2**20  # of one record
+NOT_APPLICABLE = "not_applicable"
+MADE = ("created", "duration_s", "machine", "peak_memory_bytes")
+"""Fields that differ when the same is scored again; they stand in a block of their own, ``made``, in the file."""
+
+_MOST_MESSAGE, _MOST_TAIL, _MOST_LAYERS, _MOST_DEPTH, _LARGEST = 1_000, 4_000, 100_000, 10, 10**15
+_MOST_REASON, _MOST_SOURCES, _MOST_INFLUENCE, _MOST_PARTS = 500, 10, 8_192, 1_000
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
+_STATUS = re.compile(r"scored|not_applicable|failed:[A-Za-z_][\w.]{0,99}|skipped:[^\n]{1,900}", re.ASCII)
+
+Small = TypeVar("Small", bound=Mapping[str, object])
+
+
+def _printable(value: str) -> str:
+    if not value.isprintable():
+        raise ValueError("expected characters that can be printed")
+    return value
+
+
+def _small(value: Small) -> Small:
+    level: list[object] = [value]
+    depth = 0
+    while level and depth < _MOST_DEPTH:
+        depth += 1
+        lists = [each for each in level if isinstance(each, list)]
+        dicts = [each for each in level if isinstance(each, dict)]
+        level = [entry for each in (*lists, *(each.values() for each in dicts)) for entry in each]
+    # JSON takes twelve characters for one at most, and longer than this to write.
+    if level or (len(str(value)) > _MOST_LAYERS / 12 and len(json.dumps(value)) > _MOST_LAYERS):
+        raise ValueError(f"expected at most {_MOST_LAYERS} characters of JSON, {_MOST_DEPTH} levels deep")
+    return value
+
+
+# What a record may hold: it may have been written by anybody.
+_Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME), AfterValidator(_printable)]
+_Number = Annotated[float, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
+_Integer = Annotated[int, Strict(), Field(gt=-_LARGEST, lt=_LARGEST)]
+_Reason = Annotated[str, text(_MOST_REASON)]
+_Sketch = Annotated[str, text(_MOST_INFLUENCE), matching(_BASE64, "base64")]
+_Digests = Annotated[Mapping[_Name, _Name], at_most(_MOST_PARTS)]
+Status = Annotated[
+    str,
+    matching(_STATUS, "'scored', 'not_applicable', 'failed:<class>' or 'skipped:<reason>'"),
+    Field(json_schema_extra={"pattern": f"^({_STATUS.pattern})$"}),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreRecord(Untrusted):
+    """What is kept about one score; every number is a plain float and every missing one is None.
+
+    Attributes
+    ----------
+    model, benchmark : str
+        Identifiers, as they are registered.
+    benchmark_version : int or None
+        The benchmark's own version.
+    score : float or None
+        Ceiling-normalised score; None if the model cannot be scored on this benchmark (NaN).
+    raw, ceiling : float or None
+        Score before normalisation, and ceiling.
+    error : float or None
+        Standard error of the score over what `error_over` names, such as new stimuli and new neuroids.
+    interval : tuple of float or None
+        95 % interval of the score, where the benchmark states one.
+    n_stimuli, n_neuroids, n_trials, n_subjects : int or None
+        Size of the measurement.
+    layers : dict
+        Region -> layer (or layers) of the model that was recorded.
+    simulated : bool
+        True if the measurements are simulated, not biological.
+    seed : int or None
+        What the benchmark states, such as that of simulated measurements.
+    duration_s : float or None
+        Wall-clock time from loading the model to the score.
+    created : str
+        UTC time, ISO 8601.
+    versions : dict
+        Software name -> version.
+    machine : str
+        Operating system and architecture.
+    source_revision : str or None
+        Commit of the checkout that ran.
+    status : str
+        'scored'; 'not_applicable' if the model cannot be scored on this benchmark, by what it is;
+        'failed:<class of the error>' or 'skipped:<reason>'.
+    message : str
+        What the error said, or why the model cannot be scored on this benchmark; empty if there is nothing to say.
+    model_revision, benchmark_revision : str or None
+        Digest of the code of the plugin and of everything that it uses, where planning has computed it; else that of
+        its folder alone (`sources.folder_revision`), or ``'unregistered'`` for what is no plugin. None only in
+        records that were written by hand or before there were revisions.
+    version_class : str
+        Releases of the library whose scores are comparable, see `software.version_class`.
+    layer_origin : dict
+        Region -> how its layer came to be: ``from`` and, if it was chosen, on what and how surely.
+    error_over : tuple of str
+        What would be new in another experiment, such as ``('stimulus', 'neuroid')``; empty if not stated.
+    error_df : float or None
+        How many independent values the error is worth; None: as good as infinitely many, or not stated.
+    stimulus_error : float or None
+        The part of `error` that is over new stimuli alone.
+    split_error : float or None
+        Standard error of the mean over splits of these data. It says how much the draw of splits changes the score,
+        nothing about other data.
+    error_nan_reason, interval_nan_reason : str or None
+        Why there is no error, or an error without an interval.
+    influence : str or None
+        How stimuli and units move the score: `InfluenceSketch.to_text`, which averages and differences of models need.
+    stimulus_set, assembly : str or None
+        Identifiers of what the names in `influence` are of; None: of this benchmark alone.
+    normalization : str or None
+        Name of the function that made `score` of `raw` and `ceiling`, such as ``'explained_variance'``; None: not
+        stated.
+    chance : float
+        What `normalization` subtracted from both.
+    raw_error, raw_interval, raw_error_df, raw_influence
+        As those without ``raw_``, of the score before normalisation. `raw_influence` is kept only where the ceiling has
+        influences too, so that it cannot be had from `influence`.
+    ceiling_error, ceiling_interval, ceiling_error_over
+        As those without ``ceiling_``, of the ceiling.
+    ceiling_nan_reason : str or None
+        Why the ceiling has no error or no interval.
+    ceiling_estimator : str or None
+        How the ceiling was estimated, in a few words; None: not stated.
+    seeds : dict
+        ``'raw'`` and ``'ceiling'`` -> seed of the splits of the metric and of the ceiling, and others that the
+        benchmark states.
+    data : dict
+        ``'<kind>:<identifier>'`` -> digest of the content of each stimulus set and assembly that the benchmark loaded.
+    plugins : dict
+        ``'<kind>/<folder>'`` -> digest of the files of each plugin that the benchmark was made with, its own included.
+    weights : str or None
+        Digest of the parameters and buffers of the model; None where it does not tell.
+    library : str or None
+        Digest of the source of the library, without plugins.
+    environment : str or None
+        Digest of the names and versions of all installed distributions, see `software.installed`.
+    candidate_environment : str or None
+        The same of the environment that the model ran in, if that was one of its own.
+    values : str or None
+        Digest of the file beside the record with the values of single neuroids or subjects, see `values`.
+    tail : str
+        The last lines that were said before a failure.
+    peak_memory_bytes : int or None
+        Most memory that was used at a time.
+    schema_version : int
+        Version of this layout.
+    """
+
+    model: _Name
+    benchmark: _Name
+    benchmark_version: _Integer | None
+    score: _Number | None
+    raw: _Number | None
+    ceiling: _Number | None
+    error: _Number | None
+    interval: tuple[_Number, _Number] | None
+    n_stimuli: _Integer | None
+    n_neuroids: _Integer | None
+    n_trials: _Integer | None
+    layers: Annotated[Mapping[str, object], AfterValidator(_small)]
+    simulated: Flag
+    seed: _Integer | None
+    duration_s: _Number | None
+    created: _Name
+    versions: Annotated[Mapping[str, str], AfterValidator(_small)]
+    machine: _Name
+    source_revision: _Name | None
+    status: Status = "scored"
+    message: Annotated[str, text(_MOST_MESSAGE)] = ""
+    model_revision: _Name | None = None
+    benchmark_revision: _Name | None = None
+    version_class: _Name = field(default_factory=software.version_class)
+    layer_origin: Annotated[Mapping[str, object], AfterValidator(_small)] = field(default_factory=dict)
+    error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
+    error_df: _Number | None = None
+    stimulus_error: _Number | None = None
+    split_error: _Number | None = None
+    error_nan_reason: _Reason | None = None
+    interval_nan_reason: _Reason | None = None
+    influence: _Sketch | None = None
+    stimulus_set: _Name | None = None
+    assembly: _Name | None = None
+    n_subjects: _Integer | None = None
+    normalization: _Name | None = None
+    chance: _Number = 0.0
+    raw_error: _Number | None = None
+    raw_interval: tuple[_Number, _Number] | None = None
+    raw_error_df: _Number | None = None
+    raw_influence: _Sketch | None = None
+    ceiling_error: _Number | None = None
+    ceiling_interval: tuple[_Number, _Number] | None = None
+    ceiling_error_over: Annotated[tuple[_Name, ...], at_most(_MOST_SOURCES)] = ()
+    ceiling_nan_reason: _Reason | None = None
+    ceiling_estimator: _Reason | None = None
+    seeds: Annotated[Mapping[_Name, _Integer], at_most(_MOST_PARTS)] = field(default_factory=dict)
+    data: _Digests = field(default_factory=dict)
+    plugins: _Digests = field(default_factory=dict)
+    weights: _Name | None = None
+    library: _Name | None = None
+    environment: _Name | None = None
+    candidate_environment: _Name | None = None
+    values: _Name | None = None
+    tail: Annotated[str, text(_MOST_TAIL)] = ""
+    peak_memory_bytes: _Integer | None = None
+    schema_version: _Integer = SCHEMA_VERSION
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether there is a score, be it that the model cannot be scored on this benchmark (None)."""
+        return self.status in ("scored", NOT_APPLICABLE)
+
+    @classmethod
+    def of_score(
+        cls,
+        score: Score,
+        *,
+        model: str,
+        benchmark: str,
+        benchmark_version: object = None,
+        duration_s: float | None = None,
+    ) -> ScoreRecord:
+        """Make the record of a score from its value and attributes.
+
+        Parameters
+        ----------
+        score : Score
+            0-d; if it is NaN, the status is 'not_applicable'. With any of the attributes ``raw``, ``ceiling``,
+            ``error``, ``interval``, ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``n_subjects``, ``layers``,
+            ``layer_origin``, ``simulated``, ``seed``,
+            ``seeds``, ``normalization`` and ``chance``; ``not_applicable`` becomes the message: why the model cannot be
+            scored on this benchmark. Of the error also ``error_over``, ``stimulus_error``, ``split_error``,
+            ``error_nan_reason``, ``interval_nan_reason`` and ``influence``, with the ``stimulus_set`` and the
+            ``assembly`` that its names are of. The ceiling, a `Score`, may say of itself ``error``, ``interval``,
+            ``error_over``, why there is none, and ``estimator``.
+        benchmark_version : object
+            The benchmark's version; kept if it is an integer.
+        """
+        return dataclasses.replace(
+            cls.without_score(
+                NOT_APPLICABLE if math.isnan(float(score)) else "scored",
+                str(score.attrs.get("not_applicable", "")),
+                model=model,
+                benchmark=benchmark,
+                duration_s=from_score.number(duration_s),
+            ),
+            benchmark_version=from_score.integer(benchmark_version),
+            **from_score.fields(score, benchmark),
+        )
+
+    @classmethod
+    def without_score(
+        cls,
+        status: str,
+        message: str = "",
+        *,
+        model: str,
+        benchmark: str,
+        duration_s: float | None = None,
+        peak_memory_bytes: int | None = None,
+        tail: str = "",
+    ) -> ScoreRecord:
+        """Make the record of a pair that failed, was left out or cannot have a score.
+
+        Parameters
+        ----------
+        status : str
+            'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
+        message : str
+            What the error said; its first 1,000 characters are kept.
+        tail : str
+            What was said before; its last 4,000 characters are kept.
+        """
+        return cls(
+            model=model,
+            benchmark=benchmark,
+            benchmark_version=None,
+            score=None,
+            raw=None,
+            ceiling=None,
+            error=None,
+            interval=None,
+            n_stimuli=None,
+            n_neuroids=None,
+            n_trials=None,
+            layers={},
+            simulated=False,
+            seed=None,
+            duration_s=duration_s,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=software.versions(),
+            machine=machine.machine(),
+            source_revision=sources.source_revision(),
+            status=status,
+            message=_encodable(message[:_MOST_MESSAGE]),
+            tail=_encodable(tail[-_MOST_TAIL:]),
+            peak_memory_bytes=peak_memory_bytes,
+        )
+
+    def with_revisions(self, model: str, benchmark: str) -> ScoreRecord:
+        """Return the record with the revisions of the plugins; see the attributes."""
+        return dataclasses.replace(self, model_revision=model, benchmark_revision=benchmark)
+
+    def to_json(self) -> str:
+        """Return the record as JSON text, keys in the order of the class and `MADE` at the end, with a line break.
+
+        The same inputs give the same text but for the block ``made``.
+        """
+        content = dataclasses.asdict(self)
+        content["made"] = {name: content.pop(name) for name in MADE}
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def estimate(self, *, of_same_benchmark: bool = False) -> Estimate:
+        """Return value, error and influences of the score.
+
+        The sketch of its influences is scaled to the error of the record, which is exact.
+
+        Parameters
+        ----------
+        of_same_benchmark : bool
+            Whether this is matched with records of the same benchmark only. If not, the influences of a record that
+            does not name its stimulus set and its measurement are left out: they could be shared under other names.
+        """
+        from brainscore_core.statistics.averages import Estimate  # brings NumPy, see `number`
+        from brainscore_core.statistics.sketch import InfluenceSketch
+
+        nan = float("nan")
+        value, error = (nan if number is None else number for number in (self.score, self.error))
+        reason = (self.message or self.status) if self.score is None else (self.error_nan_reason or "")
+        sketch = None
+        if self.influence is not None and (of_same_benchmark or None not in (self.stimulus_set, self.assembly)):
+            sketch = InfluenceSketch.from_text(self.influence)
+            sketch = sketch * (error / sketch.error) if sketch.error > 0 and math.isfinite(error) else None
+        return Estimate(value, error, reason, float("inf") if self.error_df is None else self.error_df, sketch)
+
+    def write(self, path: str | Path) -> Path:
+        """Write the record, whole or not at all, and return where it is."""
+        target = Path(path)
+        with atomic_path(target) as temporary:
+            temporary.write_text(self.to_json(), encoding="utf-8")
+        return target
+
+    @classmethod
+    def read(cls, path: str | Path) -> ScoreRecord:
+        """Read a record.
+
+        Raises
+        ------
+        CorruptFileError
+            If the file is too large, not JSON, lacks a field, has one of a wrong type, or another schema version.
+        """
+        return cls.from_json(read_start(Path(path), MOST_BYTES), str(path))
+
+    @classmethod
+    def from_json(cls, data: str | bytes, where: str = "This") -> ScoreRecord:
+        """Read what `to_json` wrote, also with earlier schema versions.
+
+        Raises
+        ------
+        CorruptFileError
+            As `read`; the message names `where`.
+        """
+        try:
+            return checked(_RECORD, _of_this_version(parse(data, "record", MOST_BYTES)), "wrong type or size at record")
+        except CorruptFileError as error:
+            raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
+
+
+_RECORD = TypeAdapter(ScoreRecord)
+
+
+def _of_this_version(content: object) -> object:
+    """Bring the content of an earlier record into the present layout."""
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if isinstance(content, dict) and version == 1:  # has no status, because every one was of a score
+        versions = content.get("versions")
+        release = versions.get("brainscore", "") if isinstance(versions, dict) else ""
+        return {**content, "version_class": software.version_class(str(release)), "schema_version": SCHEMA_VERSION}
+    if isinstance(content, dict) and version in (2, 3):
+        return {**content, "schema_version": SCHEMA_VERSION}
+    if isinstance(content, dict) and version in (4, SCHEMA_VERSION):  # the fourth said less about ceilings
+        made = content.get("made")
+        if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
+            raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
+        others = {name: value for name, value in content.items() if name != "made"}
+        return {**others, **made, "schema_version": SCHEMA_VERSION}
+    if isinstance(version, int) and version != SCHEMA_VERSION:
+        raise CorruptFileError(f"It has schema version {version}, expected {SCHEMA_VERSION}.")
+    return content
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the file of a record."""
+    schema = _RECORD.json_schema()
+    about = {name: schema["properties"].pop(name) for name in MADE}
+    made = {"type": "object", "properties": about, "required": list(MADE), "additionalProperties": False}
+    schema["properties"]["made"] = made
+    schema["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    schema["required"] = list(schema["properties"])
+    schema["description"] = str(ScoreRecord.__doc__).partition("\n")[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def record_path(folder: Path, model: str, benchmark: str) -> Path:
+    """Return where the record of a pair is kept: ``<folder>/<benchmark>/<model>.json``.
+
+    Identifiers may hold any character; those that a file name cannot are percent-encoded.
+    """
+    return folder / _file_name(benchmark) / f"{_file_name(model)}.json"
+
+
+def _encodable(said: str) -> str:
+    return said.encode("utf-8", "replace").decode("utf-8")
+
+
+def values_path(record: Path) -> Path:
+    """Return where the values of single neuroids and subjects stand beside a record, see `values`."""
+    return record.with_name(f"{record.name.removesuffix('.json')}.values.npz")
+
+
+def _file_name(identifier: str) -> str:
+    # A leading dot would hide the file, and '.' and '..' are folders.
+    name = quote(identifier, safe=" +=@,()[]")
+    return "%2E" + name[1:] if name.startswith(".") else name

@@ -1,0 +1,130 @@
+"""Keep what the last run that scored has done, as one JSON file beside the folders of records."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field, Strict, TypeAdapter
+
+from brainscore_core.untrusted import MOST_BYTES, Count, Line, Name, Untrusted, at_most, matching, read, text
+
+if TYPE_CHECKING:
+    from brainscore_core.records.record import ScoreRecord
+
+__all__ = ["RUN_FILE", "Run"]
+
+RUN_FILE = "run.json"
+
+_MOST_MISSING = 1_000
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.ASCII)
+
+_Time = Annotated[str, text(40), matching(_TIME, "a time such as 2026-10-03T08:00:00+00:00")]
+_Commit = Annotated[str, text(64), matching(_COMMIT, "a commit in hexadecimal digits")]
+_Seconds = Annotated[float, Strict(), Field(ge=0, le=1e12)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Untrusted):
+    """What was planned for a commit, and what came of it.
+
+    Attributes
+    ----------
+    commit : str or None
+        Of the code that was scored; None: it was in no commit.
+    event : str
+        Why it ran, such as ``'push'`` for a merge.
+    started, finished : str or None
+        When the first pair began and when the last one ended, by their records: UTC, ISO 8601. None without a record.
+    duration_s : float
+        Of all pairs together, which may have run at a time.
+    n_planned, n_records : int
+        How many pairs, and how many records came.
+    n_missing : int
+        How many of the planned pairs have no record, not from an earlier run either.
+    missing : tuple of (str, str)
+        Models and benchmarks of the first 1,000 of them.
+    """
+
+    commit: _Commit | None
+    event: Name
+    started: _Time | None
+    finished: _Time | None
+    duration_s: _Seconds
+    n_planned: Count
+    n_records: Count
+    n_missing: Count
+    missing: Annotated[tuple[tuple[Line, Line], ...], at_most(_MOST_MISSING)]
+
+    @classmethod
+    def of(
+        cls,
+        records: Iterable[ScoreRecord],
+        missing: Sequence[tuple[str, str]],
+        *,
+        commit: str | None,
+        event: str,
+        n_planned: int,
+    ) -> Run:
+        """State what came of a plan; the same records give the same run.
+
+        Parameters
+        ----------
+        records : iterable of ScoreRecord
+            That came.
+        missing : sequence of (str, str)
+            Models and benchmarks of all planned pairs without a record.
+        """
+        came = list(records)
+        took = [timedelta(seconds=max(0.0, min(each.duration_s or 0.0, 1e9))) for each in came]
+        ends = [_time(each.created) for each in came]
+        spans = [(end - spent, end) for end, spent in zip(ends, took, strict=True) if end is not None]
+        return cls(
+            commit=commit,
+            event=event,
+            started=_written(min(start for start, _ in spans)) if spans else None,
+            finished=_written(max(end for _, end in spans)) if spans else None,
+            duration_s=round(sum(took, timedelta()).total_seconds(), 1),
+            n_planned=n_planned,
+            n_records=len(came),
+            n_missing=len(missing),
+            missing=tuple(missing[:_MOST_MISSING]),
+        )
+
+    def to_json(self) -> str:
+        """Return it as JSON text, ending with a line break."""
+        return json.dumps(dataclasses.asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, data: str | bytes) -> Run:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        CorruptFileError
+            If it is something else.
+        """
+        return read(_RUN, data, "run", MOST_BYTES)
+
+
+_RUN = TypeAdapter(Run)
+
+
+def _time(said: str) -> datetime | None:
+    """Return the time that a record says, which may be any text; None if it is none of these centuries."""
+    try:
+        found = datetime.fromisoformat(said)
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return found if 2000 <= found.year < 2200 else None
+
+
+def _written(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")

@@ -1,0 +1,172 @@
+"""Keep the values of single neuroids and subjects beside a record: one compressed file of plain arrays.
+
+The file, ``<model>.values.npz``, is what `numpy.load` opens. The record names its digest, so that nobody takes the
+values of another run for those of this one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.files import atomic_path
+from brainscore_core.records.record import values_path
+from brainscore_core.untrusted import read_start, shown
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import xarray as xr
+
+    from brainscore_core.metrics import Score
+
+__all__ = [
+    "MOST_BYTES",
+    "Values",
+    "digest_of",
+    "read_values",
+    "values_bytes",
+    "values_of",
+    "values_path",
+    "write_values",
+]
+
+MOST_BYTES = 64 * 2**20
+"""Of one file, and of all arrays in it."""
+
+Values = dict[str, "npt.NDArray[Any]"]
+
+_DIMS = ("neuroid", "subject")
+_MOST_ARRAYS, _KINDS = 16, "fiuU"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal values are equal bytes
+
+
+def values_of(score: Score) -> Values:
+    """Take from a score the values of single neuroids and subjects, before and beside normalisation.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``'raw.neuroid'`` (n_neuroids,), the raw score of each neuroid, mean over splits, in float64, with NaN where it
+        has none, and ``'raw.neuroid_id'``, their names; likewise ``'ceiling.'`` and ``'.subject'``. Empty if the score
+        holds no such values.
+    """
+    found: Values = {}
+    for name in ("raw", "ceiling"):
+        attrs = getattr(score.attrs.get(name), "attrs", {})
+        array: Any = attrs.get("raw")
+        for dim in _DIMS:
+            if dim in getattr(array, "dims", ()):
+                found[f"{name}.{dim}"] = _mean_over_others(array, dim)
+                found[f"{name}.{dim}_id"] = _names(array, dim)
+        subjects = attrs.get("subject_scores")
+        if subjects is not None and f"{name}.subject" not in found:
+            found[f"{name}.subject"] = np.asarray(subjects, dtype=np.float64).reshape(-1)
+    return found if sum(each.nbytes for each in found.values()) <= MOST_BYTES else {}
+
+
+def _mean_over_others(array: xr.DataArray, dim: str) -> npt.NDArray[np.float64]:
+    values = np.asarray(array.transpose(dim, ...).values, dtype=np.float64).reshape(array.sizes[dim], -1)
+    known = ~np.isnan(values)
+    counts = known.sum(axis=1)
+    sums = np.where(known, values, 0.0).sum(axis=1)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _names(array: xr.DataArray, dim: str) -> npt.NDArray[np.str_]:
+    coordinate = next((name for name in (f"{dim}_id", dim) if name in array.coords), None)
+    names = range(array.sizes[dim]) if coordinate is None else array[coordinate].values.tolist()
+    return np.array([str(name) for name in names], dtype=np.str_)
+
+
+def values_bytes(values: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Return the content of the file; the same for the same values."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in sorted(values.items()):
+            member = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+            member.compress_type = zipfile.ZIP_DEFLATED
+            content = io.BytesIO()
+            np.lib.format.write_array(content, np.ascontiguousarray(array), allow_pickle=False)
+            archive.writestr(member, content.getvalue())
+    return stream.getvalue()
+
+
+def digest_of(content: bytes) -> str:
+    """Return the SHA-256 of the content of a file, 64 hexadecimal digits: `ScoreRecord.values`."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def write_values(record: Path, values: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Write values beside where their record will be, whole or not at all, and return their digest.
+
+    Write them before the record: one without its values is then never there.
+    """
+    content = values_bytes(values)
+    with atomic_path(values_path(record)) as temporary:
+        temporary.write_bytes(content)
+    return digest_of(content)
+
+
+def read_values(record: Path, digest: str) -> Values:
+    """Read the values of a record.
+
+    Parameters
+    ----------
+    record : Path
+        Where the record is.
+    digest : str
+        What the record says in `ScoreRecord.values`.
+
+    Raises
+    ------
+    CorruptFileError
+        If there is no such file, it is too large, of another run, or holds something else than plain arrays.
+    """
+    file = values_path(record)
+    try:
+        content = read_start(file, MOST_BYTES)
+    except OSError as error:
+        raise CorruptFileError(f"The values beside {record} cannot be read: {error}. Score the pair again.") from error
+    if len(content) > MOST_BYTES or digest_of(content) != digest:
+        raise CorruptFileError(
+            f"{file} does not hold the values that its record names: they are of another run. Score the pair again."
+        )
+    try:
+        return _arrays(content)
+    except (CorruptFileError, ValueError, KeyError, OSError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise CorruptFileError(f"{file} holds no values: {shown(str(error))}. Score the pair again.") from error
+
+
+def _arrays(content: bytes) -> Values:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+        if len(members) > _MOST_ARRAYS or sum(each.file_size for each in members) > MOST_BYTES:
+            raise CorruptFileError(f"more than {_MOST_ARRAYS} arrays, or {MOST_BYTES // 2**20} MiB")
+        found: Values = {}
+        for member in members:
+            with archive.open(member) as stream:
+                found[member.filename.removesuffix(".npy")] = _array(stream.read(member.file_size + 1))
+    return found
+
+
+def _array(content: bytes) -> npt.NDArray[Any]:
+    """Read an array whose header may say anything: nothing is made of it that its bytes do not hold."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise CorruptFileError("an array of another version of the format")
+    shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    rest = content[stream.tell() :]
+    if is_fortran or dtype.kind not in _KINDS or len(shape) != 1:
+        raise CorruptFileError(f"an array of type {dtype} and shape {shape}")
+    if shape[0] * dtype.itemsize != len(rest):
+        raise CorruptFileError(f"{len(rest)} bytes in place of {shape[0]} values of type {dtype}")
+    if not rest:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(rest, dtype)

@@ -1,0 +1,1 @@
+"""Compute errors, averages, tests and correlations of scores, on plain arrays."""

@@ -1,0 +1,317 @@
+r"""Say how the scores of several models err together over new stimuli and new units, for all pairs of them at once.
+
+Two models answer to the same stimuli and are compared with the same neuroids or subjects. What makes both scores go up
+cancels in their difference, so that its variance follows from the covariances of the scores. With the influences
+:math:`x_{aij}` on the score of model :math:`a` (see `influence`) there are three of them, over
+stimuli, over units and over cells:
+
+.. math:: S_{ab} = \sum_i x_{ai\cdot} x_{bi\cdot}, \quad U_{ab} = \sum_j x_{a\cdot j} x_{b\cdot j}, \quad
+    C_{ab} = \sum_{ij} x_{aij} x_{bij}
+
+and the covariance over new stimuli and new units is :math:`S + U - C`: the noise of cells is in both of the first and
+counts once. The bootstrap has the same three: draws of stimuli tend to :math:`S`, draws of units to :math:`U`, and
+draws of both at once to :math:`S + U + C`, which counts the noise of cells three times. Schütt et al. (2023) combine
+the three bootstraps to :math:`2 (S + U) - (S + U + C)`, and to what is unbiased for few stimuli and few units:
+
+.. math:: \frac{N}{N-1} S^* + \frac{Q}{Q-1} U^* - \frac{N Q}{(N-1)(Q-1)} (B^* - S^* - U^*)
+
+for :math:`N` stimuli and :math:`Q` units, with :math:`B^*` of draws of both. Where the score is a mean, or given by its
+influences, nothing needs to be drawn: the sums are what the bootstrap tends to for many draws.
+
+References
+----------
+Schütt, Kipnis, Diedrichsen & Kriegeskorte (2023), Statistical inference on representational geometries, eLife
+12:e82566, doi:10.7554/eLife.82566. Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1:386,
+doi:10.1214/07-AOAS122. Satterthwaite (1946), An approximate distribution of estimates of variance components,
+Biometrics Bulletin 2:110, doi:10.2307/3002019.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import add
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from brainscore_core.errors import ContractError
+from brainscore_core.statistics.influence import Influence
+from brainscore_core.statistics.sketch import InfluenceSketch
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from brainscore_core.statistics.averages import Estimate
+
+    Floats = npt.NDArray[np.float64]
+    Indices = npt.NDArray[np.intp]
+
+__all__ = ["JointErrors", "Over"]
+
+Over = Literal["both", "stimuli", "units"]
+Freedom = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointErrors:
+    """How the scores of several models err together.
+
+    Attributes
+    ----------
+    moments : ndarray, shape (3, n_models, n_models)
+        S, U and C: covariances over stimuli, over units and over cells.
+    freedom : (float, float)
+        How many independent values S and U are worth. Infinite: not known, or what is no sample.
+    apart : ndarray, shape (n_models,)
+        Variances of what is not in `moments`, because nobody knows how it goes with other models; NaN: no error.
+    df : ndarray, shape (n_models,)
+        How many independent values the error of each score is worth, where its parts do not say it.
+
+    Examples
+    --------
+    Two models whose scores for 200 stimuli and 8 subjects go up and down together:
+
+    >>> rng = np.random.default_rng(0)
+    >>> common = rng.standard_normal((200, 1)) + rng.standard_normal(8)
+    >>> tables = common + 0.3 * rng.standard_normal((2, 200, 8))
+    >>> errors = JointErrors.of_tables(tables)
+    >>> bool(errors.pair_errors[0, 1] < 0.2 * errors.errors[0])
+    True
+    """
+
+    moments: Floats
+    freedom: Freedom
+    apart: Floats
+    df: Floats
+
+    def __repr__(self) -> str:
+        """Return of how many models these are."""
+        return f"<JointErrors of {len(self.apart)} models>"
+
+    # -- where they come from ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def of_moments(cls, moments: Floats, freedom: Freedom) -> JointErrors:
+        """Make those of scores about which everything is known: S, U and C, shape (3, n_models, n_models)."""
+        own: Floats = moments.diagonal(axis1=1, axis2=2).sum(axis=0)
+        return cls(moments, freedom, np.where(np.isfinite(own), 0.0, np.nan), np.full(len(own), np.inf))
+
+    @classmethod
+    def of_influences(cls, influences: Sequence[Influence]) -> JointErrors:
+        """Take the influences on the scores of all models; stimuli and units of the same name are the same."""
+        nothing = reduce(add, (0.0 * each for each in influences))
+        aligned = [nothing + each for each in influences]  # all with the names of all, in one order
+        stimuli, units = (np.stack([getattr(each, of) for each in aligned]) for of in ("by_stimulus", "by_unit"))
+        cells = np.stack([each.cells.ravel() for each in aligned])
+        of_cells = cells @ cells.T
+        if any(each.of_units is not None for each in aligned):
+            even = np.stack([_whole_units(each) for each in aligned])
+            sums = np.zeros_like(even)
+            columns = slice(None) if aligned[0].columns is None else aligned[0].columns
+            sums[:, columns] = [each.cells.sum(axis=0) for each in aligned]
+            n = len(aligned[0].stimuli)
+            crossed = even @ sums.T / n
+            of_cells = of_cells + crossed + crossed.T + even @ even.T / n
+        n_free, q_free = (min(each.freedoms[place] for each in aligned) for place in (0, 1))
+        moments = np.stack([stimuli @ stimuli.T, units @ units.T, of_cells])
+        return cls.of_moments(moments if n_free and q_free else np.full_like(moments, np.nan), (n_free, q_free))
+
+    @classmethod
+    def of_tables(cls, tables: npt.ArrayLike, *, over: Over = "both") -> JointErrors:
+        """Take how well each model does for every stimulus and unit; the score is the mean of that.
+
+        Parameters
+        ----------
+        tables : array-like, shape (n_models, n_stimuli, n_units)
+            NaN where a unit (a neuroid, a subject) has no answer to a stimulus, for all models.
+        over : {'both', 'stimuli', 'units'}
+            What would be new in another experiment; ``'stimuli'`` keeps these very units.
+
+        Raises
+        ------
+        ContractError
+            If a cell is there for one model and not for another, or the table is none.
+        """
+        values = np.asarray(tables, dtype=np.float64)
+        if values.ndim != 3:
+            raise ContractError(f"Tables have the dimensions (model, stimulus, unit); got shape {values.shape}.")
+        there = np.isfinite(values)
+        if not (there == there[0]).all():
+            raise ContractError(
+                "Some models have values where others have none; a paired comparison needs the same stimuli and units "
+                "for all. Leave out what one of them lacks."
+            )
+        rows, columns = there[0].any(axis=1), there[0].any(axis=0)
+        present = there[0][rows][:, columns]
+        values = np.where(present, values[:, rows][:, :, columns], 0.0)
+        count = int(present.sum())
+        means = values.sum(axis=(1, 2), keepdims=True) / max(count, 1)
+        cells = np.where(present, values - means, 0.0) / max(count, 1)
+        grams = [each @ each.T for each in (cells.sum(axis=2), cells.sum(axis=1), cells.reshape(len(cells), -1))]
+        n, q = present.shape
+        per_unit, per_stimulus = count / max(q, 1), count / max(n, 1)
+        if (
+            per_stimulus >= 2 and per_unit > 1
+        ):  # else answers of a unit cannot be told from the stimuli: all squares are of cells
+            grams[2] -= grams[0] / per_stimulus + grams[1] / per_unit
+            grams[2] /= (1 - 1 / per_unit) * (1 - 1 / per_stimulus)
+        return cls.of_moments(*_unbiased(np.stack(grams), (n, q), over))
+
+    @classmethod
+    def of_bootstrap(
+        cls,
+        statistic: Callable[[Indices, Indices], npt.ArrayLike],
+        n_stimuli: int,
+        n_units: int,
+        *,
+        over: Over = "both",
+        n_draws: int = 1000,
+        seed: int = 0,
+    ) -> JointErrors:
+        """Draw stimuli, units, and both with replacement, for scores that are no means and have no influences.
+
+        Parameters
+        ----------
+        statistic : callable
+            ``statistic(stimuli, units)``: the scores of all models, shape (n_models,), for stimuli and units given by
+            their places, some of them several times.
+        over : {'both', 'stimuli', 'units'}
+            As for `of_tables`; what is no sample is not drawn.
+
+        Returns
+        -------
+        JointErrors
+            That of a model whose score is NaN in some draw is NaN.
+        """
+        kept = np.arange(n_stimuli), np.arange(n_units)
+
+        def covariance(*are_drawn: bool) -> Floats:
+            rng = np.random.default_rng([seed, *are_drawn])
+            draws = []
+            for _ in range(n_draws):
+                places = (
+                    rng.choice(all_, len(all_)) if new else all_ for all_, new in zip(kept, are_drawn, strict=True)
+                )
+                draws.append(np.asarray(statistic(*places), dtype=np.float64))
+            return np.atleast_2d(np.cov(np.array(draws), rowvar=False))
+
+        nothing = np.zeros(())
+        of_stimuli = covariance(True, False) if over != "units" else nothing
+        of_units = covariance(False, True) if over != "stimuli" else nothing
+        both = covariance(True, True) if over == "both" else of_stimuli + of_units
+        rest, factor = both - of_stimuli - of_units, math.prod(size / max(size - 1, 1) for size in (n_stimuli, n_units))
+        parts = (part + np.zeros_like(both) for part in (of_stimuli, of_units, factor * rest))
+        return cls.of_moments(*_unbiased(np.stack(list(parts)), (n_stimuli, n_units), over))
+
+    @classmethod
+    def of_estimates(cls, estimates: Sequence[Estimate]) -> JointErrors:
+        """Take scores of records, or averages of them, on one benchmark.
+
+        All with influences have them exactly, or all have them as sketches. What one of them does not know of its
+        error is in `apart`; a model without a score has no error.
+        """
+        sizes = range(len(estimates))
+        known = [place for place in sizes if estimates[place].influence is not None]
+        apart = np.array([(each.error if each.influence is None else each.unmatched) ** 2 for each in estimates])
+        apart[[each.is_missing or not math.isfinite(each.error) for each in estimates]] = np.nan
+        moments, freedom = np.zeros((3, len(estimates), len(estimates))), (math.inf, math.inf)
+        if known:
+            within = cls._of_known([estimates[place].influence for place in known])
+            moments[np.ix_(range(3), known, known)], freedom = within.moments, within.freedom
+        return cls(moments, freedom, apart, np.array([each.df for each in estimates], dtype=np.float64))
+
+    @classmethod
+    def _of_known(cls, influences: Sequence[object]) -> JointErrors:
+        exact = [each for each in influences if isinstance(each, Influence)]
+        if len(exact) == len(influences):
+            return cls.of_influences(exact)
+        sketches = [each for each in influences if isinstance(each, InfluenceSketch)]
+        if exact:
+            raise ContractError(
+                "Some scores have influences, others the sketches that records keep, which cannot be matched. Take "
+                "`InfluenceSketch.of` for all."
+            )
+        buckets = np.stack([each.buckets for each in sketches], axis=1)
+        stimuli, units = (min(each.freedom[place] for each in sketches) for place in (0, 1))
+        return cls.of_moments(np.stack([each @ each.T for each in buckets]), (stimuli, units))
+
+    # -- what they say -------------------------------------------------------------------------------------------------
+
+    @property
+    def errors(self) -> Floats:
+        """Standard error of each score, shape (n_models,); NaN where there is none."""
+        parts = np.maximum(self.moments.diagonal(axis1=1, axis2=2), 0.0)
+        errors: Floats = np.sqrt(_variance(parts) + self.apart)
+        return errors
+
+    @cached_property
+    def is_matched(self) -> npt.NDArray[np.bool_]:
+        """Whether all is known about how both scores of a pair go together, shape (n_models, n_models)."""
+        whole = self.apart == 0
+        matched: npt.NDArray[np.bool_] = whole[:, None] & whole
+        return matched
+
+    @cached_property
+    def _pairs(self) -> tuple[Floats, Floats]:
+        parts = self.moments.diagonal(axis1=1, axis2=2)
+        parts = np.maximum(parts[:, :, None] + parts[:, None, :] - 2 * self.moments, 0.0)
+        # Rounding leaves of a model's difference from its copy some parts in 10^16.
+        largest = np.nanmax(self.moments.diagonal(axis1=1, axis2=2), axis=1, initial=0.0)
+        parts[parts < 1e-12 * largest[:, None, None]] = 0.0
+        (n, q), within = self.freedom, _variance(parts)
+        apart = self.apart[:, None] + self.apart
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = parts[0] ** 2 / n + parts[1] ** 2 / q + parts[2] ** 2 / (n * q)
+            of_scores = self.apart**2 / self.df
+            spread += of_scores[:, None] + of_scores
+            df = (within + apart) ** 2 / spread
+        if math.isinf(n) and math.isinf(q):  # a part that is known but does not say what it is worth
+            lower = np.minimum(self.df[:, None], self.df)
+            df = np.where(within > 0, np.minimum(df, lower), df)
+        variance = within + apart
+        np.fill_diagonal(variance, 0.0)
+        return np.sqrt(variance), np.where(variance > 0, df, np.inf)
+
+    @property
+    def pair_errors(self) -> Floats:
+        """Standard error of the difference of each pair, shape (n_models, n_models); NaN where one has no error."""
+        return self._pairs[0]
+
+    @property
+    def pair_freedom(self) -> Floats:
+        """How many independent values these are worth, by Satterthwaite's formula; infinite where there is no error."""
+        return self._pairs[1]
+
+
+def _variance(parts: Floats) -> Floats:
+    """Return the variance over both from those over stimuli, units and cells (axis 0), never below that over one."""
+    of_cells: Floats = np.minimum(parts[2], np.minimum(parts[0], parts[1]))
+    variance: Floats = parts[0] + parts[1] - of_cells
+    return variance
+
+
+def _unbiased(moments: Floats, shape: tuple[int, int], over: Over) -> tuple[Floats, Freedom]:
+    """Enlarge plain sums of products over stimuli and over units by what their means cost; leave what is no sample.
+
+    Parameters
+    ----------
+    moments : ndarray, shape (3, n_models, n_models)
+        That over cells is unbiased already.
+    shape : (int, int)
+        Number of stimuli and of units.
+    """
+    n, q = shape
+    if (n < 2 and over != "units") or (q < 2 and over != "stimuli"):
+        return np.full_like(moments, np.nan), (math.inf, math.inf)
+    zero = np.zeros_like(moments[0])
+    of_stimuli = zero if over == "units" else moments[0] * n / (n - 1)
+    of_units = zero if over == "stimuli" else moments[1] * q / (q - 1)
+    freedom = math.inf if over == "units" else n - 1.0, math.inf if over == "stimuli" else q - 1.0
+    return np.stack([of_stimuli, of_units, moments[2] if over == "both" else zero]), freedom
+
+
+def _whole_units(influence: Influence) -> Floats:
+    return np.zeros(len(influence.units)) if influence.of_units is None else influence.of_units

@@ -1,0 +1,191 @@
+r"""Keep the influences on a score in a few kilobytes, such that those of other scores can still be matched with them.
+
+What averages over benchmarks and differences of models need of influences are sums of squares and of products, matched
+by the names of stimuli and of units, see `brainscore_core.statistics.influence`. A sketch keeps those. Every name falls
+into one of `WIDTH` buckets with a sign, both given by its digest, and a bucket holds the signed sum of what falls into
+it: the products of the buckets of two sketches sum to the sum of products of equal names, plus what pairs of names in
+one bucket add, which is as often above 0 as below (Charikar, Chen & Farach-Colton 2002). A cell falls where the sum of
+the numbers of its stimulus' and its unit's buckets says (Pham & Pagh 2013). A variance from a sketch has a standard
+deviation of :math:`\sqrt{2 / 1024}` = 4.4 %, a standard error one of 2.2 %, whatever the size of the measurement.
+
+Sketches add up and scale as influences do. Names cannot be read from them, nor can the influence of one stimulus. How
+many stimuli and units there were goes along, since a difference of two scores may be worth fewer independent values
+than either score: what is left of it may be all of the few units.
+
+References
+----------
+Charikar, Chen & Farach-Colton (2002), Finding frequent items in data streams, doi:10.1007/3-540-45465-9_59.
+Pham & Pagh (2013), Fast and scalable polynomial kernels via explicit feature maps, doi:10.1145/2487575.2487591.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.statistics.influence import satterthwaite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy.typing as npt
+
+    from brainscore_core.statistics.influence import Influence
+
+__all__ = ["WIDTH", "InfluenceSketch"]
+
+WIDTH = 1024
+"""Number of buckets. All sketches have as many: those of records that were written before must match."""
+
+_BLOCK_VALUES = 2**21
+_HEADER = np.dtype("<f4").itemsize * 3
+_FREEDOM = np.dtype("<f4").itemsize * 2
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InfluenceSketch:
+    """Influences of stimuli, of units and of cells, added up in buckets.
+
+    Attributes
+    ----------
+    buckets : ndarray, shape (3, WIDTH)
+        Of whole stimuli, of whole units, and of cells.
+    freedom : (float, float)
+        How many independent values the variances over stimuli and over units are worth. Infinite: not known.
+
+    Examples
+    --------
+    >>> from brainscore_core.statistics.influence import Influence
+    >>> table = np.random.default_rng(0).standard_normal((300, 100))
+    >>> influence = Influence.of_mean(table, np.arange(300), np.arange(100))
+    >>> sketch = InfluenceSketch.of(influence, stimuli="ObjectsA", units="Recordings1")
+    >>> bool(0.85 < sketch.error / influence.error < 1.15)
+    True
+    >>> (sketch - sketch).error  # the difference of a model from itself
+    0.0
+    """
+
+    buckets: npt.NDArray[np.float64]
+    freedom: tuple[float, float] = (float("inf"), float("inf"))
+
+    @classmethod
+    def of(cls, influence: Influence, *, stimuli: str, units: str) -> InfluenceSketch:
+        """Sketch influences.
+
+        Parameters
+        ----------
+        stimuli, units : str
+            Of which stimulus set and of which measurement the names are. Equal names of the same one are the same
+            stimulus or unit in all sketches.
+        """
+        of_stimuli = _places(stimuli, influence.stimuli.tolist(), b"stimulus")
+        of_units = _places(units, influence.units.tolist(), b"unit")
+        buckets = np.zeros((3, WIDTH))
+        for row, (place, sign), margin in (
+            (buckets[0], of_stimuli, influence.by_stimulus),
+            (buckets[1], of_units, influence.by_unit),
+        ):
+            row += np.bincount(place, sign * margin, WIDTH)
+        columns = slice(None) if influence.columns is None else influence.columns
+        step = max(1, _BLOCK_VALUES // max(1, influence.cells.shape[1]))
+        for start in range(0, len(influence.stimuli), step):
+            rows = slice(start, start + step)
+            place = (of_stimuli[0][rows, None] + of_units[0][columns]) % WIDTH
+            signed = of_stimuli[1][rows, None] * of_units[1][columns] * influence.cells[rows]
+            buckets[2] += np.bincount(place.ravel(), signed.ravel(), WIDTH)
+        if influence.of_units is not None:  # the same in all cells of a unit: a product, whose sketch is a convolution
+            even = np.bincount(of_stimuli[0], of_stimuli[1] / len(influence.stimuli), WIDTH)
+            whole = np.bincount(of_units[0], of_units[1] * influence.of_units, WIDTH)
+            buckets[2] += np.fft.irfft(np.fft.rfft(even) * np.fft.rfft(whole), WIDTH)
+        return cls(buckets, influence.freedoms)
+
+    def __repr__(self) -> str:
+        """Return the error, which is what a sketch is for."""
+        return f"<InfluenceSketch of a score ± {self.error:.2g}>"
+
+    def __mul__(self, factor: float) -> InfluenceSketch:
+        """Return the sketch of the influences on a multiple of the score."""
+        return InfluenceSketch(self.buckets * factor, self.freedom)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: InfluenceSketch) -> InfluenceSketch:
+        """Return the sketch of the influences on the sum of two scores."""
+        return InfluenceSketch(self.buckets + other.buckets, self._freedom_with(other))
+
+    def __sub__(self, other: InfluenceSketch) -> InfluenceSketch:
+        """Return the sketch of the influences on the difference of two scores."""
+        return InfluenceSketch(self.buckets - other.buckets, self._freedom_with(other))
+
+    def _freedom_with(self, other: InfluenceSketch) -> tuple[float, float]:
+        """Return the lower ones: names cannot tell here whether stimuli and units are the same, so it is cautious."""
+        return min(self.freedom[0], other.freedom[0]), min(self.freedom[1], other.freedom[1])
+
+    def covariance(self, other: InfluenceSketch) -> float:
+        """Return the covariance of two scores over new stimuli and new units."""
+        of_stimuli, of_units, of_cells = np.vecdot(self.buckets, other.buckets)
+        return float(of_stimuli + of_units - of_cells)
+
+    @property
+    def variance(self) -> float:
+        """Squared standard error over new stimuli and new units; never below that over one of the two."""
+        of_stimuli, of_units, of_cells = (float(part) for part in np.vecdot(self.buckets, self.buckets))
+        return max(of_stimuli + of_units - of_cells, of_stimuli, of_units)
+
+    @property
+    def error(self) -> float:
+        """Standard error over new stimuli and new units."""
+        return float(np.sqrt(self.variance))
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """How many independent values the variance is worth, as `Influence` has it; infinite where that is not known.
+
+        NaN if the variance is 0.
+        """
+        return satterthwaite(np.vecdot(self.buckets, self.buckets), self.freedom, self.variance)
+
+    def to_text(self) -> str:
+        """Return the sketch as 4,124 characters of ASCII; buckets are rounded to 1/127 of the largest of their kind."""
+        scales = (np.abs(self.buckets).max(axis=1) / 127).astype("<f4")
+        divisors = np.where(scales > 0, scales, 1).astype(np.float64)
+        rounded = np.clip(np.rint(self.buckets / divisors[:, None]), -127, 127).astype(np.int8)
+        freedom = np.array(self.freedom, dtype="<f4")
+        return base64.b64encode(scales.tobytes() + rounded.tobytes() + freedom.tobytes()).decode("ascii")
+
+    @classmethod
+    def from_text(cls, text: str) -> InfluenceSketch:
+        """Read what `to_text` wrote; sketches that were written before there was `freedom` have none.
+
+        Raises
+        ------
+        CorruptFileError
+            If it is something else.
+        """
+        try:
+            content = base64.b64decode(text, validate=True)
+        except ValueError as error:
+            raise CorruptFileError("The sketch of influences is no base64. Score the pair again.") from error
+        end = _HEADER + 3 * WIDTH
+        if len(content) not in (end, end + _FREEDOM):
+            raise CorruptFileError(
+                f"The sketch of influences has {len(content)} bytes; expected {end + _FREEDOM}. Score the pair again."
+            )
+        scales = np.frombuffer(content[:_HEADER], "<f4").astype(np.float64)
+        freedom = np.frombuffer(content[end:], "<f4").astype(np.float64)
+        if not (np.isfinite(scales).all() and (freedom > 0).all()):
+            raise CorruptFileError("The sketch of influences holds no finite numbers. Score the pair again.")
+        buckets = np.frombuffer(content[_HEADER:end], np.int8).reshape(3, WIDTH) * scales[:, None]
+        return cls(buckets, (float(freedom[0]), float(freedom[1]))) if len(freedom) else cls(buckets)
+
+
+def _places(whose: str, names: Iterable[object], kind: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return bucket and sign of each name."""
+    digests = b"".join(blake2b(f"{whose}\0{name}".encode(), digest_size=8, person=kind).digest() for name in names)
+    numbers = np.frombuffer(digests, "<u8")
+    return (numbers % WIDTH).astype(np.int64), np.where(numbers >> 63, 1.0, -1.0)

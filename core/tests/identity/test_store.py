@@ -1,0 +1,373 @@
+"""Keys follow content; entries are whole or absent; one process computes while others wait."""
+
+import hashlib
+import os
+import stat
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.config import settings as current_settings
+from brainscore_core.files import atomic_directory, atomic_path, locked
+from brainscore_core.identity import store
+from brainscore_core.identity.digest import content_digest, file_digest
+from brainscore_core.identity.store import cached_file
+
+
+def test_file_digest(tmp_path):
+    (tmp_path / "abc").write_bytes(b"abc")
+    assert file_digest(tmp_path / "abc") == "a9993e364706816aba3e25717850c26c9cd0d89d"  # FIPS 180-4, appendix
+    assert file_digest(str(tmp_path / "abc"), "sha256").startswith("ba7816bf8f01cfea414140de5dae2223")
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+PLAIN = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.binary())
+PARTS = st.recursive(
+    PLAIN,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=6,
+)
+
+
+def same(first, second):
+    """Equal in value and in type, all the way down; -0.0 is not 0.0."""
+    return repr(canonical(first)) == repr(canonical(second))
+
+
+def canonical(value):
+    if isinstance(value, dict):
+        return (
+            "dict",
+            sorted(((key, canonical(inner)) for key, inner in value.items()), key=lambda item: repr(item[0])),
+        )
+    return [canonical(inner) for inner in value] if isinstance(value, list) else (type(value).__name__, value)
+
+
+@given(PARTS, PARTS)
+def test_keys_are_equal_exactly_for_equal_content(first, second):
+    assert (content_digest(first) == content_digest(second)) == same(first, second)
+
+
+@given(st.lists(PLAIN, min_size=2, max_size=4))
+def test_keys_know_where_a_part_ends(parts):
+    assert content_digest(*parts) != content_digest(parts)
+    assert content_digest(*parts) != content_digest(*parts[:-1])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (1, True),
+        (1, 1.0),
+        (0, None),
+        ("1", 1),
+        ("a", b"a"),
+        (["a", "b"], ["ab"]),
+        (["a", "b"], ["b", "a"]),
+        ([], {}),
+        ({"a": 1}, {"a": 2}),
+        ({"a": 1}, {"b": 1}),
+        ([["a"], "b"], [["a", "b"]]),
+        (np.zeros(2), np.zeros(3)),
+        (np.zeros(2, "float32"), np.zeros(2, "float64")),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.array([1, 2]), np.array([2, 1])),
+        (np.array(["a", None], dtype=object), np.array(["a", "None"], dtype=object)),
+        (np.zeros(2), [0.0, 0.0]),
+        (np.array("a"), "a"),
+        (np.datetime64(5, "ns"), 5),
+        (np.datetime64(5, "ns"), np.datetime64(5, "us")),
+        (np.zeros(2, [("a", "i4"), ("b", "f4")]), np.zeros(2, [("a", "f4"), ("b", "i4")])),
+        (np.longdouble(1) / 3, float(np.longdouble(1) / 3)),
+    ],
+)
+def test_different_content_has_different_keys(first, second):
+    assert content_digest(first) != content_digest(second)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"x", "y", "z"}, {"z", "y", "x"}),
+        (np.float64(0.1), 0.1),
+        (np.str_("a"), "a"),
+        (np.bool_(True), True),
+        (np.int8(3), 3),
+        ({np.str_("a"): np.float64(1)}, {"a": 1.0}),
+        (np.arange(6).reshape(2, 3).T, np.ascontiguousarray(np.arange(6).reshape(2, 3).T)),
+        (np.arange(10)[::2], np.array([0, 2, 4, 6, 8])),
+    ],
+)
+def test_same_content_has_the_same_key(first, second):
+    assert content_digest(first) == content_digest(second)
+
+
+def test_paths_count_by_their_content(tmp_path):
+    for name, content in {"a": b"x", "b": b"x", "c": b"y"}.items():
+        (tmp_path / name).write_bytes(content)
+    assert content_digest(tmp_path / "a") == content_digest(tmp_path / "b")
+    assert content_digest(tmp_path / "a") != content_digest(tmp_path / "c")
+    assert content_digest(tmp_path / "a") != content_digest(str(tmp_path / "a"))
+
+
+def test_keys_are_the_same_in_other_processes():
+    script = (
+        "from brainscore_core.identity.digest import content_digest as d; print(d({'a': {'x', 'y', 'z'}, 'b': 0.1}))"
+    )
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert keys == {content_digest({"b": 0.1, "a": {"z", "y", "x"}})}
+
+
+@pytest.mark.parametrize("part", [object(), len, 1j, {"a": object()}, [len], np.ma.zeros(2)])
+def test_what_has_no_stable_content_is_refused(part):
+    with pytest.raises(TypeError, match="A cache key cannot hold a"):
+        content_digest(part)
+
+
+def test_recursive_parts_are_not_followed_forever():
+    part: list = []
+    part.append(part)
+    with pytest.raises(RecursionError):
+        content_digest(part)
+
+
+# --- files and folders ------------------------------------------------------------------------------------------------
+
+
+def test_atomic_path(tmp_path):
+    target = tmp_path / "new" / "file.nc"
+    with atomic_path(target) as temporary:
+        assert (temporary.suffix, temporary.parent) == (".nc", target.parent)
+        temporary.write_bytes(b"content")
+        assert not target.exists()
+    assert target.read_bytes() == b"content"
+    assert [path.name for path in target.parent.iterdir()] == ["file.nc"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_atomic_path_leaves_the_old_file_on_errors(tmp_path, error):
+    target = tmp_path / "file.nc"
+    target.write_bytes(b"old")
+
+    def fail():
+        with atomic_path(target) as temporary:
+            temporary.write_bytes(b"half")
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert [path.name for path in tmp_path.iterdir()] == ["file.nc"]
+    assert target.read_bytes() == b"old"
+
+
+def test_many_threads_write_atomically(tmp_path):
+    def write(number):
+        with atomic_path(tmp_path / "file") as temporary:
+            temporary.write_bytes(bytes([number]) * 1000)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(64)))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert len(set((tmp_path / "file").read_bytes())) == 1
+
+
+def test_atomic_directory(tmp_path):
+    target = tmp_path / "new" / "folder"
+    with atomic_directory(target) as temporary:
+        (temporary / "file").write_bytes(b"content")
+        assert not target.exists()
+    assert (target / "file").read_bytes() == b"content"
+    assert [path.name for path in target.parent.iterdir()] == ["folder"]
+
+
+def test_atomic_directory_leaves_nothing_on_errors(tmp_path):
+    def fail():
+        with atomic_directory(tmp_path / "folder") as temporary:
+            (temporary / "file").write_bytes(b"half")
+            raise ValueError
+
+    with pytest.raises(ValueError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_killed_writer_leaves_no_target(tmp_path):
+    script = textwrap.dedent("""
+        import os, sys
+        from brainscore_core.files import atomic_path
+        with atomic_path(sys.argv[1]) as temporary:
+            temporary.write_bytes(b"half")
+            os._exit(9)
+    """)
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "file.nc")], check=False)
+    assert done.returncode == 9
+    assert not (tmp_path / "file.nc").exists()
+
+
+COUNT = textwrap.dedent("""
+    import sys, time
+    from pathlib import Path
+    from brainscore_core.files import locked
+    counter = Path(sys.argv[1])
+    for _ in range(20):
+        with locked(counter):
+            number = int(counter.read_text())
+            time.sleep(0.001)
+            counter.write_text(str(number + 1))
+""")
+
+
+def test_lock_excludes_other_processes(tmp_path):
+    counter = tmp_path / "counter"
+    counter.write_text("0")
+    processes = [subprocess.Popen([sys.executable, "-c", COUNT, str(counter)]) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    assert counter.read_text() == "80"
+
+
+def test_lock_makes_its_folder_and_is_released_on_errors(tmp_path):
+    def fail():
+        with locked(tmp_path / "new" / "thing"):
+            raise ValueError
+
+    with pytest.raises(ValueError):
+        fail()
+    with locked(tmp_path / "new" / "thing"):
+        assert (tmp_path / "new" / "thing.lock").exists()
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def computed():
+    """Every key that was computed, in order."""
+    return []
+
+
+@pytest.fixture
+def get(computed):
+    def run(key, result="result"):
+        def compute():
+            computed.append(key)
+            return result
+
+        return cached_file(
+            "results", key, ".txt", write=lambda text, path: path.write_text(text), read=Path.read_text, compute=compute
+        )
+
+    return run
+
+
+def test_computed_once(get, computed, own_homes):
+    assert [get("k1", "first"), get("k1", "second"), get("k2", "other")] == ["first", "first", "other"]
+    assert computed == ["k1", "k2"]
+    assert (own_homes / "brain-score" / "cache" / "results" / "k1" / "k1.txt").read_text() == "first"
+
+
+def test_disabled(get, computed, monkeypatch, own_homes):
+    monkeypatch.setenv("RESULTCACHING_DISABLE", "1")
+    assert [get("k", "first"), get("k", "second")] == ["first", "second"]
+    assert not current_settings().cache_home.exists()
+
+
+def test_errors_are_not_cached(computed):
+    def fail():
+        raise ZeroDivisionError
+
+    options = {"write": lambda text, path: path.write_text(text), "read": Path.read_text}
+    with pytest.raises(ZeroDivisionError):
+        cached_file("results", "k", ".txt", compute=fail, **options)
+    assert cached_file("results", "k", ".txt", compute=lambda: "fine", **options) == "fine"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\xff", b""])
+def test_unreadable_entry_is_computed_anew(get, computed, own_homes, content):
+    get("k")
+    (path,) = (own_homes / "brain-score" / "cache" / "results").rglob("*.txt")
+    path.write_bytes(content)
+
+    def read(entry):
+        text = entry.read_text()
+        if not text:
+            raise ValueError("empty")
+        return text
+
+    result = cached_file(
+        "results", "k", ".txt", write=lambda text, entry: entry.write_text(text), read=read, compute=lambda: "again"
+    )
+    assert result == "again"
+    assert path.read_text() == "again"
+
+
+@pytest.mark.parametrize("error", [OSError("Read-only file system"), NotImplementedError("no locks here")], ids=str)
+def test_without_a_lock_what_is_there_is_read_and_the_rest_is_computed(get, computed, monkeypatch, caplog, error):
+    there = get("k")
+
+    @contextmanager
+    def no_lock(_path):
+        raise error
+        yield
+
+    monkeypatch.setattr(store, "locked", no_lock)
+    before = len(computed)
+    assert get("k") == there
+    assert len(computed) == before
+    get("another")
+    assert len(computed) == before + 1
+    assert str(error) in caplog.text
+
+
+def test_a_result_that_cannot_be_written_is_returned(caplog):
+    def full(_result, _path):
+        raise OSError("No space left on device")
+
+    assert cached_file("results", "k", ".txt", write=full, read=Path.read_text, compute=lambda: "result") == "result"
+    assert "No space left on device" in caplog.text
+
+
+def test_several_processes_compute_once(tmp_path):
+    script = textwrap.dedent("""
+        import os, sys, time
+        from pathlib import Path
+        from brainscore_core.identity.store import cached_file
+        def compute():
+            Path(sys.argv[1], str(os.getpid())).touch()
+            time.sleep(0.3)
+            return "result"
+        def write(text, path):
+            path.write_text(text)
+        print(cached_file("results", "k", ".txt", write=write, read=Path.read_text, compute=compute))
+    """)
+    processes = [
+        subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    assert [process.communicate()[0].strip() for process in processes] == ["result"] * 4
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_key_is_a_sha256():
+    assert len(content_digest("x")) == len(hashlib.sha256().hexdigest())

@@ -1,0 +1,219 @@
+"""Test that whatever a program does, it ends in time with all it started, and what it said is kept and passed on."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import brainscore_core
+from brainscore_core import processes
+from brainscore_core.processes import MOST_SHOWN_BYTES, output, run_bounded, run_captured
+
+
+def run(tmp_path, program, **kwargs):
+    lines = []
+    ended = run_bounded([sys.executable, "-c", program], folder=tmp_path, show=lines.append, **kwargs)
+    return ended, lines
+
+
+def test_output_and_status_of_an_ordinary_end(tmp_path):
+    ended, lines = run(tmp_path, "import sys, os; print(os.getcwd()); print('e', file=sys.stderr); sys.exit(3)")
+    assert (ended.status, ended.stopped, ended.signal) == (3, None, None)
+    assert ended.problem == "Exit3"
+    assert sorted(lines) == sorted([str(tmp_path), "e"])
+
+
+@pytest.mark.parametrize(("number", "name"), [(signal.SIGSEGV, "SIGSEGV"), (signal.SIGKILL, "SIGKILL")])
+def test_a_crash_is_named(tmp_path, number, name):
+    ended, _ = run(tmp_path, f"import os; os.kill(os.getpid(), {int(number)})")
+    assert ended.status == -number
+    assert ended.signal == ended.problem == name
+
+
+def test_what_takes_too_long_is_ended_with_all_it_started(tmp_path):
+    child = "import pathlib, time; time.sleep(3); pathlib.Path('alive').touch()"
+    program = f"import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}]); time.sleep(60)"
+    started = time.monotonic()
+    ended, _ = run(tmp_path, program, timeout_s=1.0)
+    assert time.monotonic() - started < 30
+    assert ended.problem == ended.stopped == "Timeout"
+    assert 1 <= ended.seconds < 30
+    time.sleep(3)
+    assert not (tmp_path / "alive").exists()
+
+
+def test_something_left_running_does_not_hold_up(tmp_path):
+    program = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    started = time.monotonic()
+    ended, _ = run(tmp_path, program)
+    assert time.monotonic() - started < 30
+    assert (ended.status, ended.stopped, ended.problem) == (0, None, None)
+
+
+def test_a_flood_of_output_is_cut(tmp_path):
+    _, lines = run(tmp_path, f"for _ in range({MOST_SHOWN_BYTES // 1000 + 500}): print('x' * 999)")
+    assert sum(map(len, lines)) <= MOST_SHOWN_BYTES
+    assert lines[-1] == "[there is more output, which is not shown]"
+
+
+@pytest.mark.parametrize("unbuffered", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_each_stream_keeps_its_order_however_the_program_holds_it_back(tmp_path, unbuffered):
+    surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    program = "import sys; [print(kind, n, file=getattr(sys, kind)) for n in range(3) for kind in ('stdout', 'stderr')]"
+    ended, lines = run(tmp_path, program, environment={**surroundings, **unbuffered})
+    assert ended.output.splitlines() == lines
+    for kind in ("stdout", "stderr"):
+        assert [line for line in lines if line.startswith(kind)] == [f"{kind} {n}" for n in range(3)]
+
+
+def test_lines_are_passed_on_whole_and_at_once(tmp_path):
+    program = "import sys; w = sys.stdout.buffer.write; e = '\u00e9'.encode(); w(b'1%\\r2%\\r\\n' + e[:1]); "
+    program += "sys.stdout.flush(); w(e[1:] + b'\\xff\\n\\nend')"
+    assert run(tmp_path, program)[1] == ["1%", "2%", "\u00e9\ufffd", "", "end"]
+    assert len(run(tmp_path, "print('x' * 300_000)")[1][0]) >= 2**16
+
+
+def test_who_cannot_take_the_output_is_told_when_the_program_has_ended(tmp_path):
+    def fail(line):
+        raise BrokenPipeError(line)
+
+    with pytest.raises(BrokenPipeError, match="first"):
+        run_bounded([sys.executable, "-c", "print('first'); print('x' * 2**20)"], folder=tmp_path, show=fail)
+
+
+def test_what_is_captured_is_whole_and_apart():
+    program = "import sys; data = sys.stdin.buffer.read(); sys.stdout.buffer.write(data); sys.exit('bad')"
+    done = run_captured([sys.executable, "-c", program], stdin=b"\0" * 10**6)
+    assert (done.status, done.stdout, done.stderr) == (1, b"\0" * 10**6, b"bad\n")
+    with pytest.raises(TimeoutError, match=r"did not end within 0\.2 s"):
+        run_captured([sys.executable, "-c", "import time; time.sleep(60)"], timeout_s=0.2)
+
+
+@pytest.mark.parametrize("chunk", [1000, 65536])
+@pytest.mark.parametrize("at", [0, 500, 990, 1000, 1010, 5000, 9000, 9990])
+def test_secrets_are_found_where_output_is_cut(chunk, at, monkeypatch):
+    secret = "s3cret-" * 3
+    monkeypatch.setattr(output, "_LARGEST_SECRET", 200)
+    text = ("." * at + secret + "." * (10_000 - at)).encode()
+    said = output._Output(2000)
+    reader, writer = os.pipe()
+    os.write(writer, text)
+    os.close(writer)
+    original = os.read
+    monkeypatch.setattr(os, "read", lambda handle, size: original(handle, min(size, chunk)))
+    output._read(os.fdopen(reader, "rb"), [said.take], [])
+    shown = said.text([secret])
+    assert not [part for part in ("s3cret", "cret-", "s3cre") if part in shown]
+    assert len(shown) < 2600
+
+
+def test_interrupting_ends_the_process(tmp_path):
+    """Whoever waits is interrupted: nothing is left running."""
+    sleeper = tmp_path / "sleeper.py"
+    sleeper.write_text(f"import pathlib, time\npathlib.Path({str(tmp_path / 'ready')!r}).touch()\ntime.sleep(300)\n")
+    # Started in the background of a shell, a process ignores interrupts, and so would this one.
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "import sys; from brainscore_core.processes import run_bounded; "
+        f"run_bounded([sys.executable, {str(sleeper)!r}], environment={{}}, timeout_s=300, memory_bytes=1e12)"
+    )
+    waiting = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+    while not (tmp_path / "ready").exists() and waiting.poll() is None:
+        time.sleep(0.05)
+    waiting.send_signal(signal.SIGINT)
+    assert waiting.wait(20) != 0
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(sleeper) not in listed
+
+
+def test_a_program_that_cannot_be_started(tmp_path):
+    with pytest.raises(OSError, match="no/such"):
+        run_bounded(["/no/such/program"], environment={}, folder=tmp_path, timeout_s=1, memory_bytes=1)
+
+
+# The program has a child in a session of its own, which no signal to a group reaches.
+SLEEPER = """
+    import os, pathlib, subprocess, sys, time
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(299)"], start_new_session=True)
+    pathlib.Path(sys.argv[1]).write_text(f"{os.getpid()} {child.pid}")
+    time.sleep(299)
+"""
+PARENT = """
+    import os, signal, subprocess, sys, threading, time
+    from brainscore_core.processes import running
+    from brainscore_core.processes.guard import _guard
+
+    def start():
+        stack.append(running([sys.executable, "-c", *sys.argv[1:3]]))
+        stack[0].__enter__()
+
+    stack = []
+    HOW
+    time.sleep(299)
+"""
+
+
+def test_running_programs_leaves_no_byte_code_in_a_checkout(tmp_path):
+    package = Path(brainscore_core.__file__).parent
+    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    program = f"""
+import brainscore_core, sys
+from brainscore_core.processes import run_bounded
+assert brainscore_core.__file__.startswith({str(tmp_path)!r})
+assert run_bounded([sys.executable, "-S", "-c", "print(1)"]).output == "1\\n"
+"""
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    subprocess.run([sys.executable, "-c", program], env=variables, check=True)
+    assert not list(tmp_path.rglob("__pycache__"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
+@pytest.mark.parametrize(
+    "how",
+    [
+        "start()",
+        "thread = threading.Thread(target=start); thread.start(); thread.join()",  # it is gone before the process
+        "start(); _guard().process.kill(); _guard().process.wait(); running(['true']).__enter__()",
+        "running(['true']).__enter__(); os.fork() or start()",  # the child has a guard of its own
+    ],
+)
+def test_what_was_started_ends_when_who_started_it_is_killed(tmp_path, how):
+    ready = tmp_path / "ready"
+    sleeper, parent = (textwrap.dedent(program) for program in (SLEEPER, PARENT.replace("HOW", how)))
+    with subprocess.Popen([sys.executable, "-c", parent, sleeper, ready], start_new_session=True) as process:
+        wait_for(lambda: ready.exists() and len(ready.read_text().split()) == 2)
+        pids = [int(pid) for pid in ready.read_text().split()]
+        assert all(map(is_running, pids))
+        os.killpg(process.pid, signal.SIGKILL)
+    wait_for(lambda: not any(map(is_running, pids)))
+
+
+def is_running(pid):
+    """Tell whether a process is there and no zombie, which whoever adopts orphans may leave for a while."""
+    listed = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(listed.strip()) and not listed.startswith("Z")
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_program_is_watched_while_it_runs(tmp_path):
+    program = "import time; print('first', flush=True); time.sleep(1); print('second', flush=True); time.sleep(1)"
+    with processes.running([sys.executable, "-c", program], folder=tmp_path) as started:
+        said = []
+        while (ended := started.wait(0.1)) is None:
+            said.append(started.take_output())
+            assert started.memory_bytes() > 0 or sys.platform != "linux"
+        said.append(started.take_output())
+    assert ended.problem is None
+    assert [each for each in said if each] == ["first\n", "second\n"]

@@ -1,0 +1,152 @@
+"""Test what records of several models say together."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from brainscore_core.errors import DataNotHereError
+from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.records.comparison import averages_of, compare_on_average, compare_records
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.influence import Influence
+
+
+def record(model, benchmark="b", **values):
+    empty = ScoreRecord.without_score("scored", model=model, benchmark=benchmark)
+    return dataclasses.replace(empty, **{"benchmark_version": 1, **values})
+
+
+def record_of(influence, model, benchmark, value, **attrs):
+    score = attach_influence(Score(value), influence)
+    score.attrs.update(attrs)
+    return ScoreRecord.of_score(score, model=model, benchmark=benchmark, benchmark_version=1)
+
+
+def influences(seed, n_models=2, of_stimuli=1.0):
+    """Return influences on models that differ in how hard they find stimuli."""
+    rng = np.random.default_rng(seed)
+    hard = of_stimuli * rng.standard_normal((n_models, 150, 1))
+    return [Influence.of_mean(each + rng.standard_normal((150, 20)), np.arange(150), np.arange(20)) for each in hard]
+
+
+def test_models_are_in_the_order_given_and_shown_from_the_best():
+    found = compare_records([record("x", score=0.1, error=0.01), record("y", score=0.9, error=0.01)], ["x", "z", "y"])[
+        0
+    ]
+    assert found.models == ("x", "z", "y")
+    assert found.order == [2, 0, 1]
+    assert found.ranks == ["2", "", "1"]
+    assert found.letters == ["b", "", "a"]
+    assert [each.reason for each in found.scores] == ["", "not scored", ""]
+
+
+def test_the_interval_is_that_of_the_record_where_it_states_one():
+    records = [
+        record("x", score=0.1, error=0.01, interval=(0.05, 0.2)),
+        record("y", score=0.9, error=0.01, error_df=4.0),
+    ]
+    found = compare_records(records, ["x", "y"])[0]
+    assert found.intervals[0] == (0.05, 0.2)
+    assert found.intervals[1] == pytest.approx((0.9 - 0.02776, 0.9 + 0.02776), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"score": 0.5, "benchmark_version": 1}, "version 1, not 2"),
+        ({"status": "failed:ValueError"}, "failed"),
+        ({"message": "it has no such region"}, "not applicable"),
+    ],
+)
+def test_what_cannot_be_compared_says_why(values, reason):
+    records = [record("x", score=0.1, error=0.01, benchmark_version=2), record("y", **values)]
+    found = compare_records(records, ["x", "y"])[0]
+    assert found.scores[1].reason == reason
+    assert np.isnan(found.comparison.differences[0, 1])
+
+
+def test_averages_of_benchmarks_that_share_stimuli_have_what_they_share():
+    """The same stimuli in both benchmarks: how they move the difference of two models does not average out."""
+    errors = {}
+    for name, sets in (("same", ("S", "S")), ("other", ("S", "T"))):
+        records = []
+        for benchmark, stimulus_set in zip("bc", sets, strict=True):
+            for model, influence in zip("xy", influences(0), strict=True):
+                attrs = {"stimulus_set": stimulus_set, "assembly": benchmark}
+                records.append(record_of(influence, model, benchmark, 0.5, **attrs))
+        compared = compare_records(records, ["x", "y"])
+        average = averages_of(compared, records)[0]
+        assert average.name == "average of 2"
+        assert average.benchmarks == ("b", "c")
+        errors[name] = average.comparison.joint.pair_errors[0, 1] / compared[0].comparison.joint.pair_errors[0, 1]
+    assert errors["same"] == pytest.approx(1, abs=0.05)
+    assert errors["other"] == pytest.approx(np.sqrt(0.5), abs=0.07)
+
+
+def test_what_benchmarks_do_not_name_may_be_shared():
+    records = [
+        record_of(influence, model, benchmark, 0.5)
+        for benchmark in "bc"
+        for model, influence in zip("xy", influences(0), strict=True)
+    ]
+    average = averages_of(compare_records(records, ["x", "y"]), records)[0]
+    assert not average.comparison.joint.is_matched[0, 1]
+    assert average.scores[0].is_bound
+    assert average.scores[0].error == pytest.approx(records[0].error)  # not divided by the root of 2
+
+
+def test_a_single_model_has_rank_one():
+    found = compare_records([record("x", score=0.1, error=0.01)], ["x"])[0]
+    assert (found.ranks, found.letters) == (["1"], ["a"])
+    nothing = compare_records([record("x", status="failed:ValueError")], ["x"])[0]
+    assert (nothing.ranks, nothing.letters) == ([""], [""])
+
+
+def test_an_average_of_one_benchmark_is_none():
+    records = [record(model, score=0.5, error=0.1) for model in "xy"]
+    assert averages_of(compare_records(records, ["x", "y"]), records) == []
+
+
+PARENTS = {"A": "V1", "B": "V1", "C": "IT", "D": "IT", "V1": "neural", "IT": "neural"}
+
+
+def test_an_average_over_a_tree_is_that_of_the_leaderboard():
+    """A missing score counts as 0, a benchmark on which nobody has a score is in no average."""
+    records = [
+        *(record("x", benchmark, score=value, error=0.01) for benchmark, value in (("A", 0.2), ("B", 0.4), ("C", 0.8))),
+        record("y", "A", score=0.6, error=0.03),
+        record("y", "B", status="failed:ValueError"),
+        record("x", "D", status="failed:ValueError"),
+    ]
+    found = compare_on_average(records, ["x", "y", "z"], "neural", PARENTS)
+    assert found.benchmarks == ("A", "B", "C")
+    assert found.scores[0].value == pytest.approx(((0.2 + 0.4) / 2 + 0.8) / 2)
+    assert found.scores[1].value == pytest.approx(0.6 / 2 / 2)
+    assert found.scores[1].error == pytest.approx(0.03 / 4)
+    assert (found.n_scored, found.ranks) == ((3, 1, 0), ["1", "2", ""])
+    assert compare_on_average(records, ["y"], "V1", PARENTS, missing="left out").scores[0].value == pytest.approx(0.6)
+    assert compare_on_average(records, ["x"], "IT", PARENTS).benchmarks == ("C",)
+    with pytest.raises(DataNotHereError, match="No benchmark below 'V2'"):
+        compare_on_average(records, ["x"], "V2", PARENTS)
+
+
+def test_simulated_benchmarks_are_averaged_only_among_themselves():
+    simulated = [record("x", "A", score=0.9, error=0.01, simulated=True)]
+    real = [record("x", "C", score=0.3, error=0.01)]
+    found = compare_on_average(simulated + real, ["x"], "neural", PARENTS)
+    assert (found.benchmarks, found.are_simulated, found.scores[0].value) == (("C",), False, 0.3)
+    alone = compare_on_average(simulated, ["x"], "neural", PARENTS)
+    assert (alone.benchmarks, alone.are_simulated, alone.scores[0].value) == (("A",), True, 0.9)
+
+
+def test_an_older_version_counts_in_no_average():
+    records = [
+        record("x", "A", score=0.9, error=0.01),
+        record("y", "A", score=0.5, error=0.01, benchmark_version=2),
+        record("x", "C", score=0.4, error=0.01),
+    ]
+    found = compare_on_average(records, ["x", "y"], "neural", PARENTS)
+    assert found.scores[0].value == pytest.approx(0.2)
+    assert found.n_scored == (1, 1)

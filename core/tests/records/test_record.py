@@ -1,0 +1,353 @@
+"""Test that a score's record holds plain numbers, survives the disk and refuses what is no record."""
+
+import dataclasses
+import json
+import string
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brainscore_core.benchmarks import ceil_score, explained_variance
+from brainscore_core.errors import CorruptFileError
+from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.records.record import SCHEMA_VERSION, ScoreRecord, json_schema, record_path
+from brainscore_core.statistics.influence import Influence
+from brainscore_core.statistics.sketch import InfluenceSketch
+
+
+def make_score():
+    score = Score(0.5)
+    score.attrs.update(
+        raw=Score(0.6),
+        ceiling=Score(0.72),
+        error=np.float32(0.25),
+        interval=(0.4, 0.6),
+        n_stimuli=np.int64(40),
+        n_neuroids=30,
+        layers={"IT": "_blocks.15"},
+        layer_origin={"IT": {"from": "selection", "margin": 0.01, "margin_interval": [-0.01, 0.03]}},
+        simulated=True,
+        seed=1,
+    )
+    return score
+
+
+def make_record(**changes):
+    record = ScoreRecord.of_score(make_score(), model="m", benchmark="b", benchmark_version=2, duration_s=1.5)
+    return dataclasses.replace(record, **changes)
+
+
+def test_record_takes_plain_numbers_from_the_score():
+    record = make_record()
+    assert (record.score, record.raw, record.ceiling, record.error) == (0.5, 0.6, 0.72, 0.25)
+    assert (record.n_stimuli, record.n_neuroids, record.n_trials) == (40, 30, None)
+    assert record.interval == (0.4, 0.6)
+    assert record.layers == {"IT": "_blocks.15"}
+    assert record.layer_origin["IT"]["margin_interval"] == [-0.01, 0.03]
+    assert record.simulated is True
+    assert record.benchmark_version == 2
+    assert record.versions["numpy"] == np.__version__
+
+
+def test_nan_and_arrays_become_none():
+    score = Score(np.nan)
+    score.attrs["raw"] = Score(np.arange(3.0), dims=["neuroid"])
+    record = ScoreRecord.of_score(score, model="m", benchmark="b", benchmark_version="1.2")
+    assert (record.score, record.raw, record.ceiling, record.benchmark_version) == (None, None, None, None)
+    assert json.loads(record.to_json())["score"] is None
+
+
+def test_why_a_model_cannot_be_scored_is_the_message(tmp_path):
+    score = Score(np.nan)
+    score.attrs["not_applicable"] = "The model does not change over time."
+    record = ScoreRecord.of_score(score, model="m", benchmark="b")
+    record.write(tmp_path / "record.json")
+    read = ScoreRecord.read(tmp_path / "record.json")
+    assert (read.status, read.is_scored) == ("not_applicable", True)
+    assert (read.score, read.message) == (None, "The model does not change over time.")
+    assert make_record().message == ""
+
+
+def test_what_is_known_about_the_error_is_kept(tmp_path):
+    score = make_score()
+    table = np.random.default_rng(0).standard_normal((30, 5))
+    influence = Influence.of_mean(table, np.arange(30), np.arange(5))
+    attach_influence(score, influence)
+    score.attrs.update(split_error=0.01, interval=(np.nan, np.nan), interval_nan_reason="the ceiling may be 0")
+    score.attrs.update(stimulus_set="Objects", assembly="Recordings")
+    record = ScoreRecord.of_score(score, model="m", benchmark="b")
+    assert record.error == pytest.approx(influence.error)
+    assert record.error_over == ("stimulus", "neuroid")
+    assert record.error_df == pytest.approx(influence.degrees_of_freedom)
+    assert (record.split_error, record.stimulus_error) == (0.01, pytest.approx(influence.stimulus_error))
+    assert (record.interval, record.interval_nan_reason) == (None, "the ceiling may be 0")
+    assert (record.stimulus_set, record.assembly) == ("Objects", "Recordings")
+    expected = InfluenceSketch.of(influence, stimuli="Objects", units="Recordings")
+    assert record.influence == expected.to_text()
+    path = record.write(tmp_path / "record.json")
+    assert ScoreRecord.read(path) == record
+    assert path.stat().st_size < 8_000
+
+
+def test_why_there_is_no_error_is_kept():
+    score = Score(0.5)
+    attach_influence(score, Influence(np.zeros((3, 1)), np.arange(3), np.arange(1)))
+    record = ScoreRecord.of_score(score, model="m", benchmark="b")
+    assert (record.error, record.influence) == (None, None)
+    assert record.error_nan_reason == "a single neuroid: it does not tell how others differ"
+
+
+@pytest.mark.parametrize("influence", ["not base64!", "A" * 10_000, 5])
+def test_an_influence_that_is_no_short_base64_is_refused(influence):
+    content = {**json.loads(make_record().to_json()), "influence": influence}
+    with pytest.raises(CorruptFileError, match="influence"):
+        ScoreRecord.from_json(json.dumps(content))
+
+
+def test_round_trip(tmp_path):
+    record = make_record()
+    path = record.write(tmp_path / "new" / "record.json")
+    assert ScoreRecord.read(path) == record
+    assert [file.name for file in path.parent.iterdir()] == ["record.json"]  # no temporary file is left
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no score record"),
+        ("[1, 2]", "no score record"),
+        ('{"model": "m"}', "no score record"),
+        (make_record(schema_version=99).to_json(), f"schema version 99, expected {SCHEMA_VERSION}"),
+    ],
+)
+def test_what_is_no_record_is_refused(tmp_path, text, problem):
+    path = tmp_path / "record.json"
+    path.write_text(text)
+    with pytest.raises(CorruptFileError, match=problem) as caught:
+        ScoreRecord.read(path)
+    assert str(path) in str(caught.value)
+
+
+@given(st.text(min_size=1), st.text(min_size=1))
+def test_record_path_stays_in_its_folder(model, benchmark):
+    path = record_path(Path("/scores"), model, benchmark)
+    assert path.parent.parent == Path("/scores")
+    assert path.resolve() == path
+
+
+@given(st.lists(st.text(string.printable, min_size=1), min_size=2, max_size=2, unique=True))
+def test_different_models_have_different_paths(models):
+    first, second = (record_path(Path("/scores"), model, "b") for model in models)
+    assert first != second
+
+
+def test_record_without_a_score():
+    record = ScoreRecord.without_score("failed:ValueError", "x" * 5000 + "\ud800", model="m", benchmark="b")
+    assert (record.score, record.is_scored, len(record.message)) == (None, False, 1000)
+    assert make_record().is_scored
+    assert ScoreRecord.from_json(record.to_json()) == record
+
+
+# What the records of version 3 had; they were flat.
+ALL = [each.name for each in dataclasses.fields(ScoreRecord)]
+VERSION_3 = ALL[: ALL.index("assembly") + 1]
+
+
+def flat_content():
+    content = dataclasses.asdict(make_record())
+    return {name: content[name] for name in VERSION_3}
+
+
+def test_records_of_the_third_version_are_read():
+    """They had no block of what differs from run to run, and no digests."""
+    content = flat_content()
+    old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 3}))
+    assert old == make_record(created=old.created, normalization=None, raw_error=None, environment=None)
+    assert (old.duration_s, old.machine, old.peak_memory_bytes) == (1.5, content["machine"], None)
+    assert ScoreRecord.from_json(old.to_json()) == old
+
+
+def test_what_differs_from_run_to_run_stands_apart():
+    first = make_record(duration_s=1.0, peak_memory_bytes=2**30)
+    second = make_record(duration_s=2.0, peak_memory_bytes=None, created="2026-01-01T00:00:00+00:00", machine="other")
+    texts = [json.loads(each.to_json()) for each in (first, second)]
+    made = [each.pop("made") for each in texts]
+    assert made[0] != made[1]
+    assert set(made[0]) == {"created", "duration_s", "machine", "peak_memory_bytes"}
+    assert json.dumps(texts[0]) == json.dumps(texts[1])
+    assert ScoreRecord.from_json(first.to_json()) == first
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"made": None},
+        {"made": {}},
+        {"made": {**json.loads(make_record().to_json())["made"], "score": 0.9}},
+        {"created": "2026-01-01"},
+    ],
+    ids=["none", "empty", "another field", "a field outside"],
+)
+def test_the_block_of_what_differs_is_strict(change):
+    content = {**json.loads(make_record().to_json()), **change}
+    with pytest.raises(CorruptFileError, match="made"):
+        ScoreRecord.from_json(json.dumps(content))
+
+
+def test_the_uncertainty_before_normalisation_is_kept():
+    rng = np.random.default_rng(0)
+    raw, ceiling = Score(0.5), Score(0.8)
+    attach_influence(raw, Influence.of_mean(rng.standard_normal((30, 5)), np.arange(30), np.arange(5)))
+    record = ScoreRecord.of_score(explained_variance(raw, ceiling), model="m", benchmark="b")
+    assert (record.normalization, record.chance) == ("explained_variance", 0.0)
+    assert (record.raw_error, record.raw_interval) == (raw.attrs["error"], raw.attrs["interval"])
+    assert record.raw_error_df == pytest.approx(raw.attrs["influence"].degrees_of_freedom)
+    assert record.raw_influence is None  # it is a multiple of the influence of the score
+
+    attach_influence(ceiling, Influence.of_mean(rng.standard_normal((30, 5)) / 9, np.arange(30), np.arange(5)))
+    record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
+    assert record.normalization == "ceil_score"
+    assert record.raw_influence == InfluenceSketch.of(raw.attrs["influence"], stimuli="b", units="b").to_text()
+
+
+def test_how_sure_the_ceiling_is_and_how_it_was_estimated_is_kept():
+    raw, ceiling = Score(0.5), Score(0.8)
+    ceiling.attrs.update(error=0.02, interval=(0.76, 0.84), error_over=("stimulus",), estimator="split halves")
+    record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
+    assert (record.ceiling, record.ceiling_error, record.ceiling_interval) == (0.8, 0.02, (0.76, 0.84))
+    assert (record.ceiling_error_over, record.ceiling_estimator) == (("stimulus",), "split halves")
+    assert (record.ceiling_nan_reason, record.error) == (None, None)
+    assert ScoreRecord.from_json(record.to_json()) == record
+
+    ceiling.attrs.update(error_nan_reason="an earlier step")
+    assert ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b").ceiling_nan_reason is None
+
+    ceiling.attrs.update(error=float("nan"), interval=(float("nan"),) * 2, error_nan_reason="one subject")
+    record = ScoreRecord.of_score(ceil_score(raw, ceiling), model="m", benchmark="b")
+    assert (record.ceiling_error, record.ceiling_interval, record.ceiling_nan_reason) == (None, None, "one subject")
+    record = ScoreRecord.of_score(ceil_score(raw, 1), model="m", benchmark="b")
+    assert (record.ceiling_error, record.ceiling_interval, record.ceiling_estimator) == (None, None, None)
+
+
+def test_records_of_the_fourth_version_are_read():
+    """They did not say how sure a ceiling is."""
+    content = json.loads(make_record().to_json())
+    old = {name: value for name, value in content.items() if not name.startswith("ceiling_")}
+    assert len(old) == len(content) - 5
+    assert ScoreRecord.from_json(json.dumps({**old, "schema_version": 4})) == make_record(
+        created=content["made"]["created"]
+    )
+
+
+def test_every_record_is_as_the_schema_says():
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    full = make_record(data={"data:x": "0" * 64}, seeds={"noise": 3}, raw_interval=(0.1, 0.2), tail="last\nlines")
+    failed = ScoreRecord.without_score("failed:ValueError", "why", model="m", benchmark="b")
+    for record in (full, make_record(), failed):
+        validator.validate(json.loads(record.to_json()))
+    wrong = ({"score": "0.5"}, {"made": {}}, {"unknown": 1}, {"status": "failed:<b>"}, {"schema_version": 3})
+    for change in wrong:
+        with pytest.raises(jsonschema.ValidationError):
+            validator.validate({**json.loads(full.to_json()), **change})
+
+
+def test_the_schema_in_the_documentation_is_of_today():
+    """`python -c "..."` of the message writes it."""
+    file = Path(__file__).parents[3] / "docs/_static/score_record.schema.json"
+    assert json.loads(file.read_text()) == json_schema(), (
+        "write it anew: python -c 'from brainscore_core.records.record import json_schema; import json; "
+        "print(json.dumps(json_schema(), indent=1))' > docs/_static/score_record.schema.json"
+    )
+
+
+def test_the_end_of_what_was_said_is_kept():
+    record = ScoreRecord.without_score(
+        "failed:X", model="m", benchmark="b", tail="x" * 5000 + "end\ud800", peak_memory_bytes=5
+    )
+    assert record.tail.endswith("end?")
+    assert (len(record.tail), record.peak_memory_bytes) == (4000, 5)
+    assert ScoreRecord.from_json(record.to_json()) == record
+
+
+def test_records_of_the_second_version_are_read():
+    """They did not say where their error comes from."""
+    content = flat_content()
+    for name in ("error_over", "error_df", "stimulus_error", "split_error", "influence", "stimulus_set", "assembly"):
+        del content[name]
+    del content["error_nan_reason"], content["interval_nan_reason"]
+    old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 2}))
+    assert old == make_record(created=old.created, environment=None)
+
+
+def test_records_of_the_first_version_are_read():
+    """They had no status; every one was of a score."""
+    content = flat_content()
+    for name in ("status", "message", "model_revision", "benchmark_revision", "version_class"):
+        del content[name]
+    content["versions"]["brainscore"] = "2.7.1"
+    old = ScoreRecord.from_json(json.dumps({**content, "schema_version": 1}))
+    expected = make_record(created=content["created"], versions={**old.versions}, version_class="2.7")
+    assert old == dataclasses.replace(expected, environment=None)
+    assert old.is_scored
+    assert old.schema_version == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"score": "0.5"},
+        {"score": True},
+        {"score": [0.5]},
+        {"raw": 1e300},
+        {"interval": [0.1]},
+        {"interval": [0.1, None]},
+        {"interval": ["a", "b"]},
+        {"n_stimuli": 1.5},
+        {"layers": ["IT"]},
+        {"layer_origin": {"IT": "x" * 200_000}},
+        {"layers": {"IT": "x" * 200_000}},
+        {"versions": {"numpy": 2}},
+        {"simulated": 1},
+        {"status": "failed:"},
+        {"status": "failed:<b>"},
+        {"status": "skipped:a\nb"},
+        {"status": "SCORED"},
+        {"message": "x" * 1001},
+        {"message": None},
+        {"model": ""},
+        {"model": "a\nb"},
+        {"model": "x" * 500},
+        {"model_revision": 5},
+        {"unknown": 1},
+        {"schema_version": "2"},
+        {"tail": "x" * 4001},
+        {"data": {"x": 5}},
+        {"data": {"x" * 500: "digest"}},
+        {"plugins": {str(number): "digest" for number in range(1001)}},
+        {"seeds": {"x": 0.5}},
+        {"raw_influence": "not base64!"},
+    ],
+    ids=str,
+)
+def test_records_of_wrong_types_are_refused(wrong):
+    content = json.loads(make_record().to_json())
+    with pytest.raises(CorruptFileError):
+        ScoreRecord.from_json(json.dumps({**content, **wrong}))
+
+
+@pytest.mark.parametrize("depth", [20, 300, 900, 100_000])
+def test_deep_layers_are_refused(depth):
+    with pytest.raises(CorruptFileError):
+        ScoreRecord.from_json(make_record().to_json().replace('"_blocks.15"', "[" * depth + "]" * depth))
+
+
+def test_not_a_number_is_refused():
+    with pytest.raises(CorruptFileError):
+        ScoreRecord.from_json(make_record().to_json().replace('"score": 0.5', '"score": NaN'))

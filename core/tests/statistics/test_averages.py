@@ -1,0 +1,214 @@
+"""Test averages of scores against formulas, and against what new experiments give."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from brainscore_core.errors import ConfigurationError, ContractError
+from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import attach_influence, estimate_of, mean_over_units
+from brainscore_core.records.record import ScoreRecord
+from brainscore_core.statistics.averages import Estimate, average_tree, combined, difference
+from brainscore_core.statistics.influence import Influence
+from brainscore_core.statistics.sketch import InfluenceSketch
+
+PARENTS = {"a": "V1", "b": "V1", "c": "IT", "d": "IT", "V1": "neural", "IT": "neural", "neural": "all", "e": "all"}
+
+
+def estimates(**values):
+    return {name: Estimate(value, 0.1) for name, value in values.items()}
+
+
+def test_a_node_is_the_plain_mean_of_what_is_right_below_it():
+    tree = average_tree(estimates(a=0.2, b=0.4, c=0.6, d=0.8, e=0.1), PARENTS)
+    assert {node: pytest.approx(each.value) for node, each in tree.items()} == {
+        "V1": 0.3,
+        "IT": 0.7,
+        "neural": 0.5,
+        "all": 0.3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [
+        # c and d are missing, so that IT is: it counts as 0 in the node above, as on brain-score.org.
+        ("zero", {"V1": 0.3, "IT": None, "neural": 0.15, "all": 0.125}),
+        ("left out", {"V1": 0.3, "IT": None, "neural": 0.3, "all": 0.2}),
+        ("undefined", {"V1": 0.3, "IT": None, "neural": None, "all": None}),
+    ],
+)
+def test_what_counts_for_a_missing_score_is_an_argument(missing, expected):
+    scores = {**estimates(a=0.2, b=0.4, c=float("nan"), e=0.1)}  # d is not there at all
+    tree = average_tree(scores, PARENTS, missing=missing)
+    assert {node: None if each.is_missing else pytest.approx(each.value) for node, each in tree.items()} == expected
+    assert tree["IT"].reason == "no score of c, d"
+
+
+def test_one_of_two_missing_counts_as_zero_without_error():
+    tree = average_tree({"a": Estimate(0.4, 0.1)}, {"a": "V1", "b": "V1"})
+    assert (tree["V1"].value, tree["V1"].error, tree["V1"].is_bound) == (0.2, 0.05, False)
+
+
+def test_errors_without_influences_are_bounded_unless_their_correlation_is_stated():
+    scores = estimates(a=0.2, b=0.4)
+    weights = {"a": 0.5, "b": 0.5}
+    for rho in (-1.0, 0.0, 0.3, 1.0):
+        stated = combined(scores, weights, correlation=lambda a, b: rho)  # noqa: B023 - called before the next
+        assert stated.error == pytest.approx(0.1 * np.sqrt((1 + rho) / 2), abs=1e-9)
+        assert not stated.is_bound
+    assert combined(scores, weights).error == pytest.approx(0.1)
+    assert combined(scores, weights).is_bound
+
+
+def test_influences_of_shared_stimuli_add_up():
+    """Benchmarks on the same stimuli: of the part over stimuli, nothing averages out; of that over neuroids, half."""
+    rng = np.random.default_rng(0)
+    of_stimuli = rng.standard_normal((200, 1))
+    tables = [of_stimuli + rng.standard_normal(50) for _ in range(2)]
+    whole = [Influence.of_mean(table, np.arange(200), np.arange(50)) for table in tables]
+    same = [each.within(units=f"{place}/") for place, each in enumerate(whole)]
+    other = [each.within(units=f"{place}/", stimuli=f"{place}/") for place, each in enumerate(whole)]
+    for kind in (same, other):
+        exact = [Estimate(0.5, each.error, influence=each) for each in kind]
+        sketched = [
+            dataclasses.replace(each, influence=InfluenceSketch.of(each.influence, stimuli="", units=""))
+            for each in exact
+        ]
+        by_hand = np.sqrt((np.var(of_stimuli, ddof=1) / 200) + sum(each.components[1] for each in whole) / 4)
+        if kind is other:
+            by_hand = np.sqrt(sum(each.variance for each in whole)) / 2
+        means = [combined(dict(zip("ab", each, strict=True)), {"a": 0.5, "b": 0.5}) for each in (exact, sketched)]
+        assert means[0].error == pytest.approx(by_hand, rel=0.01)
+        assert means[1].error == pytest.approx(by_hand, rel=0.1)
+        assert not means[0].is_bound
+
+
+def test_a_model_does_not_differ_from_itself():
+    influence = Influence.of_mean(np.random.default_rng(0).standard_normal((30, 5)), np.arange(30), np.arange(5))
+    score = Estimate(0.5, influence.error, influence=influence)
+    assert (difference(score, score).value, difference(score, score).error) == (0, 0)
+    assert difference(score, score).interval() == (0, 0)
+
+
+def test_of_scores_and_of_records_the_same_average(tmp_path):
+    rng = np.random.default_rng(0)
+    common = rng.standard_normal((120, 1))
+    scores, records = {}, {}
+    for name in "ab":
+        influence = Influence.of_mean(common + rng.standard_normal((120, 40)), np.arange(120), np.arange(40))
+        score = attach_influence(Score(0.5), influence)
+        score.attrs.update(stimulus_set="Objects", assembly="Recordings")
+        scores[name] = estimate_of(score)
+        record = ScoreRecord.of_score(score, model="m", benchmark=name)
+        records[name] = ScoreRecord.read(record.write(tmp_path / f"{name}.json")).estimate()
+        assert records[name].error == pytest.approx(scores[name].error)
+        assert records[name].influence.error == pytest.approx(scores[name].error)
+        assert records[name].df == pytest.approx(scores[name].df)
+    weights = {"a": 0.5, "b": 0.5}
+    assert combined(records, weights).error == pytest.approx(combined(scores, weights).error, rel=0.06)
+    gap = difference(records["a"], records["b"]), difference(scores["a"], scores["b"])
+    assert gap[0].error == pytest.approx(gap[1].error, rel=0.15)
+
+
+def test_records_that_do_not_name_their_data_are_matched_within_their_benchmark_only():
+    influence = Influence.of_mean(np.random.default_rng(0).standard_normal((30, 5)), np.arange(30), np.arange(5))
+    record = ScoreRecord.of_score(attach_influence(Score(0.5), influence), model="m", benchmark="b")
+    assert record.estimate().influence is None
+    assert record.estimate(of_same_benchmark=True).influence is not None
+
+
+def test_a_score_without_error_leaves_the_average_without():
+    scores = {"a": Estimate(0.2, 0.1), "b": Estimate(0.4, reason="a single neuroid")}
+    average = average_tree(scores, {"a": "V1", "b": "V1"})["V1"]
+    assert average.value == pytest.approx(0.3)
+    assert np.isnan(average.error)
+    assert average.reason == "1 of 2 scores have no error (b: a single neuroid)"
+
+
+def test_interval_has_the_quantile_of_few_subjects():
+    few = combined({"a": Estimate(0.5, 0.1, df=4.0), "b": Estimate(0.5, 0.1, df=4.0)}, {"a": 0.5, "b": 0.5})
+    assert few.df == pytest.approx(4)
+    assert few.interval() == pytest.approx((0.5 - 2.776 * 0.1, 0.5 + 2.776 * 0.1), abs=1e-4)
+    many = combined({"a": Estimate(0.5, 0.1, df=4.0), "b": Estimate(0.5, 0.1)}, {"a": 0.5, "b": 0.5})
+    assert many.df == pytest.approx(16)
+
+
+@pytest.mark.parametrize("rho", [1.5, float("nan")])
+def test_impossible_correlations_are_refused(rho):
+    with pytest.raises(ConfigurationError, match=r"expected one in \[-1, 1\]"):
+        combined(estimates(a=0.1, b=0.2), {"a": 0.5, "b": 0.5}, correlation=lambda a, b: rho)
+
+
+def test_correlations_that_contradict_each_other_are_refused():
+    with pytest.raises(ConfigurationError, match="contradict"):
+        combined(estimates(a=0.1, b=0.2, c=0.3), dict.fromkeys("abc", 1 / 3), correlation=lambda a, b: -1.0)
+
+
+def test_wrong_trees_are_refused():
+    with pytest.raises(ConfigurationError, match="circle: a > b > a"):
+        average_tree({}, {"b": "a", "a": "b"})
+    with pytest.raises(ConfigurationError, match="'V1' has scores below it"):
+        average_tree(estimates(V1=0.1), PARENTS)
+
+
+def test_mean_over_subjects_is_that_of_a_table_of_subjects():
+    table = np.random.default_rng(0).standard_normal((40, 6)) + np.arange(6)
+    stimuli = np.arange(40)
+    scores = {
+        f"s{place}": attach_influence(
+            Score(column.mean()), Influence.of_mean(column[:, None], stimuli, np.array(["x"]))
+        )
+        for place, column in enumerate(table.T)
+    }
+    mean = mean_over_units(scores)
+    expected = Influence.of_mean(table, stimuli, np.array(list(scores)), "subject")
+    assert float(mean) == pytest.approx(table.mean())
+    assert mean.attrs["error"] == pytest.approx(expected.error)
+    assert mean.attrs["interval"] == pytest.approx(expected.interval(table.mean()))
+    assert mean.attrs["error_over"] == ["stimulus", "subject"]
+    assert mean.raw.sel(subject="s3") == pytest.approx(table[:, 3].mean())
+
+
+def test_subjects_who_saw_other_stimuli_share_none_of_the_same_name():
+    """What stimuli add averages out over subjects who each have their own."""
+    rng = np.random.default_rng(0)
+    column = rng.standard_normal((40, 1))
+    errors = {}
+    for kind in ("one set", "own sets"):
+        scores = {}
+        for place in range(4):
+            influence = Influence.of_mean(column, np.arange(40), np.array(["x"]))
+            score = scores[f"s{place}"] = attach_influence(Score(0.5), influence)
+            score.attrs["stimulus_set"] = "Objects" if kind == "one set" else f"Objects {place}"
+        errors[kind] = mean_over_units(scores).attrs["stimulus_error"]
+    assert errors["own sets"] == pytest.approx(errors["one set"] / 2)
+
+
+def test_mean_over_subjects_needs_influences():
+    with pytest.raises(ContractError, match="subject 's0' does not say how stimuli move it"):
+        mean_over_units({"s0": Score(0.5)})
+
+
+def test_average_over_shared_stimuli_covers():
+    """Two benchmarks on the same stimuli and other neuroids: intervals of 95 % hold the true mean."""
+    rng = np.random.default_rng(1)
+    held = {"matched": 0, "independent": 0}
+    for _ in range(300):
+        of_stimuli = rng.standard_normal((60, 1))
+        scores = {}
+        for name in "ab":
+            table = of_stimuli + rng.standard_normal(20) + rng.standard_normal((60, 20))
+            influence = Influence.of_mean(table, np.arange(60), np.arange(20)).within(units=name)
+            scores[name] = Estimate(table.mean(), influence.error, df=influence.degrees_of_freedom, influence=influence)
+        plain = {name: dataclasses.replace(each, influence=None) for name, each in scores.items()}
+        means = {
+            "matched": combined(scores, {"a": 0.5, "b": 0.5}),
+            "independent": combined(plain, {"a": 0.5, "b": 0.5}, correlation=lambda a, b: 0.0),
+        }
+        for kind, mean in means.items():
+            low, high = mean.interval()
+            held[kind] += low <= 0 <= high
+    assert 0.92 <= held["matched"] / 300 <= 0.98
+    assert held["independent"] / 300 < held["matched"] / 300

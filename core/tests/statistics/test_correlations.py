@@ -1,0 +1,44 @@
+"""Correlations over models: SciPy's values, Fisher's interval, and none where there can be none."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from brainscore_core.errors import ContractError
+from brainscore_core.statistics.correlations import correlation_over_models
+
+
+def test_correlation_and_interval_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(40).round(1)  # with ties
+    y = (x + rng.standard_normal(40)).round(1)
+    expected = stats.pearsonr(x, y)
+    found = correlation_over_models([*x, 1.0, np.nan], [*y, np.nan, 2.0])
+    assert found.n == 40
+    assert found.r == pytest.approx(expected.statistic, rel=1e-12)
+    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval()), rel=1e-9)
+    ranked = correlation_over_models(x, y, ranked=True)
+    assert ranked.r == pytest.approx(stats.spearmanr(x, y).statistic, rel=1e-12)
+    sigma = math.sqrt((1 + ranked.r**2 / 2) / 37)
+    assert math.atanh(ranked.high) - math.atanh(ranked.r) == pytest.approx(stats.norm.ppf(0.975) * sigma, rel=1e-9)
+
+
+@pytest.mark.parametrize(("x", "y"), [([], []), ([1, 2], [1, 2]), ([1, 1, 1, 1], [1, 2, 3, 4])])
+def test_without_spread_or_models_there_is_none(x, y):
+    found = correlation_over_models(x, y)
+    assert found.n == len(x)
+    assert np.isnan(found[1:]).all()
+
+
+def test_three_models_have_no_interval_and_a_perfect_correlation_has_no_width():
+    three = correlation_over_models([1, 2, 3], [1, 2, 4])
+    assert np.isnan([three.low, three.high]).all()
+    assert 0.9 < three.r < 1
+    assert correlation_over_models([1, 2, 3, 4], [1, 2, 4, 8], ranked=True) == (4, 1.0, 1.0, 1.0)
+
+
+def test_unequal_lengths_are_refused():
+    with pytest.raises(ContractError, match=r"\(2,\) and \(3,\)"):
+        correlation_over_models([1, 2], [1, 2, 3])

@@ -1,0 +1,282 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import t as student
+
+from brainscore_core.benchmarks import ceil_score, explained_variance
+from brainscore_core.metrics import Score
+from brainscore_core.metrics.errors import attach_influence
+from brainscore_core.statistics.influence import Influence, fieller_interval
+
+
+def mean_of(table, **kwargs):
+    """Return the influences on the mean of a table, shape (stimuli, units)."""
+    n, q = table.shape
+    return Influence.of_mean(table, np.arange(n), np.arange(q), **kwargs)
+
+
+def random_effects(rng, n=40, q=12, stimuli=1.0, units=1.0, cells=1.0):
+    return stimuli * rng.standard_normal((n, 1)) + units * rng.standard_normal(q) + cells * rng.standard_normal((n, q))
+
+
+@pytest.mark.parametrize("spreads", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 3), (0.5, 1, 1)])
+def test_variance_of_a_mean_of_random_effects(spreads):
+    rng = np.random.default_rng(0)
+    tables = [random_effects(rng, 40, 30, *spreads) for _ in range(600)]
+    true = np.var([table.mean() for table in tables], ddof=1)
+    stated = np.mean([mean_of(table).variance for table in tables])
+    assert stated == pytest.approx(true, rel=0.2)
+
+
+def test_drawing_both_factors_at_once_would_count_noise_of_cells_three_times():
+    table = random_effects(np.random.default_rng(1), 60, 50, 0, 0, 1)
+    influence = mean_of(table)
+    rng = np.random.default_rng(2)
+    drawn = [table[rng.integers(60, size=60)][:, rng.integers(50, size=50)].mean() for _ in range(2000)]
+    assert np.var(drawn) / influence.variance == pytest.approx(3, rel=0.15)
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(3)
+    held = []
+    for _ in range(800):
+        table = random_effects(rng, 30, 5)
+        low, high = mean_of(table).interval(table.mean())
+        held.append(low <= 0 <= high)
+    assert 0.93 <= np.mean(held) <= 0.97
+
+
+def test_degrees_of_freedom_are_those_of_the_factor_that_matters():
+    rng = np.random.default_rng(4)
+    assert mean_of(random_effects(rng, 200, 5, 0, 1, 0)).degrees_of_freedom == pytest.approx(4, rel=1e-3)
+    assert mean_of(random_effects(rng, 20, 50, 1, 0, 0)).degrees_of_freedom == pytest.approx(19, rel=1e-3)
+    table = random_effects(rng, 200, 5, 0, 1, 0)
+    influence = mean_of(table)
+    low, high = influence.interval(0.0, level=0.9)
+    assert high == -low == pytest.approx(student.ppf(0.95, 4) * influence.error, rel=1e-3)
+
+
+def test_what_two_scores_share_counts_once():
+    rng = np.random.default_rng(5)
+    table = random_effects(rng)
+    one = mean_of(table)
+    assert (one - one).variance == 0
+    assert (one + one).error == pytest.approx(2 * one.error)
+    assert (2 * one).error == (one * 2).error == pytest.approx(2 * one.error)
+    other = mean_of(random_effects(rng)).within(stimuli="other/", units="other/")
+    assert (one + other).variance == pytest.approx(one.variance + other.variance, rel=1e-9)
+    shared = mean_of(random_effects(rng)).within(units="other/")
+    by_stimulus = one.cells.sum(axis=1), shared.cells.sum(axis=1)
+    both = Influence(one.cells, one.stimuli.astype(object).astype(str), one.units)
+    assert (both + shared).components[0] == pytest.approx(np.sum((by_stimulus[0] + by_stimulus[1]) ** 2))
+
+
+def test_units_may_tell_less_than_their_number():
+    rng = np.random.default_rng(6)
+    one = replace(mean_of(random_effects(rng, 200, 12, 0, 1, 0)), freedom=4.0)
+    assert one.degrees_of_freedom == pytest.approx(4, rel=1e-3)
+    assert (2 * one).freedom == one.within(units="a").freedom == 4
+    other = replace(mean_of(random_effects(rng, 200, 12, 0, 1, 0)), freedom=6.0)
+    assert (one - other).freedom == 4
+    apart = one + other.within(units="other/", stimuli="other/")
+    variances = one.components[1], other.components[1]
+    expected = sum(variances) ** 2 / (variances[0] ** 2 / 4 + variances[1] ** 2 / 6)
+    assert apart.freedom == pytest.approx(expected)
+    assert expected > 6
+    whole = mean_of(random_effects(rng, 200, 12, 0, 1, 0)).within(units="whole/")
+    assert (one + 1e-9 * whole).freedom == pytest.approx(4)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_names_and_not_places_tell_what_is_the_same(seed):
+    rng = np.random.default_rng(seed)
+    one, other = mean_of(random_effects(rng, 9, 7)), mean_of(random_effects(rng, 9, 7))
+    rows, columns = rng.permutation(9), rng.permutation(7)
+    moved = Influence(other.cells[np.ix_(rows, columns)], other.stimuli[rows], other.units[columns])
+    np.testing.assert_allclose((one + moved).components, (one + other).components)
+    part = Influence(other.cells[:4, 2:], other.stimuli[:4], other.units[2:])
+    expected = one.cells.copy()
+    expected[:4, 2:] += part.cells
+    np.testing.assert_allclose((one + part).cells, expected)
+
+
+def compact(influence, columns, rng):
+    """Return the same influences, the cells of some units kept apart, and what it is when written out."""
+    of_units = rng.standard_normal(len(influence.units))
+    part = Influence(influence.cells[:, columns], influence.stimuli, influence.units, "neuroid", columns, of_units)
+    full = np.zeros(influence.cells.shape) + of_units / len(influence.stimuli)
+    full[:, columns] += influence.cells[:, columns]
+    return part, Influence(full, influence.stimuli, influence.units)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_cells_that_are_not_kept_change_nothing(seed):
+    rng = np.random.default_rng(seed)
+    one, full_one = compact(mean_of(random_effects(rng, 9, 7)), np.array([1, 2, 5]), rng)
+    other, full_other = compact(mean_of(random_effects(rng, 9, 7)), np.array([0, 5]), rng)
+    for short, full in (
+        (one, full_one),
+        (one + other, full_one + full_other),
+        (one - 3 * other, full_one - 3 * full_other),
+        (one.clustered(np.array(list("aabbbcc")), "subject"), full_one.clustered(np.array(list("aabbbcc")), "subject")),
+        (one.within(units="x"), full_one),
+    ):
+        np.testing.assert_allclose(short.components, full.components)
+        np.testing.assert_allclose(short.by_stimulus, full.by_stimulus, atol=1e-12)
+        np.testing.assert_allclose(short.by_unit, full.by_unit, atol=1e-12)
+
+
+def test_margins_are_those_that_were_given():
+    rng = np.random.default_rng(6)
+    rows, columns, rest = rng.standard_normal(9), rng.standard_normal(7), rng.standard_normal((9, 7))
+    influence = Influence.of_margins(np.arange(9), np.arange(7), rows, columns, rest, unit="subject")
+    np.testing.assert_allclose(influence.cells.sum(axis=1), rows - rows.mean())
+    np.testing.assert_allclose(influence.cells.sum(axis=0), columns - columns.mean())
+    assert influence.unit == "subject"
+
+
+def test_groups_of_units_are_units():
+    table = random_effects(np.random.default_rng(7), 10, 6)
+    grouped = mean_of(table).clustered(np.array(list("ababcc")), "subject")
+    assert repr(grouped) == "<Influence of 10 stimuli x 3 subjects>"
+    np.testing.assert_allclose(grouped.cells[:, 0], mean_of(table).cells[:, [0, 2]].sum(axis=1))
+
+
+@pytest.mark.parametrize(("shape", "reason"), [((5, 1), "a single neuroid"), ((1, 5), "a single stimulus")])
+def test_a_single_unit_has_no_error_but_a_reason(shape, reason):
+    score = attach_influence(Score(0.5), mean_of(np.random.default_rng(0).standard_normal(shape)))
+    assert np.isnan(score.attrs["error"])
+    assert np.isnan(score.attrs["interval"]).all()
+    assert score.attrs["error_nan_reason"].startswith(reason)
+
+
+def test_cells_are_searched_for_what_is_undefined_once():
+    searched = []
+
+    class Cells(np.ndarray):
+        def __array_ufunc__(self, function, method, *inputs, **kwargs):
+            searched.extend([function.__name__] if function is np.isfinite else [])
+            return getattr(function, method)(*(np.asarray(each) for each in inputs), **kwargs)
+
+    cells = random_effects(np.random.default_rng(0)).view(Cells)
+    score = attach_influence(Score(0.5), Influence(cells, np.arange(40), np.arange(12)))
+    assert score.attrs["error"] > 0
+    assert searched == ["isfinite"]
+
+
+def test_undefined_influences_have_no_error_but_a_reason():
+    influence = Influence(np.full((3, 3), np.nan), np.arange(3), np.arange(3))
+    assert np.isnan(influence.error)
+    assert "undefined" in attach_influence(Score(0.5), influence).attrs["error_nan_reason"]
+
+
+def test_attributes_of_a_score():
+    influence = mean_of(random_effects(np.random.default_rng(8)) / 10)
+    score = attach_influence(Score(0.5), influence, scale="fisher")
+    assert score.attrs["error"] == influence.error
+    assert score.attrs["error_over"] == ["stimulus", "neuroid"]
+    assert 0 < score.attrs["stimulus_error"] < score.attrs["error"]
+    assert score.attrs["influence"] is influence
+    assert "error_nan_reason" not in score.attrs
+
+
+@given(score=st.floats(-1, 1), width=st.floats(0.01, 3))
+def test_an_interval_on_fishers_scale_lies_within_the_range(score, width):
+    influence = mean_of(random_effects(np.random.default_rng(9)) * width)
+    low, high = influence.interval(score, scale="fisher")
+    if abs(score) < 1:
+        assert -1 <= low <= score <= high <= 1
+
+
+def test_without_variance_the_interval_is_the_score():
+    assert mean_of(np.ones((5, 4))).interval(0.7) == (0.7, 0.7)
+    assert mean_of(np.ones((5, 4))).interval(1.0, scale="fisher") == (1.0, 1.0)
+
+
+def test_shapes_that_do_not_fit_and_levels_that_are_none():
+    with pytest.raises(ValueError, match=r"got shape \(3, 2\) for 3 stimuli and 3 neuroids"):
+        Influence(np.zeros((3, 2)), np.arange(3), np.arange(3))
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        mean_of(random_effects(np.random.default_rng(0))).interval(0, level=1.5)
+
+
+# -- ratios ------------------------------------------------------------------------------------------------------------
+
+
+def ratio_data(rng, top=2.0, bottom=1.0, noise=1.0):
+    """Two tables of the same stimuli and units with common noise."""
+    common = random_effects(rng, 40, 15)
+    tables = [mean + noise * (common + random_effects(rng, 40, 15)) for mean in (top, bottom)]
+    return [table.mean() for table in tables], [mean_of(table) for table in tables]
+
+
+def test_fieller_holds_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(10)
+    held = []
+    for _ in range(400):
+        means, influences = ratio_data(rng, noise=0.5)
+        low, high = fieller_interval(*means, *influences)
+        held.append(low <= 2 <= high)
+    assert 0.92 <= np.mean(held) <= 0.98
+
+
+def test_a_ratio_to_what_could_be_zero_has_no_interval():
+    means, influences = ratio_data(np.random.default_rng(11), bottom=0.05)
+    assert np.isnan(fieller_interval(*means, *influences)).all()
+
+
+def test_a_certain_denominator_divides():
+    (top, _), (influence, _) = ratio_data(np.random.default_rng(12))
+    low, high = fieller_interval(top, 2.0, influence, 0.0 * influence)
+    np.testing.assert_allclose((low, high), np.array(influence.interval(top)) / 2)
+    assert fieller_interval(1.0, 2.0, 0.0 * influence, 0.0 * influence) == (0.5, 0.5)
+
+
+def scored(value, table, **attrs):
+    score = attach_influence(Score(value), mean_of(table))
+    score.attrs.update(attrs)
+    return score
+
+
+def test_score_and_ceiling_that_move_together_have_a_sure_ratio():
+    rng = np.random.default_rng(13)
+    table = random_effects(rng) / 20
+    score, ceiling = scored(0.5, table), scored(0.5, table)
+    ratio = ceil_score(score, ceiling)
+    assert float(ratio) == 1
+    assert ratio.attrs["error"] == pytest.approx(0, abs=1e-12)
+    apart = ceil_score(score, scored(0.5, random_effects(rng) / 20))
+    assert apart.attrs["error"] > 0.03
+    assert apart.attrs["interval"][0] < 1 < apart.attrs["interval"][1]
+    assert ratio.attrs["raw"].attrs["influence"] is score.attrs["influence"]
+    assert ratio.attrs["influence"] is not score.attrs["influence"]
+
+
+def test_a_ceiling_without_influences_is_exact():
+    score = scored(0.5, random_effects(np.random.default_rng(14)) / 20)
+    assert ceil_score(score, 0.5).attrs["error"] == pytest.approx(2 * score.attrs["error"])
+    np.testing.assert_allclose(ceil_score(score, 0.5).attrs["interval"], np.array(score.attrs["interval"]) * 2)
+    squared = explained_variance(score, 0.5)
+    ends = np.array(score.attrs["interval"])
+    np.testing.assert_allclose(squared.attrs["interval"], ends * np.abs(ends) / 0.5)
+
+
+def test_the_error_of_a_square_is_not_zero_at_zero():
+    table = random_effects(np.random.default_rng(15)) / 20
+    score = explained_variance(scored(0.0, table), 0.5)
+    assert score.attrs["error"] == pytest.approx(np.sqrt(2) * mean_of(table).variance / 0.5)
+    low, high = score.attrs["interval"]
+    assert low < 0 < high
+
+
+def test_an_interval_across_a_ceiling_of_zero_is_refused_with_its_reason():
+    rng = np.random.default_rng(16)
+    ceiled = ceil_score(scored(0.3, random_effects(rng)), scored(0.1, random_effects(rng)))
+    assert np.isnan(ceiled.attrs["interval"]).all()
+    assert "ceiling does not differ from 0" in ceiled.attrs["interval_nan_reason"]
+    assert np.isfinite(float(ceiled))

@@ -1,0 +1,228 @@
+"""Test the errors of differences against formulas, against draws, and against what new experiments give."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brainscore_core.errors import ContractError
+from brainscore_core.statistics.averages import Estimate, combined, difference
+from brainscore_core.statistics.influence import Influence
+from brainscore_core.statistics.joint_errors import JointErrors
+from brainscore_core.statistics.sketch import InfluenceSketch
+
+
+def tables_of(rng, n_models=3, n=60, q=6, *, shared=1.0, own=0.5, noise=1.0):
+    """Return how well models do: hard stimuli and able units for all of them, and for each of them apart."""
+    common = shared * (rng.standard_normal((n, 1)) + rng.standard_normal(q) + rng.standard_normal((n, q)))
+    own_part = own * (rng.standard_normal((n_models, n, 1)) + rng.standard_normal((n_models, 1, q)))
+    return common + own_part + noise * rng.standard_normal((n_models, n, q))
+
+
+def influences_of(tables):
+    n, q = tables.shape[1:]
+    return [Influence.of_mean(table, np.arange(n), np.arange(q)) for table in tables]
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10_000), q=st.integers(2, 12), are_medians=st.booleans())
+def test_pairs_of_influences_are_the_influences_of_differences(seed, q, are_medians):
+    rng = np.random.default_rng(seed)
+    influences = influences_of(tables_of(rng, q=q))
+    if are_medians:  # as those of a median: not all cells are kept, and whole units count
+        kept = np.unique(rng.integers(0, q, 3))
+        influences = [
+            dataclasses.replace(
+                each, cells=each.cells[:, kept], columns=kept, of_units=0.1 * rng.standard_normal(q), freedom=q / 2
+            )
+            for each in influences
+        ]
+    found = JointErrors.of_influences(influences)
+    assert found.errors == pytest.approx([each.error for each in influences])
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        exact = influences[a] - influences[b]
+        assert found.pair_errors[a, b] == pytest.approx(exact.error)
+        assert found.pair_freedom[a, b] == pytest.approx(exact.degrees_of_freedom)
+    assert found.is_matched.all()
+
+
+def test_names_and_not_places_tell_what_is_the_same():
+    first, second = influences_of(tables_of(np.random.default_rng(0), n_models=2))
+    order = np.random.default_rng(1).permutation(60)
+    mixed = dataclasses.replace(second, cells=second.cells[order], stimuli=second.stimuli[order])
+    found = JointErrors.of_influences([first, mixed]).pair_errors
+    np.testing.assert_allclose(found, JointErrors.of_influences([first, second]).pair_errors)
+
+
+def test_sketches_of_influences_give_nearly_the_same():
+    influences = influences_of(tables_of(np.random.default_rng(0), n=300, q=20))
+    exact = JointErrors.of_influences(influences)
+    estimates = [
+        Estimate(0.5, each.error, df=each.degrees_of_freedom, influence=InfluenceSketch.of(each, stimuli="", units=""))
+        for each in influences
+    ]
+    found = JointErrors.of_estimates(estimates)
+    np.testing.assert_allclose(found.pair_errors, exact.pair_errors, rtol=0.15)
+    np.testing.assert_allclose(found.pair_freedom, exact.pair_freedom, rtol=0.3)
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        paired = difference(estimates[a], estimates[b])
+        assert paired.error == pytest.approx(found.pair_errors[a, b])
+        assert paired.df == pytest.approx(found.pair_freedom[a, b])
+
+
+def test_sketches_that_do_not_say_what_they_are_worth_are_worth_as_much_as_the_scores():
+    sketches = [
+        dataclasses.replace(InfluenceSketch.of(each, stimuli="", units=""), freedom=(np.inf, np.inf))
+        for each in influences_of(tables_of(np.random.default_rng(0)))
+    ]
+    estimates = [
+        Estimate(0.5, each.error, df=df, influence=each) for each, df in zip(sketches, (7.0, 9.0, 8.0), strict=True)
+    ]
+    assert JointErrors.of_estimates(estimates).pair_freedom[[0, 0, 1], [1, 2, 2]] == pytest.approx([7, 7, 8])
+
+
+def test_a_model_does_not_differ_from_its_copy():
+    tables = tables_of(np.random.default_rng(0), n_models=2)[[0, 0, 1]]
+    for found in (JointErrors.of_tables(tables), JointErrors.of_influences(influences_of(tables))):
+        assert found.pair_errors[0, 1] == 0
+        assert found.pair_errors[0, 2] > 0
+
+
+# -- tables of stimuli and units
+
+
+@pytest.mark.parametrize(("over", "axis"), [("stimuli", 1), ("units", 2)])
+def test_over_one_of_both_it_is_the_error_of_a_mean(over, axis):
+    tables = tables_of(np.random.default_rng(0))
+    means = tables.mean(axis=3 - axis)
+    expected = np.std(means[0] - means[1], ddof=1) / np.sqrt(means.shape[1])
+    found = JointErrors.of_tables(tables, over=over)
+    assert found.pair_errors[0, 1] == pytest.approx(expected)
+    assert found.pair_freedom[0, 1] == pytest.approx(means.shape[1] - 1)  # Student's t for paired samples
+
+
+def test_over_both_it_is_the_analysis_of_variance():
+    """Mean squares of a two-way layout with a cell each: var = (MS_stimuli + MS_units - MS_rest) / (N Q)."""
+    tables = tables_of(np.random.default_rng(0), n=12, q=5)
+    gap = tables[0] - tables[1]
+    n, q = gap.shape
+    rest = gap - gap.mean(axis=0) - gap.mean(axis=1, keepdims=True) + gap.mean()
+    squares = [q * gap.mean(axis=1).var(ddof=1), n * gap.mean(axis=0).var(ddof=1)]
+    squares.append((rest**2).sum() / ((n - 1) * (q - 1)))
+    assert min(squares[:2]) > squares[2]  # so that nothing is limited
+    expected = np.sqrt((squares[0] + squares[1] - squares[2]) / (n * q))
+    assert JointErrors.of_tables(tables).pair_errors[0, 1] == pytest.approx(expected)
+
+
+def test_the_bootstrap_with_the_correction_for_two_factors_tends_to_the_sums():
+    rng = np.random.default_rng(0)
+    tables = tables_of(rng, n=25, q=4)
+
+    def means(stimuli, units):
+        return tables[:, stimuli][:, :, units].mean(axis=(1, 2))
+
+    exact = JointErrors.of_tables(tables)
+    drawn = JointErrors.of_bootstrap(means, 25, 4, n_draws=6000)
+    np.testing.assert_allclose(drawn.pair_errors, exact.pair_errors, rtol=0.06)
+    assert drawn.freedom == exact.freedom == (24, 3)
+    for over in ("stimuli", "units"):
+        found = JointErrors.of_bootstrap(means, 25, 4, over=over, n_draws=3000)
+        np.testing.assert_allclose(found.pair_errors, JointErrors.of_tables(tables, over=over).pair_errors, rtol=0.06)
+
+
+def test_drawing_both_at_once_without_the_correction_counts_the_noise_of_cells_three_times():
+    rng = np.random.default_rng(0)
+    tables = tables_of(rng, n_models=2, n=25, q=20, own=0.0)
+    draws = [tables[:, rng.integers(0, 25, 25)][:, :, rng.integers(0, 20, 20)].mean(axis=(1, 2)) for _ in range(3000)]
+    naive = np.std(np.diff(draws)[:, 0])
+    assert naive == pytest.approx(np.sqrt(3 * 2 / 500), rel=0.1)
+    assert JointErrors.of_tables(tables).pair_errors[0, 1] == pytest.approx(np.sqrt(2 / 500), rel=0.25)
+
+
+def test_the_multiplier_bootstrap_of_influences_tends_to_the_sums():
+    """Stimuli get weights, units get weights: the variances of both, the products counted once."""
+    rng = np.random.default_rng(0)
+    first, second = influences_of(tables_of(rng, n_models=2))
+    gap = (first - second).cells
+    of_stimuli, of_units = (rng.standard_normal((20_000, size)) for size in gap.shape)
+    both = np.einsum("ds,su,du->d", of_stimuli, gap, of_units)
+    drawn = [(of_stimuli @ gap.sum(axis=1)).var(), (of_units @ gap.sum(axis=0)).var(), both.var()]
+    expected = np.sqrt(drawn[0] + drawn[1] - drawn[2])
+    assert JointErrors.of_influences([first, second]).pair_errors[0, 1] == pytest.approx(expected, rel=0.03)
+
+
+def test_errors_are_those_of_new_experiments_where_subjects_judge_a_part():
+    rng = np.random.default_rng(0)
+    gaps, stated = [], []
+    for _ in range(300):
+        tables = tables_of(rng, n_models=2, n=80, q=10)
+        tables[:, rng.random((80, 10)) > 0.4] = np.nan
+        gaps.append(np.subtract(*np.nanmean(tables, axis=(1, 2))))
+        stated.append(JointErrors.of_tables(tables).pair_errors[0, 1])
+    assert np.sqrt(np.mean(np.square(stated))) == pytest.approx(np.std(gaps), rel=0.12)
+
+
+def test_stimuli_and_units_without_any_answer_count_for_nothing():
+    tables = tables_of(np.random.default_rng(0), n=20, q=5)
+    wider = np.full((3, 23, 7), np.nan)
+    wider[:, 3:, 1:6] = tables
+    np.testing.assert_allclose(JointErrors.of_tables(wider).pair_errors, JointErrors.of_tables(tables).pair_errors)
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 5), (2, 5, 1)])
+def test_a_single_stimulus_or_unit_has_no_error(shape):
+    found = JointErrors.of_tables(np.random.default_rng(0).standard_normal(shape))
+    assert np.isnan(found.errors).all()
+    assert np.isnan(found.pair_errors[0, 1])
+    single = [Influence.of_mean(np.ones((3, 1)), np.arange(3), np.arange(1))] * 2
+    assert np.isnan(JointErrors.of_influences(single).errors).all()
+
+
+def test_tables_that_do_not_fit_are_refused():
+    tables = tables_of(np.random.default_rng(0))
+    with pytest.raises(ContractError, match="got shape"):
+        JointErrors.of_tables(tables[0])
+    tables[1, 3, 2] = np.nan
+    with pytest.raises(ContractError, match="the same stimuli and units"):
+        JointErrors.of_tables(tables)
+
+
+# -- scores of records
+
+
+def test_scores_without_influences_are_taken_as_independent_and_so_marked():
+    influences = influences_of(tables_of(np.random.default_rng(0), n_models=2))
+    known = [Estimate(0.5, each.error, influence=each) for each in influences]
+    found = JointErrors.of_estimates(
+        [*known, Estimate(0.4, 0.3, df=6.0), Estimate(0.4, 0.4), Estimate(0.4), Estimate(np.nan)]
+    )
+    assert found.is_matched.tolist()[0] == [True, True, False, False, False, False]
+    assert found.pair_errors[0, 1] == pytest.approx((influences[0] - influences[1]).error)
+    assert found.pair_errors[0, 2] == pytest.approx(np.hypot(influences[0].error, 0.3))
+    assert found.pair_errors[2, 3] == pytest.approx(0.5)
+    assert found.pair_freedom[2, 3] == pytest.approx(6 * (0.25 / 0.09) ** 2)
+    assert np.isnan(found.pair_errors[:4, 4:]).all()
+    assert found.errors[:4] == pytest.approx([*(each.error for each in influences), 0.3, 0.4])
+
+
+def test_averages_of_matched_and_unmatched_scores_keep_what_is_matched():
+    influences = influences_of(tables_of(np.random.default_rng(0), n_models=2))
+    weights = {"matched": 0.5, "not": 0.5}
+    averages = [
+        combined({"matched": Estimate(0.5, each.error, influence=each), "not": Estimate(0.3, 0.001)}, weights)
+        for each in influences
+    ]
+    assert averages[0].error == pytest.approx((influences[0].error + 0.001) / 2)  # the largest there can be
+    found = JointErrors.of_estimates(averages)
+    paired = (influences[0] - influences[1]).error / 2
+    assert found.pair_errors[0, 1] == pytest.approx(np.sqrt(paired**2 + 2 * 0.0005**2))
+    assert not found.is_matched[0, 1]
+
+
+def test_sketches_and_influences_are_not_mixed():
+    first, second = influences_of(tables_of(np.random.default_rng(0), n_models=2))
+    sketched = InfluenceSketch.of(second, stimuli="", units="")
+    with pytest.raises(ContractError, match="cannot be matched"):
+        JointErrors.of_estimates([Estimate(0.5, 0.1, influence=first), Estimate(0.5, 0.1, influence=sketched)])
