@@ -169,14 +169,25 @@ def _checked(box: Box) -> Box:
         tuple(dict.fromkeys(Path(os.path.abspath(path)) for path in paths))  # noqa: PTH100 - keeps links as they are
         for paths in (box.readable, box.writable, box.hidden, box.devices)
     )
-    home = Path.home().resolve()
+    homes = _homes()
     for path in (*readable, *writable, *devices):
         if not path.exists():
             raise IsolationError(f"A box cannot have {path}: it does not exist.")
-        if home.is_relative_to(path.resolve()):
+        home = next((home for home in homes if home.is_relative_to(path.resolve())), None)
+        if home is not None:
             raise IsolationError(
                 f"A box must not see {path}: it holds the home folder {home} with all that is in it. Name the folders "
                 "that are needed; where it is one that Python imports from, take it out of PYTHONPATH."
             )
     hidden = tuple(path for path in hidden if path.is_dir())
     return replace(box, readable=readable, writable=writable, hidden=hidden, devices=devices)
+
+
+def _homes() -> list[Path]:
+    """Return the home that the environment names, and the one that the system has for this user."""
+    try:
+        import pwd  # not on Windows
+
+        return [Path.home().resolve(), Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()]
+    except (ImportError, KeyError):  # KeyError: a user of a container without an entry
+        return [Path.home().resolve()]

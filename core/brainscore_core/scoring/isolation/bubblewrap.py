@@ -157,6 +157,10 @@ def _given(box: Box) -> Iterator[str]:
     given = [(path, "--ro-bind") for path in box.readable] + [(path, "--bind") for path in box.writable]
     in_sight = [path for path, _ in given]
     given += [(path, "") for path in box.hidden if _is_below(path, in_sight)]
+    # Folders on the way to those below /tmp would lie in the box's own, where it could write beside them.
+    own_tmp = Path("/tmp")  # noqa: S108 - the box's own
+    ways = {own_tmp / path.relative_to(own_tmp).parts[0] for path in in_sight if own_tmp in path.parents}
+    given += [(path, "") for path in sorted(ways.difference(in_sight))]
     for path, option in sorted(given, key=lambda each: (len(each[0].parts), not each[1])):
         if option:
             yield from (option, str(path), str(path))
