@@ -24,7 +24,7 @@ from brainscore_core.errors import CeilingError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision import load_ceiling, load_metric
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 RESULTS = Path(__file__).parent / "results" / "bias.json"
 N_STIMULI = (50, 100, 200, 400)

@@ -25,8 +25,8 @@ from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision import load_ceiling, load_metric
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.uncertainty.intervals import half_sample_interval
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 RESULTS = Path(__file__).parent / "results" / "ceiling_truth.json"
 RELIABILITIES = (0.3, 0.6, 0.9)

@@ -41,7 +41,7 @@ from brainscore_core.statistics.joint_errors import JointErrors
 from brainscore_core.statistics.sketch import WIDTH, InfluenceSketch
 from brainscore_core.statistics.tests import Comparison
 from brainscore_vision import load_metric
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 TABLE = Path(__file__).parent / "results" / "comparison.json"
 FIRST_SEED = 1000

@@ -31,7 +31,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import (
     PropertyAssembly,
 )
 from brainscore_vision import load_ceiling, load_metric
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 RESULTS = Path(__file__).parent / "results" / "coverage_behaviour.json"
 

@@ -21,10 +21,10 @@ from brainscore_vision.benchmark_helpers.choices import learned_choices
 from brainscore_vision.benchmark_helpers.handover import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad, loaded

@@ -11,9 +11,9 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_vision.metric_helpers import Defaults
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, squeeze_time_bin
 from brainscore_vision.metric_helpers.labelled.rdms import read_responses
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -26,6 +26,7 @@ from brainscore_vision.metric_helpers.arrays.reliability.held_out import (
     signal_products,
 )
 from brainscore_vision.metric_helpers.arrays.reliability.noise_ceiling import repeated_responses
+from brainscore_vision.metric_helpers.arrays.seeds import generator, seed_sequence
 from brainscore_vision.metric_helpers.arrays.summaries import mean_known, median_known
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
 from brainscore_vision.metric_helpers.labelled.splits import Split
@@ -41,7 +42,6 @@ from brainscore_vision.metric_helpers.regression.sides import (
     take_rows,
 )
 from brainscore_vision.metric_helpers.uncertainty.errors import declare_no_error
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator, seed_sequence
 
 if TYPE_CHECKING:
     import xarray as xr

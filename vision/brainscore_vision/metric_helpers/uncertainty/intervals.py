@@ -35,13 +35,12 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
 from brainscore_core.statistics.influence import LEVEL, Influence, Interval, Scale, t_quantile
 from brainscore_vision.metric_helpers import Defaults
-from brainscore_vision.metric_helpers.labelled.alignment import coordinate
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.uncertainty.resampling import (
     bootstrap_weights,
     medians_of_draws,
     weighted_correlations,
 )
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -113,7 +112,7 @@ def bootstrap_interval(
     level : float
         Coverage aimed at, in (0, 1).
     seed : int
-        Root of the draws, see `brainscore_vision.metric_helpers.uncertainty.seeds`.
+        Root of the draws, see `brainscore_vision.metric_helpers.arrays.seeds`.
 
     Returns
     -------
@@ -245,7 +244,7 @@ def held_out_medians(
     over : sequence of str
         What is drawn: ``'presentation'``, ``'neuroid'`` or both.
     seed : int
-        Root of the draws, see `brainscore_vision.metric_helpers.uncertainty.seeds`.
+        Root of the draws, see `brainscore_vision.metric_helpers.arrays.seeds`.
 
     Returns
     -------
@@ -353,7 +352,10 @@ def _with_halves(
 
 
 def _units(target: xr.DataArray, name: str) -> NDArray[Any]:
-    values = np.unique(coordinate(target, _COORD_OF_DIM.get(name, name)))
+    coord = _COORD_OF_DIM.get(name, name)
+    if coord not in target.coords:
+        raise AssemblyError(f"An interval over {name!r} needs the coordinate {coord!r}, which the target lacks.")
+    values = np.unique(target[coord].values)
     if len(values) < _FEWEST:
         raise AssemblyError(
             f"An interval over {name!r} draws halves of its values, but the target has only {len(values)}; expected at "
@@ -378,7 +380,7 @@ def _places(assembly: xr.DataArray, name: str, units: NDArray[Any]) -> tuple[str
     coord = _COORD_OF_DIM.get(name, name)
     if coord not in assembly.coords:
         return None
-    values = coordinate(assembly, coord)
+    values = assembly[coord].values
     index = np.minimum(np.searchsorted(units, values), len(units) - 1)
     return str(assembly[coord].dims[0]), np.where(units[index] == values, index, len(units))
 

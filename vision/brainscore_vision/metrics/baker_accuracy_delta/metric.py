@@ -32,10 +32,10 @@ from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Metric, Quantity, Score
 from brainscore_vision.metric_helpers.arrays.behavior.agreement import relative_closeness
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, require_assembly
 from brainscore_vision.metric_helpers.labelled.gather import one_each
 from brainscore_vision.metric_helpers.labelled.judgements import labels_of, same_label
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 from .published import numbered_halves, signed_closeness, stepped_up_closeness
 

@@ -35,9 +35,9 @@ import numpy as np
 from brainscore_core.errors import AssemblyError, did_you_mean
 from brainscore_core.metrics import Ceiling, Metric, Score
 from brainscore_vision.metric_helpers.arrays.properties.distributions import bin_shares, drawn_histograms, ks_similarity
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, require_assembly
 from brainscore_vision.metric_helpers.labelled.gather import one_each
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly

@@ -38,7 +38,7 @@ from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import LinearMap
 from brainscore_vision.metric_helpers.arrays.regression.ridge_cv import check_alphas, spectrum_of_gram
 from brainscore_vision.metric_helpers.arrays.regression.split_fits import as_splits
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.regression._adam import Adam
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats

@@ -25,7 +25,7 @@ import numpy as np
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import LinearMap, LinearSmoother
 from brainscore_vision.metric_helpers.arrays.regression.pls import pls_rotations, pls_smooth_splits
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 if TYPE_CHECKING:
     from brainscore_vision.metric_helpers.arrays.backend import Backend

@@ -15,10 +15,10 @@ from brainscore_core.identity.digest import content_digest
 from brainscore_core.identity.store import cached_file
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
+from brainscore_vision.metric_helpers.arrays.seeds import seed_sequence
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut, held_out_medians
-from brainscore_vision.metric_helpers.uncertainty.seeds import seed_sequence
 from brainscore_vision.model_helpers.activations.digests import NotDigestibleError, describe
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.nested import fold_pairs, nested_splits
 

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from brainscore_vision.metric_helpers.arrays.regression.mask import MaskMap, MaskSettings, mask_fit, mask_predict_splits
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator
+from brainscore_vision.metric_helpers.arrays.seeds import generator
 
 
 def data(n=60, channels=3, height=4, width=5, q=4, noise=0.1, seed=0):

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from brainscore_vision.metric_helpers.uncertainty.seeds import generator, seed_sequence
+from brainscore_vision.metric_helpers.arrays.seeds import generator, seed_sequence
 
 
 def test_same_path_same_draws():
