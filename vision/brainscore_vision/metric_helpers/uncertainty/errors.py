@@ -24,7 +24,6 @@ __all__ = [
     "declare_no_error",
     "jackknife_error",
     "note_error",
-    "pair_standard_error",
     "shaped_like",
     "standard_error",
     "standard_error_of_median",
@@ -128,33 +127,6 @@ def jackknife_error(left_out: ArrayLike) -> float:
     if len(values) < 2:
         return float("nan")
     return float(np.sqrt((len(values) - 1) * values.var()))
-
-
-def pair_standard_error(values: ArrayLike) -> float:
-    """Compute the standard error of the mean over pairs of units, by leaving out one unit with all its pairs.
-
-    Pairs that share a unit are not independent, so that the standard deviation over pairs says little.
-
-    Parameters
-    ----------
-    values : array-like, shape (n, n)
-        One value for each ordered pair; NaN does not count. For unordered pairs fill the upper triangle alone.
-
-    Returns
-    -------
-    float
-        NaN for fewer than three units, or if leaving one out leaves nothing.
-    """
-    table = np.asarray(values, dtype=np.float64)
-    if len(table) < 3:
-        return float("nan")
-    known = ~np.isnan(table)
-    filled = np.where(known, table, 0.0)
-    diagonal = np.diagonal(filled), np.diagonal(known)
-    total = filled.sum() - filled.sum(axis=0) - filled.sum(axis=1) + diagonal[0]
-    number = known.sum() - known.sum(axis=0) - known.sum(axis=1) + diagonal[1]
-    left_out = np.divide(total, number, out=np.full(len(table), np.nan), where=number > 0)
-    return jackknife_error(left_out)
 
 
 def attach_standard_error(score: Score, values: ArrayLike, over: str) -> Score:

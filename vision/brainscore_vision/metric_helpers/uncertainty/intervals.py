@@ -33,7 +33,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.metrics import Score
-from brainscore_core.statistics.influence import LEVEL, Influence, Interval, Scale, t_quantile
+from brainscore_core.statistics.influence import LEVEL, Interval, t_quantile
 from brainscore_vision.metric_helpers import Defaults
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.uncertainty.resampling import (
@@ -50,14 +50,12 @@ if TYPE_CHECKING:
 __all__ = [
     "HeldOut",
     "HoldsOut",
-    "bootstrap_interval",
     "half_sample_interval",
     "held_out_medians",
     "percentiles",
 ]
 
 _COORD_OF_DIM = {"presentation": Defaults.stimulus_coord, "neuroid": Defaults.neuroid_coord}
-_CORRELATIONS = ("correlation", "dissimilarity_correlation")
 _OF_OTHER_ERRORS = ("influence", "stimulus_error", "error_nan_reason", "interval_nan_reason")
 _TWO = 2
 _FEWEST = 4  # of how many stimuli, neuroids, ... at least halves are drawn
@@ -85,77 +83,6 @@ class HoldsOut(Protocol):
         """
 
 
-def bootstrap_interval(
-    metric: Callable[..., Score],
-    source: xr.DataArray,
-    target: xr.DataArray,
-    *,
-    over: Sequence[str] | None = None,
-    n_resamples: int = 200,
-    level: float = LEVEL,
-    seed: int = 0,
-) -> Score:
-    """Compute a score with an interval for other stimuli and neuroids.
-
-    Where the metric says how stimuli and neuroids move its score, nothing is drawn; else see `half_sample_interval`.
-
-    Parameters
-    ----------
-    source, target : DataAssembly
-        Of the model and of the measurement, with `stimulus_id` on presentation.
-    over : sequence of str or None
-        What would be new in another experiment: ``'presentation'`` (stimuli, each with all its presentations),
-        ``'neuroid'`` (of the target; the model's are its own and stay), or a coordinate of the target such as
-        ``'subject'``. None: presentation and, if the target has it, neuroid.
-    n_resamples : int
-        Number of draws of halves.
-    level : float
-        Coverage aimed at, in (0, 1).
-    seed : int
-        Root of the draws, see `brainscore_vision.metric_helpers.arrays.seeds`.
-
-    Returns
-    -------
-    Score
-        What the metric returns, a copy, with attrs ``interval`` (low, high), ``error``, ``error_over``,
-        ``interval_level`` and ``interval_method``: ``'influence'``, or ``'half samples'`` with ``n_resamples`` and
-        ``interval_seed``.
-
-    Raises
-    ------
-    AssemblyError
-        If something to draw halves of is missing or has fewer than four values.
-
-    Examples
-    --------
-    >>> from brainscore_core.testing.synthetic import make_neuroid_assembly
-    >>> model, measured = (make_neuroid_assembly(40, 10, noise=noise) for noise in (0.1, 0.9))
-    >>> def mean_response(source, target):
-    ...     return Score(np.corrcoef(source.mean("neuroid"), target.mean("neuroid"))[0, 1])
-    >>> score = bootstrap_interval(mean_response, model, measured)
-    >>> low, high = score.attrs["interval"]
-    >>> low < float(score) < high, score.attrs["interval_method"]
-    (True, 'half samples')
-    """
-    names = _default_over(target) if over is None else list(over)
-    score = metric(source, target)
-    influence = _influence_over(score, names)
-    if influence is None:
-        spread = _half_sample_spread(metric, [source, target], names, n_resamples, seed)
-        return _with_halves(score, spread, names, level=level, seed=seed, n_resamples=n_resamples)
-    scale: Scale = "fisher" if getattr(metric, "quantity", None) in _CORRELATIONS else "identity"
-    result = score.copy(deep=False)
-    result.attrs = {
-        **score.attrs,
-        "interval": influence.interval(float(score), scale=scale, level=level),
-        "error": influence.error,
-        "error_over": names,
-        "interval_level": level,
-        "interval_method": "influence",
-    }
-    return result
-
-
 def half_sample_interval(
     statistic: Callable[..., Score | float],
     source: xr.DataArray,
@@ -178,15 +105,38 @@ def half_sample_interval(
     target, *others : DataAssembly
         Measurements. What is left out of `target` (a stimulus, a neuroid) is left out of all.
     over : sequence of str or None
-        See `bootstrap_interval`. More than two are drawn at once, which makes the error too large: what varies from
-        cell to cell is then counted several times.
+        What a new experiment would sample: ``'presentation'`` (stimuli, each with all its presentations),
+        ``'neuroid'`` (of the target; the model's stay), or a coordinate of the target such as ``'subject'``. None:
+        presentation and, if the target has it, neuroid. More than two are drawn at once, which makes the error too
+        large: variation between cells then counts several times.
     n_resamples : int
-        Draws; each computes the statistic once, and three times where it is over two things.
+        Draws; each computes the statistic once, or three times for two entries of `over`.
+    level : float
+        Intended coverage, in (0, 1).
+    seed : int
+        Root of the draws, see `brainscore_vision.metric_helpers.arrays.seeds`.
 
     Returns
     -------
     Score
-        As of `bootstrap_interval`; the interval is the score ± the error times the quantile of Student's t.
+        A copy of the statistic's score with attrs ``interval`` (the score ± the error times the quantile of Student's
+        t), ``error``, ``error_over``, ``interval_level``, ``interval_method``, ``n_resamples`` and ``interval_seed``.
+
+    Raises
+    ------
+    AssemblyError
+        If the target lacks an entry of `over`, or has fewer than four values of it.
+
+    Examples
+    --------
+    >>> from brainscore_core.testing.synthetic import make_neuroid_assembly
+    >>> model, measured = (make_neuroid_assembly(40, 10, noise=noise) for noise in (0.1, 0.9))
+    >>> def mean_response(source, target):
+    ...     return Score(np.corrcoef(source.mean("neuroid"), target.mean("neuroid"))[0, 1])
+    >>> score = half_sample_interval(mean_response, model, measured)
+    >>> low, high = score.attrs["interval"]
+    >>> low < float(score) < high, score.attrs["interval_method"]
+    (True, 'half samples')
     """
     names = _default_over(target) if over is None else list(over)
     result = statistic(source, target, *others)
@@ -208,22 +158,6 @@ def percentiles(samples: Floats, level: float) -> Interval:
 
 def _default_over(target: xr.DataArray) -> list[str]:
     return [dim for dim in ("presentation", "neuroid") if dim in target.dims]
-
-
-def _influence_over(score: Score, over: Sequence[str]) -> Influence | None:
-    """Return the influences of what would be new; None where the score does not say them."""
-    whole = score.attrs.get("influence")
-    if not isinstance(whole, Influence) or whole.why_unknown is not None or whole.unit != "neuroid":
-        return None
-    if set(over) == {"presentation", "neuroid"}:
-        return whole
-    if list(over) == ["presentation"]:
-        even = np.repeat(whole.by_stimulus[:, None] / len(whole.units), len(whole.units), axis=1)
-        return Influence(even, whole.stimuli, whole.units)
-    if list(over) == ["neuroid"]:
-        nothing = whole.cells[:, :0], whole.stimuli, whole.units, "neuroid", np.arange(0)
-        return Influence(*nothing, of_units=whole.by_unit, freedom=whole.freedom)
-    return None
 
 
 # --- held-out predictions

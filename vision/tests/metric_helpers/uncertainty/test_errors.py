@@ -12,7 +12,6 @@ from brainscore_vision.metric_helpers.uncertainty.errors import (
     attach_standard_error,
     jackknife_error,
     note_error,
-    pair_standard_error,
     shaped_like,
     standard_error,
     standard_error_of_median,
@@ -36,32 +35,6 @@ def test_unknown_values_do_not_count_and_one_value_has_no_error():
     assert np.isnan(standard_error([]))
     assert np.isnan(jackknife_error([1.0]))
     assert np.isnan(jackknife_error([1.0, np.nan, 2.0]))
-
-
-def test_error_over_pairs_leaves_out_one_unit_with_all_its_pairs():
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(6, 6))
-    np.fill_diagonal(table, np.nan)
-    table[1, 4] = np.nan
-    left_out = [np.nanmean(np.delete(np.delete(table, unit, axis=0), unit, axis=1)) for unit in range(6)]
-    assert pair_standard_error(table) == pytest.approx(jackknife_error(left_out), rel=1e-12)
-    upper = np.where(np.triu(np.ones((6, 6)), 1) > 0, table, np.nan)
-    left_out = [np.nanmean(np.delete(np.delete(upper, unit, axis=0), unit, axis=1)) for unit in range(6)]
-    assert pair_standard_error(upper) == pytest.approx(jackknife_error(left_out), rel=1e-12)
-    assert np.isnan(pair_standard_error(table[:2, :2]))
-
-
-def test_error_over_pairs_describes_new_samples_of_units():
-    """The values of a pair are the sum of those of its units: the spread of the mean over samples is known."""
-    rng = np.random.default_rng(1)
-    means, errors = [], []
-    for _ in range(400):
-        unit = rng.normal(size=12)
-        table = unit[:, None] + unit
-        np.fill_diagonal(table, np.nan)
-        means.append(np.nanmean(table))
-        errors.append(pair_standard_error(table))
-    assert np.mean(errors) == pytest.approx(np.std(means), rel=0.1)
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], [4.0, -1.0, 0.5, 9.0, 9.0]])

@@ -7,7 +7,6 @@ from brainscore_core.testing.synthetic import assembly_of
 from brainscore_vision import load_metric
 from brainscore_vision.metric_helpers.uncertainty.intervals import (
     HeldOut,
-    bootstrap_interval,
     half_sample_interval,
     held_out_medians,
 )
@@ -30,7 +29,7 @@ def test_coverage_of_a_correlation():
         rng = np.random.default_rng(seed)
         x = rng.standard_normal((81, 1))
         y = 0.5 * x + np.sqrt(0.75) * rng.standard_normal((81, 1))
-        score = bootstrap_interval(correlation, assembly_of(x), assembly_of(y), over=["presentation"], n_resamples=60)
+        score = half_sample_interval(correlation, assembly_of(x), assembly_of(y), over=["presentation"], n_resamples=60)
         low, high = score.attrs["interval"]
         held += low <= 0.5 <= high
         widths += (high - low) / 60
@@ -92,36 +91,6 @@ def test_halves_count_the_noise_of_cells_once(of_stimuli, of_neuroids, of_cells)
     assert np.sqrt(np.mean(ratios) / expected) == pytest.approx(1, abs=0.2)
 
 
-def test_a_metric_that_knows_its_influences_needs_no_draws():
-    source, target = simulated(0)
-    metric = load_metric("ridge")
-    calls = []
-
-    def counted(*sides):
-        calls.append(1)
-        return metric(*sides)
-
-    own, score = metric(source, target), bootstrap_interval(counted, source, target)
-    assert calls == [1]
-    assert score.attrs["interval_method"] == "influence"
-    assert (float(score), score.attrs["error"]) == (float(own), own.attrs["error"])
-    assert bootstrap_interval(metric, source, target).attrs["interval"] == own.attrs["interval"]
-    narrow = bootstrap_interval(metric, source, target, level=0.5).attrs["interval"]
-    assert own.attrs["interval"][0] < narrow[0] < narrow[1] < own.attrs["interval"][1]
-
-
-def test_influences_over_one_of_the_two():
-    source, target = simulated(0)
-    metric = load_metric("ridge")
-    influence = metric(source, target).attrs["influence"]
-    of_stimuli, of_neuroids = (
-        bootstrap_interval(metric, source, target, over=[over]).attrs for over in ("presentation", "neuroid")
-    )
-    assert of_stimuli["error"] == pytest.approx(np.linalg.norm(influence.by_stimulus))
-    assert of_neuroids["error"] == pytest.approx(np.linalg.norm(influence.by_unit))
-    assert (of_stimuli["error_over"], of_neuroids["error_over"]) == (["presentation"], ["neuroid"])
-
-
 def test_halves_agree_with_influences():
     """Both estimate the same where nothing is fitted."""
     source, target = simulated(0)
@@ -181,7 +150,7 @@ def test_any_coordinate_of_the_target():
 def test_seeded_and_the_score_is_not_changed():
     source, target = simulated(1)
     first, again, other = (
-        bootstrap_interval(correlation, source, target, n_resamples=20, seed=seed) for seed in (0, 0, 1)
+        half_sample_interval(correlation, source, target, n_resamples=20, seed=seed) for seed in (0, 0, 1)
     )
     assert first.attrs == again.attrs
     assert first.attrs["interval"] != other.attrs["interval"]
@@ -191,6 +160,6 @@ def test_seeded_and_the_score_is_not_changed():
 def test_too_few_and_absent():
     values = np.random.default_rng(0).normal(size=(20, 3))
     with pytest.raises(AssemblyError, match="only 3"):
-        bootstrap_interval(correlation, assembly_of(values), assembly_of(values))
+        half_sample_interval(correlation, assembly_of(values), assembly_of(values))
     with pytest.raises(AssemblyError, match="subject"):
-        bootstrap_interval(correlation, assembly_of(values), assembly_of(values), over=["subject"])
+        half_sample_interval(correlation, assembly_of(values), assembly_of(values), over=["subject"])
