@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from brainscore_core.errors import DataNotHereError, DownloadError, PrivateDataError, UnknownIdentifierError
-from brainscore_vision.ingredients import keep_result, noting_ingredients
+from brainscore_vision.identity.ingredients import keep_result, noting_ingredients
 from brainscore_vision.loading import (
     find_plugin_directory,
     known_identifiers,

@@ -103,6 +103,6 @@ def library_digest() -> str:
     import brainscore_core
     from brainscore_core.identity import sources
 
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
     core = Path(str(brainscore_core.__file__)).parent
     return sources.sources_digest([core, here], without=[here / name for name in _PLUGINS])
