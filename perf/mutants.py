@@ -70,9 +70,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     generator, noticed = random.Random(options.seed), 0  # noqa: S311 - a draw, no secret
-    modules = [
-        module for room in MUTATED for module in sorted((ROOT / room).rglob("*.py")) if module.stem != "__init__"
-    ]
+    modules = [path for room in MUTATED for path in sorted((ROOT / room).rglob("*.py")) if path.name[:2] != "__"]
     lines = [module.read_text(encoding="utf-8").count("\n") for module in modules]
     for number in range(1, options.number + 1):
         while not (places := faults_in(module := generator.choices(modules, lines)[0])):
