@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nox
@@ -127,6 +128,18 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session(python=False)
+def elsewhere(session: nox.Session) -> None:
+    """Run the tests in a clone whose path has a space and a non-ASCII letter, with an empty home."""
+    with tempfile.TemporaryDirectory(prefix="höme of ") as place:
+        clone, home = Path(place, "clone"), Path(place, "home")
+        home.mkdir()
+        session.run("git", "clone", "--quiet", str(ROOT), str(clone), external=True)
+        with session.chdir(clone):
+            tests_there = ("-m", "nox", "-s", "tests", "--", *session.posargs)
+            session.run(sys.executable, *tests_there, external=True, env={"HOME": str(home)})
+
+
+@nox.session(python=False)
 def slow(session: nox.Session) -> None:
     """Run the slow proofs, such as a hundred processes killed at random moments."""
     python = workspace(session, "test")
@@ -164,8 +177,8 @@ def plan(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def install(session: nox.Session) -> None:
-    """Prepare the environment that sessions share, so that those with credentials install nothing."""
-    workspace(session, "test")
+    """Prepare the environment that sessions share, so that others install nothing (`-- docs types`: for these too)."""
+    workspace(session, "test", *session.posargs)
 
 
 @nox.session(python=False)
@@ -259,6 +272,13 @@ def perf(session: nox.Session) -> None:
     python = workspace(session)
     for name in session.posargs or MEASUREMENTS:
         session.run(python, f"perf/{name}.py", external=True, env={"OMP_NUM_THREADS": "1"})
+
+
+@nox.session(python=False)
+def mutants(session: nox.Session) -> None:
+    """Measure the share of random faults that the tests notice; changes files of this checkout and puts them back."""
+    python = workspace(session, "test", "mutants")
+    session.run(python, "perf/mutants.py", *session.posargs, external=True)
 
 
 @nox.session(python="3.11", default=False)

@@ -1,7 +1,7 @@
-"""Share of 300 random faults that the tests notice: `python perf/mutants.py` (needs `pip install cosmic-ray`; hours).
+"""Measure the share of random faults that the tests notice: `nox -s mutants [-- --number 300 --seed 0]`, an hour.
 
-Each fault changes one place of core, of the metrics' kernels or of planning, as cosmic-ray's operators do; the tests
-that mirror the changed module run with it. Work in a scratch clone: the files are changed in place.
+Each fault changes one place of core, of the metrics' kernels or of planning by an operator of cosmic-ray; the tests
+that mirror the module run with it. Files are changed in place and put back: run it in a scratch clone.
 """
 
 from __future__ import annotations
