@@ -26,7 +26,7 @@ from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.transform import average_repetition
 from brainscore_vision import load_ceiling, load_metric
-from brainscore_vision.benchmark_helpers.ceilings import geometry_ceiling
+from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.uncertainty.intervals import half_sample_interval
 

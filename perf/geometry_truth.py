@@ -18,7 +18,7 @@ from coverage import Data, Design, simulate
 
 from brainscore_core.metrics import Score
 from brainscore_vision import load_metric
-from brainscore_vision.benchmark_helpers.ceilings import geometry_ceiling
+from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
 
 RESULTS = Path(__file__).parent / "results" / "geometry_truth.json"
 N_STIMULI = (20, 40, 80, 160)

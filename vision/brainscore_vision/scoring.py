@@ -91,7 +91,7 @@ def score(
     benchmark_identifier : str or sequence of str
         A registered benchmark, such as ``'SimulatedCortex2026.V1-pls'``. Several are scored one after the other with
         one model, which is not asked again what another of them has asked already, see
-        `brainscore_vision.benchmark_helpers.sharing.SharedCandidate`; in environments of their own
+        `brainscore_vision.benchmark_helpers.stand_ins.sharing.SharedCandidate`; in environments of their own
         (``BS_INSTALL_DEPENDENCIES=newenv``) they share nothing.
     conda_active : bool
         Accepted from callers of the published system: True says that the environment is prepared already, so that
@@ -186,7 +186,7 @@ def shared_candidate(
 ) -> object:
     """Return a model that several benchmarks can share; the identifier where each scores it in another environment."""
     from brainscore_core.config import settings
-    from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
+    from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 
     if not isinstance(model, str) or model.endswith(".onnx"):
         from brainscore_vision.model_helpers.adapters import as_brain_model

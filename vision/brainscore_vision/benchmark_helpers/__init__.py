@@ -1,30 +1,21 @@
-"""Help to write benchmarks: standard designs, the steps that they take, stand-ins for models, and checks.
+"""Help to write benchmarks.
 
-==================== ==================================================================================================
-`neural` `rsa`       designs on recordings: one region, by regression or by geometry
-`labels`             designs on answers: which label a model gives, and whether people give it too
-`odd_one_out`        the design on triplets; `match_to_sample`: that on choices between two objects
-`given_split`        designs on recordings that come as training and test stimuli
-`averaged`           designs that average others: over subjects, over folds
-`choices`            let a model choose: name, or learn labels and apply them
-`properties`         the design on single-neuron properties; `single_units`, `presentation_order` are its steps
-`recordings`         record a model like the subjects: region, time bins, stimuli, conditions
-`preparation`        prepare recordings: reliable neuroids, time bins as neuroids, blocks (`blocks`)
-`normalization`      scores of neuroids by their ceilings, bounds
-`sharing`            one model in several benchmarks, asked nothing twice
-`repeated`           benchmarks from single repetitions and the name of a metric
-`ceilings`           one number, and its ceiling, for geometries and for time courses
-`screen`             stimuli at their size in the experiment; `png` writes them
-`precomputed`        a model that answers with stored features
-`standard_format`    what recordings have to be like; `validate_error`: what a score's error has to be like
-`test_helper`        ready-made tests for benchmark plugins
-==================== ==================================================================================================
+============ ==========================================================================================================
+`neural`     designs on recordings: by regression or geometry, with given splits, averaged over subjects or folds
+`behaviour`  designs on behaviour: labels, choices between two objects, triplets
+`properties` the design on single-neuron properties
+`recordings` record a model as the subjects were recorded; prepare recordings
+`scores`     ceilings, normalisation and errors of means
+`screen`     show stimuli at their size in the experiment
+`stand_ins`  stand-ins for a model, and ready-made tests of benchmark plugins
+`checks`     checks of recordings, answers, metrics and scores
+============ ==========================================================================================================
 
-Published plugins import from the doors `neural_common`, `multi_subject` and `properties_common`.
+The other modules are doors for published plugins.
 """
 
-from brainscore_vision.benchmark_helpers.normalization import bound_score
-from brainscore_vision.benchmark_helpers.precomputed import PrecomputedFeatures
-from brainscore_vision.benchmark_helpers.standard_format import check_standard_format
+from brainscore_vision.benchmark_helpers.checks.standard_format import check_standard_format
+from brainscore_vision.benchmark_helpers.scores.normalization import bound_score
+from brainscore_vision.benchmark_helpers.stand_ins.precomputed import PrecomputedFeatures
 
 __all__ = ["PrecomputedFeatures", "bound_score", "check_standard_format"]

@@ -1,53 +1,8 @@
-"""Check that the published system can tell of which revision a stimulus set is, by its identifier.
+"""Published plugins import this from here."""
 
-There activations are cached by identifier. A stimulus set that a benchmark makes out of a registered one is called
-``<registered identifier>--<anything>``; under any other name nothing is cached, because the revision is unknown. Here
-activations are cached by content whatever the identifier is; plugins that run in both call this from their tests.
-"""
-
-from __future__ import annotations
-
-from brainscore_core.errors import did_you_mean
+from brainscore_vision.benchmark_helpers.checks.stimulus_identifiers import (
+    assert_stimulus_identifier_is_cacheable,
+    stimulus_identifier_is_cacheable,
+)
 
 __all__ = ["assert_stimulus_identifier_is_cacheable", "stimulus_identifier_is_cacheable"]
-
-_SEPARATOR = "--"
-
-
-def stimulus_identifier_is_cacheable(stimuli_identifier: str) -> bool:
-    """Tell whether a plugin in this repository registers the part before the first ``--``.
-
-    Parameters
-    ----------
-    stimuli_identifier : str
-        What a benchmark sets as ``stimulus_set.identifier``.
-    """
-    return _base(stimuli_identifier) in _registered()
-
-
-def assert_stimulus_identifier_is_cacheable(stimuli_identifier: str) -> None:
-    """Raise AssertionError unless a plugin registers the part before the first ``--``.
-
-    Parameters
-    ----------
-    stimuli_identifier : str
-        What a benchmark sets as ``stimulus_set.identifier``.
-    """
-    if stimulus_identifier_is_cacheable(stimuli_identifier):
-        return
-    base = _base(stimuli_identifier)
-    raise AssertionError(
-        f"The stimulus identifier {stimuli_identifier!r} begins with {base!r}, which no data plugin registers, so that "
-        "the published system does not cache activations for it. Name a set that is made of a registered one "
-        f"'<registered identifier>{_SEPARATOR}<anything>'.{did_you_mean(base, _registered())}"
-    )
-
-
-def _base(stimuli_identifier: str) -> str:
-    return stimuli_identifier.partition(_SEPARATOR)[0]
-
-
-def _registered() -> set[str]:
-    from brainscore_vision.loading import known_identifiers  # reads the source of all plugins; only tests need it
-
-    return {*known_identifiers("stimulus_set"), *known_identifiers("data")}

@@ -1,89 +1,9 @@
-"""Check that a score says how uncertain it is."""
+"""Published plugins import this from here."""
 
-from __future__ import annotations
-
-import math
-import warnings
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from brainscore_core.metrics import Score
+from brainscore_vision.benchmark_helpers.checks.uncertainty import (
+    ValidationResult,
+    assert_valid_uncertainty,
+    validate_score_uncertainty,
+)
 
 __all__ = ["ValidationResult", "assert_valid_uncertainty", "validate_score_uncertainty"]
-
-
-@dataclass(frozen=True)
-class ValidationResult:
-    """What is wrong with the uncertainty of a score."""
-
-    problems: list[str] = field(default_factory=list)  # what must be changed
-    warnings: list[str] = field(default_factory=list)  # what should be looked at
-
-    @property
-    def ok(self) -> bool:
-        """Whether there is no problem."""
-        return not self.problems
-
-
-def validate_score_uncertainty(
-    score: Score, require_raw: bool = True, allow_nan_with_reason: bool = True
-) -> ValidationResult:
-    """List what is wrong with ``error`` and ``raw`` of a score.
-
-    Parameters
-    ----------
-    score : Score
-        With attrs ``error`` (a number, at least 0, on the scale of the score, or NaN beside ``error_nan_reason``),
-        ``error_over`` (what was resampled) and ``raw`` (values before they were summarised).
-    allow_nan_with_reason : bool
-        Whether NaN will do where ``error_nan_reason`` says why, see `declare_no_error`.
-    """
-    result = ValidationResult()
-    if "error" in score.attrs:
-        _check_error(score, result, allow_nan_with_reason=allow_nan_with_reason)
-    else:
-        result.problems.append(
-            "the score has no attribute 'error'; attach one with bootstrap_error.attach_error, or say why there is "
-            "none with declare_no_error"
-        )
-    if require_raw and "raw" not in score.attrs:
-        result.problems.append("the score has no attribute 'raw': keep the values for each stimulus or subject")
-    return result
-
-
-def _check_error(score: Score, result: ValidationResult, *, allow_nan_with_reason: bool) -> None:
-    given = score.attrs["error"]
-    try:
-        error = float(given)
-    except (TypeError, ValueError):
-        result.problems.append(f"'error' is {given!r}; expected a number")
-        return
-    if math.isnan(error):
-        if not (allow_nan_with_reason and score.attrs.get("error_nan_reason")):
-            result.problems.append("'error' is NaN; estimate it, or say why not in 'error_nan_reason'")
-        return
-    if error < 0 or math.isinf(error):
-        result.problems.append(f"'error' is {error}; expected a finite number from 0")
-    center = float(score) if score.ndim == 0 else math.nan
-    if math.isfinite(center) and error > max(1.0, 2 * abs(center)):
-        result.warnings.append(
-            f"'error' ({error:.3g}) is large beside the score ({center:.3g}): are both on one scale?"
-        )
-    if not score.attrs.get("error_over"):
-        result.warnings.append("'error_over' does not say what was resampled, such as ['presentation', 'subject']")
-
-
-def assert_valid_uncertainty(score: Score, **kwargs: bool) -> None:
-    """Raise if a score does not say how uncertain it is; for tests of benchmarks.
-
-    Raises
-    ------
-    AssertionError
-        With all problems. What should be looked at is a `UserWarning`.
-    """
-    result = validate_score_uncertainty(score, **kwargs)
-    for text in result.warnings:
-        warnings.warn(text, stacklevel=2)
-    if result.problems:
-        raise AssertionError("The score's uncertainty is not in order:\n- " + "\n- ".join(result.problems))

@@ -18,7 +18,7 @@ from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.scoring.events import append_event
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_vision import scoring
-from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.isolation.prepared import plugin_folder
 from brainscore_vision.isolation.proxy import RemoteModel
 from brainscore_vision.isolation.starting import started

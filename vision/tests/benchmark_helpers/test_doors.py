@@ -1,7 +1,8 @@
 """What tutorials and published plugins take from one place is there, and is the same thing as where it lives."""
 
 from brainscore_vision import benchmark_helpers
-from brainscore_vision.benchmark_helpers import neural_common, normalization
+from brainscore_vision.benchmark_helpers import neural_common
+from brainscore_vision.benchmark_helpers.scores import normalization
 
 
 def test_scores_are_bound_where_tutorials_look_for_it():

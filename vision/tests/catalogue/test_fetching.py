@@ -12,7 +12,7 @@ from brainscore_core.plugin_management.index import PluginIndex, library_roots
 from brainscore_core.plugin_management.registry import KINDS
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
 from brainscore_vision import benchmark_registry, load_dataset, load_stimulus_set
-from brainscore_vision.benchmark_helpers.averaged import MultiSubjectNeuralBenchmark
+from brainscore_vision.benchmark_helpers.neural.averaged import MultiSubjectNeuralBenchmark
 from brainscore_vision.catalogue.commands import app
 from brainscore_vision.catalogue.fetching import plan_of
 from brainscore_vision.catalogue.needs import data_of

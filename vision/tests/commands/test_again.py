@@ -19,7 +19,7 @@ from brainscore_core.records.store import FolderStore, keep_lock, lock_path, rea
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import benchmark_registry, load_metric, model_registry
 from brainscore_vision.__main__ import main
-from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark
+from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.commands import again
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
 from brainscore_vision.model_helpers.brain_transformation import ModelCommitment

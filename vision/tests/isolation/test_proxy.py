@@ -27,7 +27,7 @@ from brainscore_core.scoring.isolation.wire import Connection, Message
 from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly, NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision import load_benchmark, load_model
-from brainscore_vision.benchmark_helpers.sharing import SharedCandidate
+from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.isolation import protocol
 from brainscore_vision.isolation.protocol import content_of_answer
 from brainscore_vision.isolation.proxy import RemoteModel

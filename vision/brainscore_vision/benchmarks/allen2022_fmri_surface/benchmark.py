@@ -9,7 +9,7 @@ less in the test scenes do not count.
 from dataclasses import replace
 
 from brainscore_vision import load_metric
-from brainscore_vision.benchmark_helpers.given_split import GivenSplit
+from brainscore_vision.benchmark_helpers.neural.given_split import GivenSplit
 from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark, TrainTestNeuralBenchmark
 
 BIBTEX = """@article{allen2022massive,

@@ -7,7 +7,7 @@ Baker & Elder (2022) cut silhouettes in two and put the halves together the othe
 import numpy as np
 
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople
+from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople
 
 BIBTEX = """@article{baker2022,
   title={Deep learning models fail to capture the configural nature of human shape perception},

@@ -1,7 +1,7 @@
 """Ask a model and people to name objects whose surface is textured or made of dots, and compare their accuracies."""
 
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople
+from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople
 
 BIBTEX = """@misc{bmd2024,
   title={BMD2024: human recognition of textured and dotted objects},

@@ -10,8 +10,8 @@ import numpy as np
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly, walk_coords
 from brainscore_core.supported_data_standards.brainio.transform import reduce_groups
 from brainscore_vision import load_ceiling, load_dataset
+from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark
-from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
 
 VISUAL_DEGREES = 2
 NUMBER_OF_TRIALS = 2

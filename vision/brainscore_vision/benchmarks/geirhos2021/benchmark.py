@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople, LabelAccuracy
+from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
 
 BIBTEX = """@inproceedings{geirhos2021partial,
   title={Partial success in closing the gap between human and machine vision},

@@ -13,13 +13,13 @@ import numpy as np
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, walk_coords
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.given_split import train_test_benchmark
+from brainscore_vision.benchmark_helpers.neural.given_split import train_test_benchmark
 from brainscore_vision.benchmark_helpers.neural_common import (
     TrainTestNeuralBenchmark,
     average_repetition,
     flatten_timebins_into_neuroids,
 )
-from brainscore_vision.benchmark_helpers.preparation import name_neuroids_apart
+from brainscore_vision.benchmark_helpers.recordings.preparation import name_neuroids_apart
 
 BIBTEX = """@article{gifford2022large,
   title={A large and rich {EEG} dataset for modeling human visual object recognition},

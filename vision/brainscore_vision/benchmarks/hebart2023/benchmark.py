@@ -6,7 +6,7 @@ same one on average (Hebart et al., 2023): the noise ceiling. ``score = (raw - 1
 """
 
 from brainscore_vision import load_dataset
-from brainscore_vision.benchmark_helpers.odd_one_out import OddOneOutBenchmark
+from brainscore_vision.benchmark_helpers.behaviour.odd_one_out import OddOneOutBenchmark
 
 BIBTEX = """@article{hebart2023,
   title={THINGS-data, a multimodal collection of large-scale datasets for investigating object representations in human

@@ -6,7 +6,7 @@ import pytest
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
 from brainscore_vision import load_benchmark, load_model
-from brainscore_vision.benchmark_helpers.odd_one_out import CHANCE
+from brainscore_vision.benchmark_helpers.behaviour.odd_one_out import CHANCE
 from brainscore_vision.testing.coarse_pixels import coarse_pixels
 from brainscore_vision.testing.people import KnownAnswers
 from brainscore_vision.testing.random_model import RandomModel

@@ -6,7 +6,7 @@ test objects do not count.
 """
 
 from brainscore_vision import load_metric
-from brainscore_vision.benchmark_helpers.given_split import GivenSplit
+from brainscore_vision.benchmark_helpers.neural.given_split import GivenSplit
 from brainscore_vision.benchmark_helpers.neural_common import TrainTestNeuralBenchmark
 
 BIBTEX = """@article{hebart2023things,

@@ -11,7 +11,7 @@ import numpy as np
 
 from brainscore_core.errors import StimulusError
 from brainscore_vision import load_stimulus_set
-from brainscore_vision.benchmark_helpers.choices import named_choices
+from brainscore_vision.benchmark_helpers.behaviour.choices import named_choices
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
 from brainscore_vision.metrics import Score

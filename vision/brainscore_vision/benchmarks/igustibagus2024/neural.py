@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
 from brainscore_vision import load_ceiling, load_dataset
+from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
-from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 63

@@ -1,7 +1,7 @@
 """Ask a model for the category of the 50,000 validation images of ImageNet (Deng et al., 2009)."""
 
 from brainscore_vision import load_stimulus_set
-from brainscore_vision.benchmark_helpers.labels import LabelAccuracy
+from brainscore_vision.benchmark_helpers.behaviour.labels import LabelAccuracy
 
 BIBTEX = """@inproceedings{deng2009imagenet,
   author={Deng, Jia and Dong, Wei and Socher, Richard and Li, Li-Jia and Li, Kai and Fei-Fei, Li},

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from brainscore_vision import load_stimulus_set
-from brainscore_vision.benchmark_helpers.labels import LabelAccuracy
+from brainscore_vision.benchmark_helpers.behaviour.labels import LabelAccuracy
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet

@@ -12,7 +12,7 @@ import numpy as np
 
 from brainscore_core.errors import StimulusError
 from brainscore_vision import load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.recordings import squeeze_single_timebin
+from brainscore_vision.benchmark_helpers.recordings.recording import squeeze_single_timebin
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
 from brainscore_vision.metrics import Score

@@ -7,7 +7,12 @@ tells its object as well as monkeys do (see the metric ``ost``). The ceiling was
 import numpy as np
 
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.recordings import Conditions, describe, show, varies_over_time
+from brainscore_vision.benchmark_helpers.recordings.recording import (
+    Conditions,
+    describe,
+    show,
+    varies_over_time,
+)
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel

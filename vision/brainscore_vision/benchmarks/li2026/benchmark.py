@@ -12,9 +12,9 @@ import numpy as np
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.ceilings import over_time
-from brainscore_vision.benchmark_helpers.given_split import of_region
+from brainscore_vision.benchmark_helpers.neural.given_split import of_region
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, RSABenchmark
+from brainscore_vision.benchmark_helpers.scores.ceilings import over_time
 from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error
 from brainscore_vision.utils import LazyLoad
 

@@ -1,7 +1,7 @@
 """Let a model learn what there is to say about curves that cross, and compare its accuracy with that of people."""
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople, LabelAccuracy
+from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
 
 BIBTEX = """@misc{lonnqvist2024,
   title={Lonnqvist2024: human tracing of curves that cross},

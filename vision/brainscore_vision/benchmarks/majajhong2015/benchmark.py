@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from brainscore_vision import load_dataset
+from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
-from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
 
 BIBTEX = """@article{majajhong2015simple,
   title={Simple learned weighted sums of inferior temporal neuronal firing rates accurately predict human core object

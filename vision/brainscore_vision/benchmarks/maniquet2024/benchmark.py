@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.choices import learned_probabilities
+from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
 from brainscore_vision.utils import LazyLoad
 

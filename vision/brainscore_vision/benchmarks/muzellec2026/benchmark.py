@@ -7,9 +7,9 @@ published. That is no bound: many neurons together are more reliable than one, a
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRecordingAssembly
 from brainscore_vision import load_ceiling, load_dataset
-from brainscore_vision.benchmark_helpers.given_split import of_region
+from brainscore_vision.benchmark_helpers.neural.given_split import of_region
+from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
-from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 50

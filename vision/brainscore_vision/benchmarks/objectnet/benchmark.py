@@ -1,7 +1,7 @@
 """Ask a model for the category of objects in unusual places, seen from unusual sides (Barbu, Mayo et al., 2019)."""
 
 from brainscore_vision import load_stimulus_set
-from brainscore_vision.benchmark_helpers.labels import LabelAccuracy
+from brainscore_vision.benchmark_helpers.behaviour.labels import LabelAccuracy
 
 BIBTEX = """@inproceedings{DBLP:conf/nips/BarbuMALWGTK19,
   author={Andrei Barbu and David Mayo and Julian Alverio and William Luo and Christopher Wang and Dan Gutfreund and

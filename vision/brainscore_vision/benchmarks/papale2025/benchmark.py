@@ -6,7 +6,7 @@ with a reliability above .3 count.
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.given_split import of_region, train_test_benchmark
+from brainscore_vision.benchmark_helpers.neural.given_split import of_region, train_test_benchmark
 from brainscore_vision.benchmark_helpers.neural_common import TrainTestNeuralBenchmark, average_repetition
 
 # Images filled 17.3 degrees of the screen of one monkey and 18.6 of the other's. A model with a smaller field of view

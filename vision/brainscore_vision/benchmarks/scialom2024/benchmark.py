@@ -6,7 +6,7 @@ with photographs and contours. People chose among the categories.
 """
 
 from brainscore_vision import load_dataset, load_metric
-from brainscore_vision.benchmark_helpers.labels import AgreementWithPeople, LabelAccuracy
+from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
 
 BIBTEX = """@article{lonnqvist2025contour,
   title={Contour integration underlies human-like vision},

@@ -13,7 +13,7 @@ from PIL import Image
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark
+from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.loading import load_metric
 
 if TYPE_CHECKING:

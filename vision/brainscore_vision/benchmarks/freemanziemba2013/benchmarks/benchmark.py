@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from brainscore_vision import load_dataset
+from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
-from brainscore_vision.benchmark_helpers.repeated import benchmark_of_repetitions
 
 BIBTEX = """@article{freeman2013functional,
   title={A functional and perceptual signature of the second visual area in primates},

@@ -7,8 +7,8 @@ from the public images and says how probable each is for the images of the test;
 import numpy as np
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
-from brainscore_vision.benchmark_helpers.choices import learned_probabilities
-from brainscore_vision.benchmark_helpers.handover import name_tested
+from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities
+from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel

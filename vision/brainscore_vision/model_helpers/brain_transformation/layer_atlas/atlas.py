@@ -12,7 +12,7 @@ from tqdm import tqdm
 from brainscore_core.benchmarks import explained_variance, explained_variance_ratio
 from brainscore_core.errors import ConfigurationError, listed
 from brainscore_core.metrics import Score
-from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark
+from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
 from brainscore_vision.metric_helpers.uncertainty.intervals import percentiles

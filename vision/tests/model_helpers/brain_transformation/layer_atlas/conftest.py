@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_vision.benchmark_helpers.neural import NeuralBenchmark
+from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark
 from brainscore_vision.metric_helpers.regression.estimators import PLS, PearsonR
 from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
 from brainscore_vision.metric_helpers.regression.on_assemblies import XarrayCorrelation, XarrayRegression

@@ -1,0 +1,216 @@
+"""Let a model choose among labels, those that it knows or those that it learns, and check its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brainscore_core.errors import AssemblyError, StimulusError
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision.benchmark_helpers.checks.handover import answer_of
+from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
+from brainscore_vision.metric_helpers.labelled.alignment import coordinate, has_coordinate, matching_order
+from brainscore_vision.metric_helpers.labelled.judgements import labels_of, most_probable
+from brainscore_vision.model_interface import BrainModel
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.metric_helpers.arrays.types import Indices, NDArray
+
+__all__ = ["choice_labels", "learned_choices", "learned_probabilities", "named_choices"]
+
+
+def choice_labels(truth: Iterable[object]) -> list[str]:
+    """Return the different labels, as texts in ascending order, that there are to choose from.
+
+    Raises
+    ------
+    StimulusError
+        If there are fewer than two.
+
+    Examples
+    --------
+    >>> choice_labels(["dog", "cat", "dog"])
+    ['cat', 'dog']
+    """
+    labels = sorted({str(label) for label in truth})
+    if len(labels) < 2:
+        raise StimulusError(
+            f"The labels to choose from are {labels}; expected at least two. Check the column that holds the truth."
+        )
+    return labels
+
+
+def named_choices(
+    candidate: BrainModel,
+    stimuli: StimulusSet,
+    labels: Iterable[object],
+    *,
+    visual_degrees: float | None = None,
+    number_of_trials: int = 1,
+) -> BehavioralAssembly:
+    """Let a model name what stimuli show, among labels that it knows: the task ``label``.
+
+    Parameters
+    ----------
+    stimuli : StimulusSet
+        One row a stimulus.
+    labels : iterable of str
+        What to choose from; repeated ones count once.
+    visual_degrees : float or None
+        Width of the stimuli in the experiment, degrees of visual angle. None: they fill the model's field of view.
+    number_of_trials : int
+        How often each stimulus is shown. A model may answer each time, or once.
+
+    Returns
+    -------
+    BehavioralAssembly, dims (presentation)
+        The label of each stimulus, in the order of `stimuli` and with their columns; of a model that answers each time,
+        trial after trial.
+
+    Raises
+    ------
+    StimulusError
+        If there are fewer than two labels.
+    AssemblyError
+        If the model answers to other stimuli than it was shown, to some more often than others, or with other labels.
+    """
+    known = choice_labels(labels)
+    candidate.start_task(BrainModel.Task.label, known)
+    answers = _look_at(candidate, stimuli, visual_degrees, number_of_trials=number_of_trials)
+    order = _order(coordinate(answers, "stimulus_id"), stimuli, candidate)
+    chosen = labels_of(answers, role="model's").astype(str)[order]
+    strange = sorted(set(chosen.tolist()) - set(known))
+    if strange:
+        raise AssemblyError(
+            f"Model {candidate.identifier!r} answered {', '.join(map(repr, strange[:5]))}; expected one of "
+            f"{', '.join(known)}, the labels that start_task gave it."
+        )
+    return _about(stimuli, chosen)
+
+
+def learned_probabilities(
+    candidate: BrainModel,
+    stimuli: StimulusSet,
+    fitting_stimuli: StimulusSet,
+    *,
+    visual_degrees: float | None = None,
+    number_of_trials: int = 1,
+) -> BehavioralAssembly:
+    """Let a model learn labels from some stimuli and apply them to others: the task ``probabilities``.
+
+    Parameters
+    ----------
+    fitting_stimuli : StimulusSet
+        With the column ``image_label``.
+    visual_degrees : float or None
+        As for `named_choices`, of both sets.
+    number_of_trials : int
+        How often each stimulus was shown; several answers of the model to one stimulus are averaged.
+
+    Returns
+    -------
+    BehavioralAssembly, dims (presentation, choice)
+        In the order of `stimuli`, with their columns.
+
+    Raises
+    ------
+    StimulusError
+        If there is no column ``image_label``, or it holds fewer than two labels.
+    AssemblyError
+        If the model answers to other stimuli than it was shown, in other dimensions, or with numbers that are not
+        finite.
+    """
+    if "image_label" not in fitting_stimuli.columns:
+        raise StimulusError(
+            "The stimuli to learn from have no column 'image_label', which says what there is to learn; they have "
+            f"{', '.join(map(str, fitting_stimuli.columns))}."
+        )
+    choice_labels(fitting_stimuli["image_label"])
+    candidate.start_task(BrainModel.Task.probabilities, _on_screen(candidate, fitting_stimuli, visual_degrees))
+    answers = _look_at(candidate, stimuli, visual_degrees, number_of_trials=number_of_trials)
+    if set(answers.dims) != {"presentation", "choice"} or not has_coordinate(answers, "choice"):
+        raise AssemblyError(
+            f"Model {candidate.identifier!r} answered with dimensions {tuple(answers.dims)} of sizes "
+            f"{tuple(answers.shape)}; expected ('presentation', 'choice'), with the label of each column as 'choice'."
+        )
+    values = np.asarray(answers.transpose("presentation", "choice").values, dtype=np.float64)
+    broken = ~np.isfinite(values).all(axis=1)
+    if broken.any():
+        raise AssemblyError(
+            f"Model {candidate.identifier!r} gave probabilities that are NaN or infinite for {int(broken.sum())} of "
+            f"{len(values)} presentations. Check its activations for these stimuli."
+        )
+    ids, values = _mean_by_stimulus(coordinate(answers, "stimulus_id"), values, len(stimuli))
+    order = _order(ids, stimuli, candidate)
+    return _about(stimuli, values[order], coordinate(answers, "choice"))
+
+
+def learned_choices(
+    candidate: BrainModel,
+    stimuli: StimulusSet,
+    fitting_stimuli: StimulusSet,
+    *,
+    visual_degrees: float | None = None,
+    number_of_trials: int = 1,
+) -> BehavioralAssembly:
+    """Let a model choose the label that it finds most probable, see `learned_probabilities`.
+
+    Returns
+    -------
+    BehavioralAssembly, dims (presentation)
+        The label of each stimulus, in the order of `stimuli` and with their columns.
+    """
+    probabilities = learned_probabilities(
+        candidate, stimuli, fitting_stimuli, visual_degrees=visual_degrees, number_of_trials=number_of_trials
+    )
+    return _about(stimuli, most_probable(probabilities))
+
+
+def _on_screen(candidate: BrainModel, stimuli: StimulusSet, visual_degrees: float | None) -> StimulusSet:
+    if visual_degrees is None:
+        return stimuli
+    return place_on_screen(
+        stimuli, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
+    )
+
+
+def _look_at(
+    candidate: BrainModel, stimuli: StimulusSet, visual_degrees: float | None, *, number_of_trials: int
+) -> DataAssembly:
+    shown = _on_screen(candidate, stimuli, visual_degrees)
+    answers = candidate.look_at(shown, number_of_trials=number_of_trials)
+    checked: DataAssembly = answer_of(candidate, answers, ["presentation"])
+    return checked
+
+
+def _order(ids: NDArray[Any], stimuli: StimulusSet, candidate: BrainModel) -> Indices:
+    """Return the places of the stimuli, trial after trial, among the answers; both differences make the error."""
+    shown = stimuli["stimulus_id"].to_numpy().astype(str)
+    try:
+        return matching_order(np.tile(shown, max(len(ids) // len(shown), 1)), np.asarray(ids).astype(str))
+    except AssemblyError as error:
+        raise AssemblyError(
+            f"Model {candidate.identifier!r} was shown {len(stimuli)} stimuli and gave {len(ids)} answers to others, "
+            f"or to some more often than to others: {error}"
+        ) from None
+
+
+def _mean_by_stimulus(ids: NDArray[Any], values: NDArray[Any], n_stimuli: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    if len(ids) <= n_stimuli:
+        return ids, values
+    unique, place = np.unique(ids.astype(str), return_inverse=True)
+    sums = np.zeros((len(unique), values.shape[1]))
+    np.add.at(sums, place, values)
+    return unique, sums / np.bincount(place)[:, None]
+
+
+def _about(stimuli: StimulusSet, values: NDArray[Any], choices: NDArray[Any] | None = None) -> BehavioralAssembly:
+    trials = len(values) // len(stimuli)
+    coords = {str(name): ("presentation", np.tile(stimuli[name].to_numpy(), trials)) for name in stimuli.columns}
+    if choices is None:
+        return BehavioralAssembly(values, coords=coords, dims=["presentation"])
+    return BehavioralAssembly(values, coords={**coords, "choice": ("choice", choices)}, dims=["presentation", "choice"])

@@ -1,0 +1,89 @@
+"""Provide the design of benchmarks on confusions: people choose one of two objects, models say how probable each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from brainscore_core.benchmarks import BenchmarkBase
+from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities
+from brainscore_vision.benchmark_helpers.checks.handover import checked_metric, name_tested
+from brainscore_vision.utils import LazyLoad, loaded
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+    from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = ["MatchToSampleBenchmark"]
+
+
+class MatchToSampleBenchmark(BenchmarkBase):
+    """Let a model learn objects from some images, and compare what it takes others for with the choices of people.
+
+    Parameters
+    ----------
+    identifier, version, parent, bibtex
+        See `BenchmarkBase`.
+    metric : Metric
+        Of probabilities and trials, with ``ceiling`` and ``ceil_score`` of its own, such as ``load_metric('i2n')``.
+    load_trials : callable
+        Returns single trials of people, dims (presentation), values the chosen object, with ``truth``, ``sample_obj``,
+        ``dist_obj`` and the attribute ``stimulus_set``; called when first needed.
+    load_fitting_stimuli : callable
+        Returns what a model learns from, with the column ``image_label``; none of the tested images.
+    visual_degrees : float or None
+        Width of the stimuli in the experiment; None: they fill the field of view of the model.
+
+    Raises
+    ------
+    ContractError
+        If the metric is something else, such as its name.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        metric: Any,  # a Metric with methods `ceiling` and `ceil_score`
+        load_trials: Callable[[], BehavioralAssembly],
+        load_fitting_stimuli: Callable[[], StimulusSet],
+        *,
+        visual_degrees: float | None,
+        parent: str,
+        bibtex: str,
+        version: int = 1,
+    ) -> None:
+        self._metric: Any = checked_metric(metric, benchmark=identifier, name="metric")
+        self._assembly: Any = LazyLoad(load_trials)
+        self._fitting_stimuli: Any = LazyLoad(load_fitting_stimuli)
+        self._visual_degrees = visual_degrees
+        super().__init__(
+            identifier,
+            ceiling_func=lambda: self._metric.ceiling(self._assembly),
+            version=version,
+            parent=parent,
+            bibtex=bibtex,
+        )
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate.
+
+        Returns
+        -------
+        Score
+            0-d. Attributes: ``raw`` (correlation with a half of the trials, mean over random halves), ``ceiling``,
+            ``n_stimuli``, ``n_trials``, ``seed``, ``simulated``, ``stimulus_set`` and ``assembly`` (see `name_tested`).
+        """
+        probabilities = learned_probabilities(
+            candidate,
+            self._assembly.stimulus_set,
+            loaded(self._fitting_stimuli),
+            visual_degrees=self._visual_degrees,
+        )
+        score = self._metric(probabilities, self._assembly)
+        ceiled: Score = self._metric.ceil_score(score, self.ceiling)
+        ceiled.attrs.update({name: score.attrs[name] for name in ("n_stimuli", "n_trials", "seed")})
+        ceiled.attrs["simulated"] = bool(self._assembly.attrs.get("simulated", False))
+        name_tested(ceiled, loaded(self._assembly))
+        return ceiled

@@ -1,0 +1,1 @@
+"""Designs of benchmarks on recordings from one brain region."""

@@ -1,0 +1,236 @@
+"""Average benchmarks that are built one after the other: one for each subject, or one for each fold.
+
+A child exists only while it is scored, so that the memory holds the recordings of one subject or fold at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.benchmarks import BenchmarkBase
+from brainscore_core.metrics import Score
+from brainscore_vision.benchmark_helpers.scores.means import note_error_over_folds, note_error_over_units
+from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error, standard_error
+
+if TYPE_CHECKING:
+    from brainscore_core.benchmarks import Benchmark
+    from brainscore_vision.benchmark_helpers.neural.benchmark import NeuralBenchmark, TrainTestNeuralBenchmark
+    from brainscore_vision.benchmark_helpers.neural.rsa import RSABenchmark
+    from brainscore_vision.model_interface import BrainModel
+
+    Child = NeuralBenchmark | TrainTestNeuralBenchmark | RSABenchmark
+
+__all__ = [
+    "WRAPPER_N_BOOTSTRAP",
+    "KFoldNeuralBenchmark",
+    "MultiSubjectNeuralBenchmark",
+    "ask_child_for_memory",
+    "raw_mean",
+    "release",
+]
+
+Key = TypeVar("Key", bound=Hashable)
+
+WRAPPER_N_BOOTSTRAP = 200
+"""Draws of subjects or folds that published wrappers make for the error of their mean; here nothing is drawn."""
+
+# What a benchmark holds that is large, or leads to something large.
+_HEAVY = (
+    "_assembly",
+    "_train_assembly",
+    "_test_assembly",
+    "_similarity_metric",
+    "_ceiling_func",
+    "_BenchmarkBase__ceiling",
+    "train_activations",
+    "test_activations",
+)
+
+
+class _MeanOverChildren(BenchmarkBase, Generic[Key]):
+    """The mean over benchmarks that a factory builds on demand."""
+
+    _dim: ClassVar[str]
+
+    def __init__(
+        self, identifier: str, keys: Sequence[Key], factory: Callable[[Key], Child], peak_aggregation: float
+    ) -> None:
+        if not len(keys):
+            raise ValueError(f"Benchmark {identifier!r} averages over {self._dim}s and needs at least one; got none.")
+        self._keys = list(keys)
+        self._factory = factory
+        self._peak_aggregation = float(peak_aggregation)
+        first = factory(self._keys[0])
+        super().__init__(
+            identifier=identifier,
+            ceiling_func=self._ceiling_of_children,
+            version=first.version,
+            parent=first.parent or first.region,
+            bibtex=first.bibtex,
+        )
+        release(first)
+
+    @cached_property
+    def region(self) -> str:
+        """The region of the first child; reading it may load its data."""
+        return self._first().region
+
+    @cached_property
+    def timebins(self) -> list[tuple[float, float]]:
+        """The windows to record of the first child, ms after stimulus onset; reading them may load its data."""
+        return self._first().timebins
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate on every child.
+
+        Returns
+        -------
+        Score
+            0-d, the mean over children. Attributes: ``raw`` (the mean of the raw scores, 0-d), ``ceiling``,
+            ``raw_subjects`` or ``raw_folds`` (scores of the children), ``sem_subjects`` or ``sem_folds``, ``error``
+            and ``error_over`` (see `note_error_over_units` and `note_error_over_folds`); for subjects also the score of
+            each by its name, for folds ``folds``, the list of scores.
+        """
+        scores, ceilings = [], []
+        for child in self.children():
+            scores.append(child(candidate))
+            ceilings.append(float(child.ceiling))
+        values = self._labelled([float(each) for each in scores])
+        score = Score(float(values.mean()))
+        score.attrs["raw"] = Score(float(np.mean([raw_mean(each) for each in scores])))
+        score.attrs[f"raw_{self._dim}s"] = values
+        score.attrs[f"sem_{self._dim}s"] = standard_error(values.values)
+        score.attrs["ceiling"] = self._mean_ceiling(ceilings)
+        score.attrs[f"n_{self._dim}s"] = len(scores)
+        score.attrs.update(self._details(scores))
+        return self._with_error(score, scores)
+
+    def preallocate_memory(self, candidate: BrainModel, raise_if_oom: bool = True) -> None:
+        """Ask the first child whether the candidate fits; `MemoryError` if it foresees that it does not."""
+        ask_child_for_memory(self, candidate, self._first, raise_if_oom)
+
+    def _first(self) -> Child:
+        return self._factory(self._keys[0])
+
+    def children(self) -> Iterator[Child]:
+        """Make one child after the other; each lets go of its data when the next one is asked for."""
+        for key in self._keys:
+            child = self._factory(key)
+            yield child
+            release(child)
+
+    def _ceiling_of_children(self) -> Score:
+        return self._mean_ceiling([float(child.ceiling) for child in self.children()])
+
+    def _mean_ceiling(self, values: Sequence[float]) -> Score:
+        labelled = self._labelled(values)
+        ceiling = Score(float(labelled.mean()))
+        ceiling.attrs[f"raw_{self._dim}s"] = labelled
+        attach_standard_error(ceiling, labelled.values, over=self._dim)
+        ceiling.attrs["sem"] = ceiling.attrs["error"]
+        return ceiling
+
+    def _labelled(self, values: Sequence[float]) -> xr.DataArray:
+        return xr.DataArray(np.asarray(values, dtype=float), coords={self._dim: self._keys}, dims=[self._dim])
+
+    def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
+        raise NotImplementedError(f"{type(self).__name__} does not say what to keep of the scores.")
+
+    def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
+        raise NotImplementedError(f"{type(self).__name__} does not say how sure its mean is.")
+
+
+class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
+    """The mean over subjects, each with a benchmark of its own stimuli and neuroids.
+
+    Use it where subjects saw different stimuli; where all saw the same, ``TrainTestNeuralBenchmark(alpha_coord=
+    'subject')`` records the model once.
+
+    Parameters
+    ----------
+    per_subject_factory : callable
+        ``per_subject_factory(subject)`` builds the benchmark of a subject, such as a `TrainTestNeuralBenchmark`. The
+        first is built at once, to read version, parent (its region if it has none) and reference.
+    peak_aggregation : float
+        How many times the memory of one child is needed at the same time, if caches of the children add up. Accepted
+        for benchmarks of the published system; nothing here estimates memory.
+    """
+
+    _dim = "subject"
+
+    def __init__(
+        self,
+        identifier: str,
+        subjects: Sequence[str],
+        per_subject_factory: Callable[[str], Child],
+        peak_aggregation: float = 1.0,
+    ) -> None:
+        super().__init__(identifier, subjects, per_subject_factory, peak_aggregation)
+
+    def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
+        return {str(subject): score for subject, score in zip(self._keys, scores, strict=True)}
+
+    def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
+        by_subject = {str(subject): each for subject, each in zip(self._keys, scores, strict=True)}
+        return note_error_over_units(score, by_subject, "subject")
+
+
+class KFoldNeuralBenchmark(_MeanOverChildren[int]):
+    """The mean over folds, each with a benchmark that trains and tests on other stimuli.
+
+    Parameters
+    ----------
+    fold_factory : callable
+        ``fold_factory(fold)`` builds the benchmark of fold 0, 1, ...; the first is built at once, to read version,
+        parent (its region if it has none) and reference.
+    peak_aggregation : float
+        As for `MultiSubjectNeuralBenchmark`.
+    """
+
+    _dim = "fold"
+
+    def __init__(
+        self, identifier: str, n_folds: int, fold_factory: Callable[[int], Child], peak_aggregation: float = 1.0
+    ) -> None:
+        super().__init__(identifier, range(int(n_folds)), fold_factory, peak_aggregation)
+
+    def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
+        return {"folds": list(scores)}
+
+    def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
+        return note_error_over_folds(score, scores)
+
+
+def raw_mean(child_score: Score) -> float:
+    """Return the mean of a score's raw values as one number, NaN if it has none."""
+    raw = child_score.attrs.get("raw")
+    return float("nan") if raw is None else float(np.mean(np.asarray(getattr(raw, "values", raw), dtype=float)))
+
+
+def release(child: Benchmark) -> None:
+    """Let go of what a benchmark holds, without waiting for whoever still holds the benchmark."""
+    for name in _HEAVY:
+        if name in getattr(child, "__dict__", {}):
+            setattr(child, name, None)
+
+
+def ask_child_for_memory(
+    wrapper: Benchmark,  # noqa: ARG001 - plugins for the published system pass it
+    candidate: BrainModel,
+    child_factory: Callable[[], Benchmark],
+    raise_if_oom: bool,
+) -> None:
+    """Ask a child whether the candidate fits; a `MemoryError` counts only with ``raise_if_oom``."""
+    child = child_factory()
+    try:
+        child.preallocate_memory(candidate)
+    except MemoryError:
+        if raise_if_oom:
+            raise
+    finally:
+        release(child)

@@ -1,0 +1,339 @@
+"""Provide the standard designs of neural benchmarks: compare a model with recordings from one region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.benchmarks import (
+    BenchmarkBase,
+    ceil_score,
+    explained_variance,
+    validate_pair,
+)
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_vision.benchmark_helpers.checks.handover import (
+    checked_metric,
+    compare,
+    say_why_undefined,
+    score_of_constant,
+)
+from brainscore_vision.benchmark_helpers.recordings.recording import (
+    Conditions,
+    check_degrees,
+    describe,
+    record,
+    region_of,
+    squeeze_single_timebin,
+    timebins,
+    varies_over_time,
+)
+from brainscore_vision.benchmark_helpers.scores.means import note_error_over_units
+from brainscore_vision.benchmark_helpers.scores.normalization import ceiling_of, neuroid_wise_explained_var
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.model_interface import BrainModel
+    from brainscore_vision.utils import LazyLoad
+
+__all__ = ["Comparison", "NeuralBenchmark", "TrainTestNeuralBenchmark"]
+
+
+class Comparison(NamedTuple):
+    """What a `NeuralBenchmark` compares a model with, and how."""
+
+    target: NeuroidAssembly  # (presentation, neuroid[, time_bin]), with the attribute stimulus_set
+    metric: Callable[..., Score]
+    conditions: Conditions
+
+
+class NeuralBenchmark(BenchmarkBase):
+    """Show the stimuli of an experiment to a model, record from one region, and compare with the recordings.
+
+    Score: ``normalization(metric(model, recordings), ceiling)``.
+
+    Parameters
+    ----------
+    identifier : str
+        Unique name, equal to the registry key: ``<AuthorYear>.<region>-<metric>``.
+    assembly : NeuroidAssembly
+        Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``region`` of a single
+        value and the attribute ``stimulus_set``. A `LazyLoad` is loaded when it is first needed.
+    similarity_metric : Metric
+        ``metric(model_assembly, assembly)`` returns a correlation, or what `normalization` takes.
+    visual_degrees : float or None
+        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees`` says it.
+    number_of_trials : int
+        How often each stimulus was shown; a stochastic model is shown it as often.
+    timebins : list of (int, int), optional
+        Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS` if it has none.
+    normalization : callable
+        ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
+        ceiling of the same quantity as the metric (see `geometry_ceiling`).
+    static_models : bool
+        Where recordings have several time bins, whether models count that answer the same in all of them. False: their
+        score is NaN, and ``attrs['not_applicable']`` says why. So it is of models that answer without time bins.
+    **kwargs
+        ``ceiling_func`` (a `LazyCeiling` says what it will be), ``version``, ``parent``, ``bibtex`` of `BenchmarkBase`.
+
+    Raises
+    ------
+    ContractError
+        If the metric is none, such as its name.
+    CeilingError
+        If metric and ceiling cannot be normalised this way, such as ``rdm`` by the reliability of responses
+        (`validate_pair`).
+    StimulusError
+        If ``visual_degrees`` is not positive.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        assembly: NeuroidAssembly | LazyLoad,
+        similarity_metric: Callable[..., Score],
+        visual_degrees: float | None,
+        number_of_trials: int,
+        timebins: Sequence[tuple[float, float]] | None = None,
+        *,
+        normalization: Callable[[Score, Score], Score] = explained_variance,
+        static_models: bool = True,
+        **kwargs: Any,  # checked by BenchmarkBase
+    ) -> None:
+        super().__init__(identifier=identifier, **kwargs)
+        given = kwargs.get("ceiling_func", kwargs.get("ceiling"))
+        validate_pair(similarity_metric, given, normalization, of=f"Benchmark {identifier!r}")
+        check_degrees(visual_degrees, identifier)
+        self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as what it loads
+        self._similarity_metric = checked_metric(similarity_metric, benchmark=identifier)
+        self._visual_degrees = visual_degrees
+        self._number_of_trials = number_of_trials
+        self._given_timebins = timebins
+        self._normalization = normalization
+        self._static_models = static_models
+
+    @cached_property
+    def region(self) -> str:
+        """The one region of the recordings."""
+        return region_of(self._assembly, self.identifier)
+
+    @cached_property
+    def timebins(self) -> list[tuple[float, float]]:
+        """The windows to record, ms after stimulus onset."""
+        return timebins(self._assembly, self._given_timebins)
+
+    def comparison(self) -> Comparison:
+        """Return what a model is compared with, for those who compare many layers at once."""
+        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        return Comparison(squeeze_single_timebin(self._assembly), self._similarity_metric, conditions)
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate.
+
+        Returns
+        -------
+        Score
+            0-d. Attributes: ``raw``, ``ceiling``, ``error``, ``n_stimuli``, ``n_neuroids``, ``n_trials``,
+            ``simulated``; NaN with the reason in ``not_applicable`` where nothing is defined, such as for a model that
+            answers the same to all stimuli; ``layers`` and ``layer_origin`` if the model says which it used;
+            ``interval`` (95 %, over new stimuli and new neuroids) where metric and normalisation give one.
+
+        Raises
+        ------
+        CeilingError
+            If the recordings have no usable ceiling.
+        AssemblyError
+            If the recordings are no assembly or an empty one, or the model answers with something else.
+        ContractError
+            If the metric returns something else than one score.
+        """
+        target, metric, conditions = self.comparison()
+        source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
+        score = score_of_constant(candidate, self.ceiling, source)
+        if score is None:
+            if "time_bin" in target.dims and self._is_static(source):
+                return self._not_applicable(candidate.identifier)
+            score = self._normalization(compare(metric, source, target, benchmark=self.identifier), self.ceiling)
+            say_why_undefined(score, candidate)
+        describe(score, candidate, [self._assembly], conditions)
+        return score
+
+    def _is_static(self, source: NeuroidAssembly) -> bool:
+        """Tell whether a model has nothing to say about a time course."""
+        return "time_bin" not in source.dims or not (self._static_models or varies_over_time(source))
+
+    def _not_applicable(self, model: str) -> Score:
+        score = ceil_score(Score(np.nan), self.ceiling)
+        score.attrs["not_applicable"] = (
+            f"Model {model!r} does not change over time, and benchmark {self.identifier!r} is about what does in "
+            f"{len(self.timebins)} time bins from {self.timebins[0][0]} to {self.timebins[-1][1]} ms."
+        )
+        return score
+
+
+class TrainTestNeuralBenchmark(BenchmarkBase):
+    """Fit the mapping from model to recordings on one set of stimuli and test it on another.
+
+    Parameters
+    ----------
+    train_assembly, test_assembly : NeuroidAssembly
+        As in `NeuralBenchmark`, of the same region.
+    similarity_metric : Metric
+        Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
+    alpha_coord : str, optional
+        Coordinate of neuroid, such as ``'subject'``: fit and normalise apart for each of its values, then average.
+        Stimuli for which all neuroids of a value are NaN do not count for it: subjects may have seen different ones.
+        None: all neuroids together.
+    per_voxel_ceilings : bool
+        Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`) instead of all by one.
+    timebins : list of (int, int), optional
+        See `NeuralBenchmark`; None: those of the training assembly.
+
+    Raises
+    ------
+    CeilingError, StimulusError
+        See `NeuralBenchmark`; scores are explained variances.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        ceiling_func: Callable[[], Score | float],
+        version: int,
+        train_assembly: NeuroidAssembly | LazyLoad,
+        test_assembly: NeuroidAssembly | LazyLoad,
+        similarity_metric: Callable[..., Score],
+        visual_degrees: float | None,
+        number_of_trials: int,
+        parent: str | None,
+        alpha_coord: str | None = None,
+        per_voxel_ceilings: bool = False,
+        timebins: Sequence[tuple[float, float]] | None = None,
+        **kwargs: Any,  # checked by BenchmarkBase
+    ) -> None:
+        super().__init__(identifier=identifier, ceiling_func=ceiling_func, version=version, parent=parent, **kwargs)
+        validate_pair(similarity_metric, ceiling_func, explained_variance, of=f"Benchmark {identifier!r}")
+        check_degrees(visual_degrees, identifier)
+        self._train_assembly = cast("NeuroidAssembly", train_assembly)  # a LazyLoad acts as what it loads
+        self._test_assembly = cast("NeuroidAssembly", test_assembly)
+        self._similarity_metric = checked_metric(similarity_metric, benchmark=identifier)
+        self._visual_degrees = visual_degrees
+        self._number_of_trials = number_of_trials
+        self._given_timebins = timebins
+        self.alpha_coord = alpha_coord
+        self.per_voxel_ceilings = per_voxel_ceilings
+
+    @cached_property
+    def region(self) -> str:
+        """The one region of the recordings.
+
+        Raises
+        ------
+        AssemblyError
+            If training and test recordings are of different regions.
+        """
+        train, test = (region_of(each, self.identifier) for each in (self._train_assembly, self._test_assembly))
+        if train != test:
+            raise AssemblyError(
+                f"The assemblies of {self.identifier!r} train on region {train!r} and test on {test!r}; take the same "
+                "region from both assemblies."
+            )
+        return train
+
+    @cached_property
+    def timebins(self) -> list[tuple[float, float]]:
+        """The windows to record, ms after stimulus onset."""
+        return timebins(self._train_assembly, self._given_timebins)
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate; see `NeuralBenchmark` for what the score holds.
+
+        Returns
+        -------
+        Score
+            0-d. With ``alpha_coord`` it also has the score of each value of that coordinate as an attribute of that
+            name, and ``error`` is that of their mean, see `note_error_over_units`.
+
+        Raises
+        ------
+        AssemblyError
+            If training and test recordings are of different regions, or differ in the values of ``alpha_coord``.
+        CeilingError
+            If the recordings have no usable ceiling.
+        """
+        assemblies = self._train_assembly, self._test_assembly
+        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        source_train, source_test = (
+            record(candidate, assembly, conditions, benchmark=self.identifier) for assembly in assemblies
+        )
+        source = {"source_train": source_train, "source_test": source_test}
+        train, test = (squeeze_single_timebin(assembly) for assembly in assemblies)
+        score = score_of_constant(candidate, self.ceiling, source_train, source_test)
+        if score is None:
+            if self.alpha_coord is None:
+                score = self._compare(source, train, test, self.ceiling)
+            else:
+                score = self._compare_by(self.alpha_coord, source, train, test)
+            say_why_undefined(score, candidate)
+        describe(score, candidate, assemblies, conditions)
+        return score
+
+    def _compare(
+        self, source: Mapping[str, NeuroidAssembly], train: NeuroidAssembly, test: NeuroidAssembly, ceiling: Score
+    ) -> Score:
+        given = {**source, "target_train": train, "target_test": test}
+        raw = compare(self._similarity_metric, benchmark=self.identifier, **given)
+        return (neuroid_wise_explained_var if self.per_voxel_ceilings else explained_variance)(raw, ceiling)
+
+    def _compare_by(
+        self, coord: str, source: Mapping[str, NeuroidAssembly], train: NeuroidAssembly, test: NeuroidAssembly
+    ) -> Score:
+        scores = {}
+        for value in self._values_of(coord, train, test):
+            some_train, some_test = (_recorded(each, coord, value) for each in (train, test))
+            some_source = {
+                name: _shown_in(source[name], some)
+                for name, some in zip(("source_train", "source_test"), (some_train, some_test), strict=True)
+            }
+            ceiling = ceiling_of(some_test, self.ceiling, alike=coord)
+            scores[str(value)] = self._compare(some_source, some_train, some_test, ceiling)
+        raws = [each.attrs["raw"] for each in scores.values()]
+        values, raw_values = (np.array([float(each) for each in parts]) for parts in (scores.values(), raws))
+        score, raw = Score(values.mean()), Score(raw_values.mean())
+        note_error_over_units(raw, dict(zip(scores, raws, strict=True)), coord)
+        if all("raw" in each.attrs for each in raws):
+            raw.attrs["raw"] = xr.concat([each.attrs["raw"] for each in raws], dim="neuroid")
+        score.attrs.update({"raw": raw, "ceiling": self.ceiling, **scores})
+        return note_error_over_units(score, scores, coord)
+
+    def _values_of(self, coord: str, train: NeuroidAssembly, test: NeuroidAssembly) -> list[str]:
+        """Return what training and test recordings both have of a coordinate of neuroids."""
+        known = [set(np.unique(each[coord].values).tolist()) for each in (train, test)]
+        if known[0] != known[1]:
+            differing = [sorted(map(str, one - other)) for one, other in (known, reversed(known))]
+            raise AssemblyError(
+                f"The assemblies of {self.identifier!r} are of different {coord}s: {differing[0]} only train and "
+                f"{differing[1]} only test. Keep neuroids of those that both have."
+            )
+        return sorted(known[0])
+
+
+def _recorded(assembly: NeuroidAssembly, coord: str, value: str) -> NeuroidAssembly:
+    """Return the neuroids with a value of a coordinate, and the stimuli for which they have any response."""
+    some = assembly[{"neuroid": np.flatnonzero(assembly[coord].values == value)}]
+    axis = tuple(some.get_axis_num(dim) for dim in some.dims if dim != "presentation")
+    shown = ~np.isnan(some.values).all(axis=axis)
+    return some if shown.all() else some[{"presentation": np.flatnonzero(shown)}]
+
+
+def _shown_in(source: NeuroidAssembly, target: NeuroidAssembly) -> NeuroidAssembly:
+    """Return what a model answered to the stimuli that a part of the recordings is of."""
+    if source.sizes["presentation"] == target.sizes["presentation"]:
+        return source
+    shown = np.isin(source["stimulus_id"].values, target["stimulus_id"].values)
+    return source[{"presentation": np.flatnonzero(shown)}]

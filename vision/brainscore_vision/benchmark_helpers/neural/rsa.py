@@ -1,0 +1,154 @@
+"""Provide the standard design of RSA benchmarks: geometry of a model against that of each subject."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from brainscore_core.benchmarks import BenchmarkBase, ceil_score, validate_pair
+from brainscore_core.errors import AssemblyError
+from brainscore_core.metrics import Score
+from brainscore_vision.benchmark_helpers.checks.handover import (
+    checked_metric,
+    checked_recordings,
+    compare,
+    say_why_undefined,
+    score_of_constant,
+)
+from brainscore_vision.benchmark_helpers.recordings.recording import (
+    Conditions,
+    check_degrees,
+    describe,
+    record,
+    squeeze_single_timebin,
+    timebins,
+)
+from brainscore_vision.benchmark_helpers.scores.means import note_error_over_units
+from brainscore_vision.metric_helpers.labelled.rdms import RDM, RDMSimilarity, is_square
+from brainscore_vision.metric_helpers.shared_metrics.rsa import RSACeiling, split_subjects
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
+    from brainscore_vision.model_interface import BrainModel
+    from brainscore_vision.utils import LazyLoad
+
+__all__ = ["RSABenchmark"]
+
+
+class RSABenchmark(BenchmarkBase):
+    """Show stimuli to a model, compare its dissimilarities with those of each subject, and divide by a ceiling.
+
+    Score: ``mean_s similarity(rdm(model), rdm(subject s)) / ceiling``. Nothing is fitted, so there is no training part:
+    give all stimuli.
+
+    Parameters
+    ----------
+    identifier : str
+        Unique name, equal to the registry key, such as ``'Allen2022_fmri.IT-rdm'``.
+    assembly : NeuroidAssembly or LazyLoad
+        Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``subject`` on neuroid and
+        the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject). All
+        subjects have responses to all stimuli; `neuroid_concat` keeps those that all of them saw.
+    visual_degrees : float or None
+        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees`` says it.
+    ceiler : callable, optional
+        From the assembly to a `Score`; None takes `RSACeiling`, whose upper bound no model exceeds.
+    parent : str, optional
+        Node of the hierarchy; None takes the region.
+    rdm : callable, optional
+        From an assembly of responses to what `similarity` compares; None takes `RDM`. Ready-made dissimilarities do not
+        pass through it.
+    similarity : callable, optional
+        ``similarity(model, subject)`` returns a Score; None takes `RDMSimilarity`.
+
+    Raises
+    ------
+    CeilingError
+        If similarity and ceiler say what they give, and it is not the same.
+    StimulusError
+        If ``visual_degrees`` is not positive.
+    """
+
+    def __init__(
+        self,
+        identifier: str,
+        version: int,
+        assembly: NeuroidAssembly | LazyLoad,
+        region: str,
+        visual_degrees: float | None,
+        number_of_trials: int,
+        bibtex: str,
+        ceiler: Callable[[DataAssembly], Score] | None = None,
+        parent: str | None = None,
+        rdm: Callable[[DataAssembly], DataAssembly] | None = None,
+        similarity: Callable[[DataAssembly, DataAssembly], Score] | None = None,
+    ) -> None:
+        estimate = ceiler or RSACeiling()
+        super().__init__(
+            identifier=identifier,
+            ceiling_func=lambda: estimate(squeeze_single_timebin(self._assembly)),
+            version=version,
+            parent=parent or region,
+            bibtex=bibtex,
+        )
+        self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as what it loads
+        self.region = region
+        self._visual_degrees = visual_degrees
+        self._number_of_trials = number_of_trials
+        self._rdm = rdm or RDM()
+        self._similarity = checked_metric(similarity or RDMSimilarity(), benchmark=identifier, name="similarity")
+        validate_pair(self._similarity, estimate, ceil_score, of=f"Benchmark {identifier!r}")
+        check_degrees(visual_degrees, identifier)
+
+    @cached_property
+    def timebins(self) -> list[tuple[float, float]]:
+        """The windows to record, ms after stimulus onset."""
+        return timebins(checked_recordings(self._assembly, benchmark=self.identifier))
+
+    def __call__(self, candidate: BrainModel) -> Score:
+        """Score a candidate; `CeilingError` if the recordings have no usable ceiling.
+
+        Returns
+        -------
+        Score
+            0-d. Attributes: ``raw`` (mean over subjects; its ``raw`` has dims (subject), its ``subject_scores`` the
+            same as a list, its ``error`` is over new subjects and, if the similarity says how single stimuli move it,
+            new stimuli, see `note_error_over_units`), ``ceiling``, ``error``, ``n_stimuli``,
+            ``n_neuroids``, ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model says which it used. NaN
+            with the reason in ``not_applicable`` if the similarity with no subject is defined, such as that of a model
+            that answers the same to all stimuli.
+        """
+        conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
+        source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
+        score = score_of_constant(candidate, self.ceiling, source)
+        if score is None:
+            score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
+            say_why_undefined(score, candidate)
+        # Ready-made dissimilarities have no neuroids; the model's are counted then.
+        counted = self._assembly if "neuroid" in self._assembly.dims else source
+        shown = [self._assembly, counted]
+        describe(score, candidate, shown, conditions)
+        return score
+
+    def _raw(self, model: DataAssembly) -> Score:
+        subjects = split_subjects(squeeze_single_timebin(self._assembly))
+        parts = [part if is_square(part) else self._rdm(part) for part in subjects.values()]
+        similarities = [compare(self._similarity, model, part, benchmark=self.identifier) for part in parts]
+        values = np.array([float(similarity) for similarity in similarities])
+        if np.isnan(values).any() and not np.isnan(values).all():  # of all: it is the model that has none
+            names = [str(name) for name, value in zip(subjects, values, strict=True) if np.isnan(value)]
+            raise AssemblyError(
+                f"The similarity of the model and the subjects {names} is undefined, such as for constant patterns; "
+                "drop those stimuli or subjects from the assembly."
+            )
+        raw = Score(values.mean())
+        raw.attrs["raw"] = Score(values, coords={"subject": ("subject", list(subjects))}, dims=["subject"])
+        raw.attrs.update(subject_scores=values.tolist(), n_subjects=len(values))
+        note_error_over_units(raw, dict(zip(map(str, subjects), similarities, strict=True)), "subject")
+        quantity = getattr(similarities[0], "attrs", {}).get("quantity")
+        if quantity is not None:
+            raw.attrs["quantity"] = quantity
+        return raw

@@ -1,0 +1,1 @@
+"""The design of benchmarks on distributions of single-neuron properties."""

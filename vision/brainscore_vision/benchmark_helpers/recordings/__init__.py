@@ -1,0 +1,1 @@
+"""Record a model as the subjects were recorded, and prepare recordings."""

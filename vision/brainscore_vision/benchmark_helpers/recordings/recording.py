@@ -1,0 +1,217 @@
+"""Record a model as the subjects of an experiment were recorded: which region, which windows, which stimuli."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+import numpy as np
+import xarray as xr
+
+from brainscore_core.errors import AssemblyError, ContractError, StimulusError
+from brainscore_core.metrics import described
+from brainscore_core.supported_data_standards.brainio.transform import average_repetition
+from brainscore_vision.benchmark_helpers.checks.handover import answer_of, checked_recordings, name_tested
+from brainscore_vision.benchmark_helpers.screen.placement import place_on_screen
+from brainscore_vision.metric_helpers.labelled.alignment import has_coordinate
+from brainscore_vision.model_interface import layer_origin, region_layers
+
+if TYPE_CHECKING:
+    from brainscore_core.metrics import Score
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_interface import BrainModel
+
+__all__ = [
+    "DEFAULT_TIMEBINS",
+    "Conditions",
+    "check_degrees",
+    "describe",
+    "record",
+    "region_of",
+    "show",
+    "squeeze_single_timebin",
+    "timebins",
+    "timebins_from_assembly",
+    "varies_over_time",
+]
+
+Array = TypeVar("Array", bound=xr.DataArray)
+
+DEFAULT_TIMEBINS = [(70, 170)]
+"""Window in ms after stimulus onset that is recorded when the measurements do not say theirs."""
+
+
+class Conditions(NamedTuple):
+    """How an experiment was done, which a model has to repeat."""
+
+    region: str
+    time_bins: Sequence[tuple[float, float]]  # ms after stimulus onset
+    visual_degrees: float | None  # width of the stimuli; None: their column "degrees" says it
+    number_of_trials: int
+
+
+def check_degrees(visual_degrees: float | None, benchmark: str) -> None:
+    """Raise `StimulusError` unless stimuli can be shown at that width; None is left to their column ``degrees``."""
+    if visual_degrees is not None and not (np.isfinite(visual_degrees) and visual_degrees > 0):
+        raise StimulusError(
+            f"Benchmark {benchmark!r} shows its stimuli at {visual_degrees} degrees; expected positive numbers of "
+            "degrees of visual angle: how wide they were in the experiment."
+        )
+
+
+def region_of(assembly: xr.DataArray, benchmark: str) -> str:
+    """Return the one region of an assembly.
+
+    Raises
+    ------
+    AssemblyError
+        If it is no assembly or an empty one, or there is no such coordinate, or several regions.
+    """
+    assembly = checked_recordings(assembly, benchmark=benchmark)
+    if "region" not in assembly.coords:
+        raise AssemblyError(
+            f"The assembly of benchmark {benchmark!r} has no coordinate 'region' on neuroid, which says where to "
+            f"record the model. It has {list(assembly.coords)}. Add it: assembly['region'] = 'neuroid', ['IT'] * n."
+        )
+    regions = np.unique(assembly["region"].values)
+    if len(regions) != 1:
+        raise AssemblyError(
+            f"The assembly of benchmark {benchmark!r} holds the regions {[str(region) for region in regions]}; "
+            "expected exactly one. Select it: assembly.sel(neuroid=assembly['region'] == 'IT')."
+        )
+    return str(regions[0])
+
+
+def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None = None) -> list[tuple[float, float]]:
+    """Return the windows to record a model in, ms after stimulus onset.
+
+    Returns
+    -------
+    list of (start, end)
+        Those given, else those of the assembly, else `DEFAULT_TIMEBINS`.
+    """
+    if given is not None:
+        return [(start, end) for start, end in given]
+    try:
+        return timebins_from_assembly(assembly)
+    except KeyError:
+        return list(DEFAULT_TIMEBINS)
+
+
+def timebins_from_assembly(assembly: xr.DataArray) -> list[tuple[float, float]]:
+    """Return the windows of an assembly in ms after stimulus onset; `KeyError` if it has none.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly
+        With ``time_bin`` as a dim, or as what is left of it after `squeeze`.
+    """
+    if "time_bin_start" in assembly.coords and "time_bin_end" in assembly.coords:
+        starts, ends = (np.atleast_1d(assembly[name].values).tolist() for name in ("time_bin_start", "time_bin_end"))
+        return list(zip(starts, ends, strict=True))
+    if "time_bin" not in assembly.coords:
+        raise KeyError(
+            "The assembly has no time_bin: expected the coordinates time_bin_start and time_bin_end. "
+            f"It has {list(assembly.coords)}."
+        )
+    bins = assembly["time_bin"].values
+    pairs = [bins.item()] if bins.ndim == 0 else bins
+    return [(np.asarray(start).item(), np.asarray(end).item()) for start, end in pairs]
+
+
+def squeeze_single_timebin(assembly: Array) -> Array:
+    """Take a time bin of length one away, but not what it says of itself; other assemblies pass as they are."""
+    if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
+        return assembly.squeeze("time_bin")
+    return assembly
+
+
+def varies_over_time(responses: xr.DataArray) -> bool:
+    """Tell whether any response changes from one time bin to another; those of a static model do not."""
+    if "time_bin" not in responses.dims:
+        return False
+    values = responses.transpose(..., "time_bin").values
+    return bool((values != values[..., :1]).any())
+
+
+def show(
+    candidate: BrainModel, stimulus_set: StimulusSet, visual_degrees: float | None, number_of_trials: int
+) -> NeuroidAssembly:
+    """Show stimuli at their size in the experiment to a model that has started recording.
+
+    Parameters
+    ----------
+    visual_degrees : float or None
+        Width of the stimuli in the experiment, degrees of visual angle. None: the column ``degrees`` says it.
+
+    Returns
+    -------
+    NeuroidAssembly
+        What the model answers, which stays as it is; several trials of a stimulus, which the coordinate
+        ``repetition`` tells apart, are averaged, and a time bin of length one is squeezed away.
+
+    Raises
+    ------
+    AssemblyError
+        If the model answers with something else than an assembly of presentations and neuroids, or does not say
+        which stimuli it is about; see `handover.answer_of`.
+    """
+    on_screen = place_on_screen(
+        stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
+    )
+    activity = cast("NeuroidAssembly", candidate.look_at(on_screen, number_of_trials=number_of_trials))
+    answer_of(candidate, activity, ["presentation", "neuroid"])
+    if activity.sizes["presentation"] > len(on_screen) and has_coordinate(activity, "repetition"):
+        activity = average_repetition(activity)
+    return squeeze_single_timebin(activity)
+
+
+def record(
+    candidate: BrainModel, assembly: NeuroidAssembly, conditions: Conditions, *, benchmark: str
+) -> NeuroidAssembly:
+    """Record a model while it sees the stimuli of some recordings; `AssemblyError` if these have lost them."""
+    if isinstance(candidate, (str, type)):
+        remedy = f"Load it: load_model({candidate!r})." if isinstance(candidate, str) else "Make one of the class."
+        raise ContractError(
+            f"Benchmark {benchmark!r} is asked to score {described(candidate)}; expected a model. {remedy}"
+        )
+    assembly = checked_recordings(assembly, benchmark=benchmark)
+    candidate.start_recording(conditions.region, time_bins=conditions.time_bins)
+    stimulus_set = assembly.attrs.get("stimulus_set")
+    if stimulus_set is None:
+        raise AssemblyError(
+            f"The assembly of benchmark {benchmark!r} has no attribute 'stimulus_set', so there is nothing to show. "
+            "Load it with a stimulus_set_loader; after arithmetic or a reduction set assembly.attrs['stimulus_set']."
+        )
+    return show(candidate, stimulus_set, conditions.visual_degrees, conditions.number_of_trials)
+
+
+def describe(score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], conditions: Conditions) -> None:
+    """Attach to a score what its summary shows.
+
+    Parameters
+    ----------
+    score : Score
+        Gets the attributes ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and where they are known
+        ``seed``, ``layers``, ``layer_origin``, and ``stimulus_set`` and ``assembly``, identifiers of what is tested.
+    assemblies : sequence of assemblies
+        Different stimuli are counted in all of them, neuroids in the last; the seed is that of the first.
+    """
+    stimulus_ids = {each for assembly in assemblies for each in assembly["stimulus_id"].values.tolist()}
+    score.attrs.update(
+        n_stimuli=len(stimulus_ids),
+        n_neuroids=int(assemblies[-1].sizes["neuroid"]),
+        n_trials=int(conditions.number_of_trials),
+        simulated=any(bool(assembly.attrs.get("simulated", False)) for assembly in assemblies),
+    )
+    name_tested(score, assemblies[-1])
+    seed = assemblies[0].attrs.get("seed")
+    if seed is not None:
+        score.attrs["seed"] = int(seed)
+    layers = region_layers(candidate)
+    if conditions.region in layers:
+        score.attrs["layers"] = {conditions.region: layers[conditions.region]}
+        origin = layer_origin(candidate, conditions.region)
+        if origin:
+            score.attrs["layer_origin"] = {conditions.region: origin}

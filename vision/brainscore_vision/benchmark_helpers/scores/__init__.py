@@ -1,0 +1,1 @@
+"""Ceilings, normalisation and standard errors of a benchmark's scores."""

@@ -1,0 +1,243 @@
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError, CeilingError, StimulusError
+from brainscore_core.metrics import Score
+from brainscore_core.supported_data_standards.brainio.assemblies import BehavioralAssembly
+from brainscore_vision import load_metric
+from brainscore_vision.benchmark_helpers.behaviour.choices import (
+    choice_labels,
+    learned_choices,
+    learned_probabilities,
+    named_choices,
+)
+from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
+from brainscore_vision.model_helpers.brain_transformation.behavior import NoReadoutError
+from brainscore_vision.testing.coarse_pixels import coarse_pixels
+from brainscore_vision.testing.people import KnownAnswers, draw_choices
+from brainscore_vision.testing.random_model import RandomModel
+from brainscore_vision.testing.stand_ins import draw_stimuli
+
+N = 24
+TRUTH = ["cat", "car", "dog"] * 8
+
+
+@pytest.fixture(scope="module")
+def stimuli(tmp_path_factory):
+    columns = {"truth": TRUTH, "image_label": TRUTH, "level": range(N)}
+    return draw_stimuli("choices-test", N, columns=columns, size_px=16, folder=tmp_path_factory.mktemp("choices"))
+
+
+@pytest.fixture(scope="module")
+def fitting(tmp_path_factory):
+    columns = {"image_label": ["dog", "cat", "car"] * 4}
+    return draw_stimuli("choices-fit", 12, columns=columns, size_px=16, folder=tmp_path_factory.mktemp("fitting"))
+
+
+@pytest.fixture(scope="module")
+def people(stimuli):
+    return draw_choices(stimuli, accuracy=0.7, n_subjects=6, presentation_coords=["truth", "level"])
+
+
+def perfect(stimuli):
+    return KnownAnswers(dict(zip(stimuli["stimulus_id"], stimuli["truth"], strict=True)))
+
+
+class Changed(RandomModel):
+    """A random model whose answers are changed before they are returned."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.change = change
+
+    def look_at(self, stimuli, number_of_trials=1):
+        return self.change(super().look_at(stimuli, number_of_trials))
+
+
+def test_names_come_in_the_order_of_the_stimuli_with_their_columns(stimuli):
+    backwards = Changed(lambda answers: answers[:, ::-1])
+    named = named_choices(backwards, stimuli, TRUTH)
+    straight = named_choices(RandomModel(), stimuli, TRUTH)
+    assert named.dims == ("presentation",)
+    assert named["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist()
+    assert named["level"].values.tolist() == list(range(N))
+    assert named.values.tolist() == straight.values.tolist()
+    assert set(named.values.tolist()) <= set(TRUTH)
+
+
+def test_a_model_may_answer_each_time(stimuli):
+    def twice(answers):
+        coords = {name: ("presentation", np.tile(answers[name].values, 2)) for name in ("stimulus_id", "level")}
+        both = np.concatenate([answers.values[0], np.roll(answers.values[0], 1)])
+        return BehavioralAssembly([both], coords=coords, dims=answers.dims)
+
+    once = named_choices(RandomModel(), stimuli, TRUTH)
+    named = named_choices(Changed(twice), stimuli, TRUTH, number_of_trials=2)
+    assert named["stimulus_id"].values.tolist() == stimuli["stimulus_id"].tolist() * 2
+    assert named.values.tolist() == [*once.values, *np.roll(once.values, 1)]
+
+
+def test_stimuli_are_shown_at_their_size(stimuli):
+    model, shown = perfect(stimuli), []
+    look_at = model.look_at
+    model.look_at = lambda stimuli, **kwargs: shown.append(stimuli) or look_at(stimuli, **kwargs)
+    named_choices(model, stimuli, TRUTH, visual_degrees=4)
+    named_choices(model, stimuli, TRUTH)
+    assert shown[0].identifier == "choices-test--target8.00--source4.00"
+    assert shown[1] is stimuli
+    with pytest.raises(StimulusError, match="positive numbers of degrees"):
+        named_choices(model, stimuli, TRUTH, visual_degrees=0)
+
+
+def test_learned_labels_are_the_most_probable_ones(stimuli, fitting):
+    model = perfect(stimuli)
+    learned = learned_choices(model, stimuli, fitting, visual_degrees=8)
+    assert learned.values.tolist() == TRUTH
+    assert learned.dims == ("presentation",)
+    assert model.labels == ["dog", "cat", "car"]
+    probabilities = learned_probabilities(RandomModel(), stimuli, fitting)
+    np.testing.assert_allclose(probabilities.sum("choice"), 1)
+    assert probabilities["level"].values.tolist() == list(range(N))
+
+
+def test_a_network_learns_and_answers(stimuli, fitting):
+    probabilities = learned_probabilities(coarse_pixels(), stimuli, fitting, visual_degrees=8)
+    assert probabilities.sizes == {"presentation": N, "choice": 3}
+
+
+def test_several_answers_to_a_stimulus_are_averaged(stimuli, fitting):
+    def twice(answers):
+        certain = answers.copy(data=np.eye(3)[np.arange(N) % 3])
+        coords = {name: ("presentation", np.tile(answers[name].values, 2)) for name in ("stimulus_id", "level")}
+        coords["choice"] = ("choice", answers["choice"].values)
+        both = np.concatenate([certain.values, np.full((N, 3), 1 / 3)])
+        return BehavioralAssembly(both, coords=coords, dims=["presentation", "choice"])
+
+    probabilities = learned_probabilities(Changed(twice), stimuli, fitting, number_of_trials=2)
+    np.testing.assert_allclose(probabilities.values, (np.eye(3)[np.arange(N) % 3] + 1 / 3) / 2)
+
+
+def test_answers_to_other_stimuli_are_refused_with_both_differences(stimuli, fitting):
+    def renamed(answers):
+        ids = answers["stimulus_id"].values.astype(object)
+        ids[0] = "never-shown"
+        coords = {"stimulus_id": ("presentation", ids), "level": ("presentation", answers["level"].values)}
+        return BehavioralAssembly(answers.values, coords=coords, dims=answers.dims)
+
+    with pytest.raises(AssemblyError, match=r"'choices-test_0000'(.|\n)*'never-shown'"):
+        named_choices(Changed(renamed), stimuli, TRUTH)
+    with pytest.raises(AssemblyError, match=r"'choices-test_0023'"):
+        named_choices(Changed(lambda answers: answers[:, :-1]), stimuli, TRUTH)
+    with pytest.raises(AssemblyError, match=r"not equally often|only in"):
+        learned_choices(Changed(lambda answers: answers[[0] * N]), stimuli, fitting)
+
+
+def test_answers_of_other_dimensions_are_refused(stimuli, fitting):
+    with pytest.raises(AssemblyError, match="one answer for each presentation"):
+        named_choices(Changed(lambda a: BehavioralAssembly(
+            np.repeat(a.values, 2, axis=0),
+            coords={"stimulus_id": ("presentation", a["stimulus_id"].values), "level": ("presentation", range(N))},
+            dims=a.dims,
+        )), stimuli, TRUTH)  # fmt: skip
+    with pytest.raises(AssemblyError, match="expected an assembly with the dimension 'presentation'"):
+        named_choices(Changed(lambda answers: answers.values), stimuli, TRUTH)
+    with pytest.raises(AssemblyError, match=r"expected \('presentation', 'choice'\)"):
+        learned_choices(Changed(lambda answers: answers[:, 0]), stimuli, fitting)
+
+
+def test_answers_that_were_not_to_choose_from_are_refused(stimuli):
+    with pytest.raises(AssemblyError, match="answered 'nan'; expected one of car, cat, dog"):
+        named_choices(Changed(lambda answers: answers.copy(data=np.full((1, N), np.nan))), stimuli, TRUTH)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_probabilities_that_are_no_numbers_are_refused(stimuli, fitting, value):
+    def broken(answers):
+        answers.values[3] = value
+        return answers
+
+    with pytest.raises(AssemblyError, match="NaN or infinite for 1 of 24"):
+        learned_choices(Changed(broken), stimuli, fitting)
+
+
+def test_one_label_is_no_choice(stimuli, fitting):
+    with pytest.raises(StimulusError, match="at least two"):
+        named_choices(RandomModel(), stimuli, ["cat"] * N)
+    with pytest.raises(StimulusError, match="at least two"):
+        learned_choices(RandomModel(), stimuli, fitting[fitting["image_label"] == "cat"])
+    with pytest.raises(StimulusError, match="'image_label'"):
+        learned_choices(RandomModel(), stimuli, fitting[["stimulus_id"]])
+    assert choice_labels(["b", "a", "b"]) == ["a", "b"]
+
+
+def test_a_model_without_logits_says_so(stimuli):
+    with pytest.raises(NoReadoutError, match="'logits'"):
+        named_choices(coarse_pixels(), stimuli, TRUTH)
+
+
+def benchmark(people, ceiling=None, **options):
+    options = {"visual_degrees": 8, "parent": "behavior", "bibtex": "@misc{a}", **options}
+    metric = load_metric("accuracy_distance")
+    if ceiling:
+        metric.ceiling = ceiling
+    return AgreementWithPeople("Test-choices", metric, lambda: people, **options)
+
+
+def test_a_benchmark_may_let_labels_be_learned(stimuli, people, fitting):
+    model = perfect(stimuli)
+    score = benchmark(people, load_fitting_stimuli=lambda: fitting)(model)
+    assert model.task == "probabilities"
+    assert model.labels == ["dog", "cat", "car"]
+    named = benchmark(people)(model)
+    assert model.task == "label"
+    assert model.labels == ["car", "cat", "dog"]
+    assert float(score) == float(named) > 0
+    assert (score.attrs["n_stimuli"], score.attrs["n_trials"]) == (N, 6 * N)
+
+
+@pytest.mark.parametrize("ceiling", [0, -0.1, np.nan, np.inf, None, Score(0.0)])
+def test_a_ceiling_that_cannot_be_one_is_refused(people, ceiling):
+    with pytest.raises(CeilingError, match="Test-choices"):
+        benchmark(people, lambda _: ceiling)(RandomModel())
+
+
+def test_a_ceiling_may_be_an_int(stimuli, people):
+    score = benchmark(people, lambda _: 1)(perfect(stimuli))
+    assert float(score) == float(score.raw)
+    assert float(score.ceiling) == 1
+
+
+def test_one_person_has_no_ceiling(stimuli, people):
+    single = people[people["subject"].values == "1"]
+    single.attrs["stimulus_set"] = stimuli
+    with pytest.raises(AssemblyError, match="at least two subjects"):
+        benchmark(single)(perfect(stimuli))
+
+
+def test_people_may_have_seen_different_parts(stimuli, people):
+    """Subjects are unequal: the second saw a half."""
+    kept = ~((people["subject"].values == "2") & (people["level"].values >= N // 2))
+    part = people[kept]
+    part.attrs["stimulus_set"] = stimuli
+    score = benchmark(part)(perfect(stimuli))
+    assert 0 < float(score) <= 1
+    assert score.attrs["n_trials"] == 6 * N - N // 2
+
+
+def test_conditions_are_those_of_people(stimuli, people):
+    """A column of the stimuli that is called so may mean something else."""
+    levels = np.repeat(["easy", "hard"], N // 2)
+    apart = people.assign_coords(condition=("presentation", np.tile(levels, 6)))
+    apart.attrs["stimulus_set"] = stimuli.assign(condition="all alike")
+    metric = load_metric("error_consistency")
+    options = {"visual_degrees": 8, "parent": "behavior", "bibtex": "@misc{a}"}
+    score = AgreementWithPeople("Test-choices", metric, lambda: apart, **options)(RandomModel())
+    assert score.attrs["n_conditions"] == 2
+
+
+def test_accuracy_may_be_that_of_labels_that_were_learned(stimuli, fitting):
+    model = perfect(stimuli)
+    options = {"visual_degrees": 8, "parent": "behavior", "bibtex": "@misc{a}"}
+    score = LabelAccuracy("Test-top1", lambda: stimuli, load_fitting_stimuli=lambda: fitting, **options)(model)
+    assert model.task == "probabilities"
+    assert float(score) == 1

@@ -1,0 +1,179 @@
+"""What is wrong with a model, a measurement or a ceiling is said as such, by whichever metric."""
+
+import numpy as np
+import pytest
+
+from brainscore_core.errors import AssemblyError, CeilingError, StimulusError
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+from brainscore_vision import load_metric
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
+from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, RSABenchmark, TrainTestNeuralBenchmark
+from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
+
+METRICS = ["pls", "ridge", "rdm", "cka"]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Repetitions and the truth behind them."""
+    columns = {"object_name": ["cat", "car"] * 20}
+    stimuli = draw_stimuli("Made2026", 40, size_px=16, columns=columns, folder=tmp_path_factory.mktemp("pictures"))
+    return recordings(stimuli, n_neuroids=30, neuroid_coords={"region": "IT"}, presentation_coords=["object_name"])
+
+
+class Answering(PrecomputedFeatures):
+    """Answers whatever it is told, whatever it is shown."""
+
+    def __init__(self, answer, visual_degrees=8):
+        super().__init__({}, visual_degrees)
+        self.answer = answer
+
+    identifier = "answering"
+
+    def look_at(self, stimuli, number_of_trials=1):
+        return self.answer
+
+
+def benchmark(repetitions, metric="pls", **kwargs):
+    given = {"version": 1, "visual_degrees": 8, "number_of_trials": 10, "parent": "IT", "bibtex": "", **kwargs}
+    return benchmark_of_repetitions("Made2026.IT-x", lambda: repetitions, metric, **given)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_other_stimuli_than_were_shown(recorded, metric):
+    repetitions, truth = recorded
+    ids = truth["stimulus_id"].values.tolist()
+    coords = {
+        "stimulus_id": ("presentation", ["another", "stranger", *ids[2:]]),
+        "neuroid_id": ("neuroid", truth["neuroid_id"].values),
+        "region": ("neuroid", truth["region"].values),
+    }
+    other = NeuroidAssembly(truth.values, coords=coords, dims=truth.dims)
+    with pytest.raises(AssemblyError) as raised:
+        benchmark(repetitions, metric)(Answering(other))
+    for part in ("2 only in the target", ids[0], ids[1], "2 only in the source", "another", "stranger"):
+        assert part in str(raised.value)
+    with pytest.raises(AssemblyError, match=r"Source \(30\) and target \(40\).*10 only in the target"):
+        benchmark(repetitions, metric)(Answering(truth[:30]))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_activations_that_are_no_numbers(recorded, metric):
+    repetitions, truth = recorded
+    broken = truth.copy(data=np.where(np.arange(30) == 3, np.nan, truth.values))
+    broken.values[1:, 3] = 0
+    with pytest.raises(AssemblyError, match=r"1 of 30 neuroids"):
+        benchmark(repetitions, metric)(Answering(broken))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_wrong_dimensions(recorded, metric):
+    repetitions, truth = recorded
+    with pytest.raises(AssemblyError, match=r"dimensions \('presentation',\) of sizes \(40,\)"):
+        benchmark(repetitions, metric)(Answering(truth.mean("neuroid")))
+    with pytest.raises(AssemblyError, match=r"'answering' answered with dimensions \('neuroid',\) of sizes"):
+        benchmark(repetitions, metric)(Answering(truth.mean("presentation")))
+    with pytest.raises(AssemblyError, match=r"'answering' answered with an ndarray of shape .*; expected"):
+        benchmark(repetitions, metric)(Answering(truth.values))
+
+
+@pytest.mark.parametrize(("model", "experiment"), [(0, 8), (-8, 8), (8, 0), (8, -1), (np.nan, 8)])
+def test_degrees_are_positive(recorded, model, experiment):
+    repetitions, truth = recorded
+    with pytest.raises(StimulusError, match="expected positive numbers of degrees"):
+        benchmark(repetitions, visual_degrees=experiment)(Answering(truth, visual_degrees=model))
+
+
+def test_degrees_are_known(recorded):
+    with pytest.raises(StimulusError, match="not known how large the stimuli were shown"):
+        benchmark(recorded[0], visual_degrees=None)(Answering(recorded[1]))
+
+
+@pytest.mark.parametrize("value", [0, -0.1, np.nan, None, "high"])
+def test_ceilings_that_nothing_can_be_divided_by(recorded, value):
+    unusable = benchmark(recorded[0], ceiler=lambda repetitions: value)
+    with pytest.raises(CeilingError, match=r"The ceiling of benchmark 'Made2026.IT-x' is"):
+        unusable(Answering(recorded[1]))
+
+
+def test_a_ceiling_may_be_an_int(recorded):
+    score = benchmark(recorded[0], ceiler=lambda repetitions: 1)(Answering(recorded[1]))
+    assert float(score) == pytest.approx(float(score.raw) ** 2)
+
+
+def test_repetitions_that_were_averaged_before(recorded):
+    repetitions, truth = recorded
+    once = repetitions[repetitions["repetition"].values == 0]
+    once.attrs["stimulus_set"] = repetitions.attrs["stimulus_set"]
+    with pytest.raises(AssemblyError, match="at least two values of 'repetition', found 1"):
+        benchmark(once)(Answering(truth))
+
+
+def test_regions_that_were_not_separated(recorded):
+    repetitions, truth = recorded
+    both = repetitions.copy()
+    both["region"] = "neuroid", ["IT", "V4"] * 15
+    with pytest.raises(AssemblyError, match=r"holds the regions \['IT', 'V4'\]; expected exactly one"):
+        benchmark(both)(Answering(truth))
+
+
+def test_a_model_without_time_in_a_benchmark_over_time(recorded):
+    stimuli = recorded[0].attrs["stimulus_set"]
+    course, _ = recordings(
+        stimuli,
+        n_neuroids=30,
+        neuroid_coords={"region": "IT"},
+        presentation_coords=["object_name"],
+        time_bins=[(0, 50), (50, 100)],
+    )
+    score = benchmark(course, "spantime_pls")(Answering(recorded[1]))
+    assert np.isnan(score)
+    assert "'answering' does not change over time" in score.attrs["not_applicable"]
+    assert "2 time bins from 0 to 100 ms" in score.attrs["not_applicable"]
+
+
+@pytest.mark.parametrize("static_models", [True, False])
+def test_a_static_model_in_a_benchmark_over_time(recorded, static_models):
+    course, truth = recordings(
+        recorded[0].attrs["stimulus_set"],
+        n_neuroids=30,
+        neuroid_coords={"region": "IT"},
+        presentation_coords=["object_name"],
+        time_bins=[(0, 50), (50, 100)],
+    )
+    over_time = benchmark(course, "spantime_pls", static_models=static_models)
+    assert float(over_time(Answering(truth))) > 0.9
+    static = over_time(Answering(truth.copy(data=np.repeat(truth.values[..., :1], 2, axis=2))))
+    assert np.isnan(static) == (not static_models)
+    assert ("not_applicable" in static.attrs) == (not static_models)
+
+
+def _neural(recorded, degrees):
+    return NeuralBenchmark("Made2026.IT-x", recorded[1], load_metric("pls"), degrees, 1, ceiling=1, version=1)
+
+
+def _train_test(recorded, degrees):
+    both = recorded[1], recorded[1]
+    return TrainTestNeuralBenchmark("Made2026.IT-x", lambda: 1, 1, *both, load_metric("ridge_split"), degrees, 1, "IT")
+
+
+def _geometry(recorded, degrees):
+    return RSABenchmark("Made2026.IT-x", 1, recorded[1], "IT", degrees, 1, "")
+
+
+@pytest.mark.parametrize("make", [_neural, _train_test, _geometry])
+def test_degrees_are_looked_at_before_data_are_loaded(recorded, make):
+    for degrees in (0, -8, np.nan, np.inf):
+        with pytest.raises(StimulusError, match=rf"'Made2026.IT-x' shows its stimuli at {degrees} degrees; expected"):
+            make(recorded, degrees)
+    assert make(recorded, None).identifier == "Made2026.IT-x"  # the column of the stimuli says it
+
+
+def test_each_stimulus_may_have_degrees_of_its_own(recorded):
+    repetitions, truth = recorded
+    shown = repetitions.copy()
+    shown.attrs["stimulus_set"] = repetitions.attrs["stimulus_set"].assign(degrees=8)
+    shown.attrs["stimulus_set"].identifier = "Made2026"
+    shown.attrs["stimulus_set"].stimulus_paths = repetitions.attrs["stimulus_set"].stimulus_paths
+    assert float(benchmark(shown, visual_degrees=None)(Answering(truth))) > 0.9

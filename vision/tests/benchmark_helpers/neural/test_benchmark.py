@@ -1,0 +1,400 @@
+from functools import partial
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from brainscore_core.benchmarks import LazyCeiling, ceil_score
+from brainscore_core.errors import AssemblyError, CeilingError
+from brainscore_core.metrics import Metric, Score
+from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly, walk_coords
+from brainscore_vision import load_ceiling, load_metric
+from brainscore_vision.benchmark_helpers import PrecomputedFeatures
+from brainscore_vision.benchmark_helpers.neural_common import (
+    NeuralBenchmark,
+    TrainTestNeuralBenchmark,
+    average_repetition,
+    explained_variance,
+    place_on_screen,
+)
+from brainscore_vision.benchmark_helpers.recordings.recording import Conditions, describe
+from brainscore_vision.benchmark_helpers.scores.ceilings import geometry_ceiling
+from brainscore_vision.model_interface import BrainModel
+from brainscore_vision.testing.random_model import RandomModel
+from brainscore_vision.utils import LazyLoad
+
+N_STIMULI, N_NEUROIDS, N_REPETITIONS = 12, 5, 4
+
+
+@pytest.fixture
+def stimulus_set(tmp_path, make_stimuli):
+    return make_stimuli(tmp_path, N_STIMULI)
+
+
+@pytest.fixture
+def repeated(make_recordings):
+    """Recordings of the stimuli with noise in each of several repetitions."""
+
+    def make(stimulus_set, *, timebins=(), region="IT", seed=0, subjects=None):
+        rng = np.random.default_rng(seed)
+        n = len(stimulus_set)
+        signal = np.tile(rng.random((n, N_NEUROIDS)), (N_REPETITIONS, 1))
+        return make_recordings(
+            signal + 0.1 * rng.random((n * N_REPETITIONS, N_NEUROIDS)),
+            time_bins=timebins,
+            stimulus_set=stimulus_set,
+            repetition=("presentation", np.repeat(np.arange(N_REPETITIONS), n)),
+            region=("neuroid", [region] * N_NEUROIDS),
+            subject=("neuroid", subjects or ["one"] * N_NEUROIDS),
+        )
+
+    return make
+
+
+class Witness(BrainModel):
+    """Returns fixed features and remembers what was asked."""
+
+    identifier = "witness"
+
+    def __init__(self, features):
+        self.features = features
+        self.events = []
+
+    def visual_degrees(self):
+        return 8
+
+    def start_recording(self, recording_target, time_bins):
+        self.events.append(("record", recording_target, time_bins))
+
+    def look_at(self, stimuli, number_of_trials=1):
+        self.events.append(("look", stimuli.identifier, number_of_trials))
+        return PrecomputedFeatures(self.features, 8).look_at(stimuli)
+
+
+class Fixed(Metric):
+    """Remembers what it compared and returns a known score."""
+
+    def __init__(self, value=0.6):
+        self.value = value
+        self.compared = None
+
+    def __call__(self, assembly1, assembly2):
+        self.compared = assembly1, assembly2
+        score = Score(self.value)
+        score.attrs["error"] = 0.05
+        return score
+
+
+def make_benchmark(assembly, metric=None, ceiling=0.9, **kwargs):
+    return NeuralBenchmark(
+        identifier="Test2026.IT-fixed",
+        version=1,
+        assembly=assembly,
+        similarity_metric=metric or Fixed(),
+        visual_degrees=8,
+        number_of_trials=50,
+        ceiling_func=lambda: Score(ceiling),
+        parent="IT",
+        bibtex="",
+        **kwargs,
+    )
+
+
+def test_call_records_shows_compares_and_normalises(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
+    model, metric = Witness(assembly), Fixed()
+    score = make_benchmark(assembly, metric)(model)
+    assert model.events == [("record", "IT", [(70, 170)]), ("look", "test-s", 50)]
+    assert [each.dims for each in metric.compared] == [("presentation", "neuroid")] * 2
+    assert score == pytest.approx(0.6**2 / 0.9)
+    assert float(score.raw) == 0.6
+    assert float(score.ceiling) == 0.9
+    assert score.attrs["error"] == pytest.approx(2 * 0.6 / 0.9 * 0.05)
+    described = {name: score.attrs[name] for name in ("n_stimuli", "n_neuroids", "n_trials", "simulated")}
+    assert described == {"n_stimuli": N_STIMULI, "n_neuroids": N_NEUROIDS, "n_trials": 50, "simulated": False}
+    assert "layers" not in score.attrs
+
+
+def test_a_score_names_what_its_influences_are_of():
+    """Benchmarks on the same stimuli, or of the same neuroids, are matched by these names in averages."""
+    assembly = xr.DataArray(
+        np.zeros((2, 1)),
+        coords={"stimulus_id": ("presentation", ["a", "b"])},
+        dims=["presentation", "neuroid"],
+        attrs={"identifier": "Recordings", "stimulus_set_identifier": "Objects"},
+    )
+    unnamed, named = Score(0.5), Score(0.5)
+    conditions = Conditions("IT", [(70, 170)], 8, 1)
+    describe(named, RandomModel(), [assembly], conditions)
+    describe(unnamed, RandomModel(), [assembly.assign_attrs(identifier=None, stimulus_set_identifier=None)], conditions)
+    assert (named.attrs["stimulus_set"], named.attrs["assembly"]) == ("Objects", "Recordings")
+    assert not {"stimulus_set", "assembly"} & set(unnamed.attrs)
+
+
+def test_layers_come_from_the_model(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set))
+    model = Witness(assembly)
+    model.layer_model = type("LayerModel", (), {"region_layer_map": {"V1": "conv1", "IT": "conv5"}})()
+    assert make_benchmark(assembly)(model).attrs["layers"] == {"IT": "conv5"}
+
+
+def test_tutorial_template_without_timebins(stimulus_set, repeated):
+    assembly = repeated(stimulus_set).mean(dim="repetition")
+    model = Witness(assembly)
+    score = make_benchmark(assembly)(model)
+    assert model.events[0] == ("record", "IT", [(70, 170)])
+    assert score.attrs["n_stimuli"] == N_STIMULI
+
+
+def test_given_timebins_win(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set, timebins=[(70, 170)]))
+    assert make_benchmark(assembly, timebins=[(0, 50)]).timebins == [(0, 50)]
+
+
+def test_several_timebins_are_kept(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set, timebins=[(70, 120), (120, 170)]))
+    metric = Fixed()
+    make_benchmark(assembly, metric)(Witness(assembly))
+    assert [each.sizes["time_bin"] for each in metric.compared] == [2, 2]
+
+
+def test_images_are_placed_at_their_size(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set))
+    benchmark = make_benchmark(assembly)
+    benchmark._visual_degrees = 4
+    seen = {}
+
+    class Looker(Witness):
+        def look_at(self, stimuli, number_of_trials=1):
+            with Image.open(stimuli.get_stimulus("s0")) as image:
+                seen["size"] = image.size
+            return super().look_at(stimuli, number_of_trials)
+
+    benchmark(Looker(assembly))
+    assert seen["size"] == (16, 16)
+
+
+def test_data_is_loaded_when_needed(stimulus_set, repeated):
+    loads = []
+
+    def load():
+        loads.append(1)
+        return average_repetition(repeated(stimulus_set))
+
+    benchmark = make_benchmark(LazyLoad(load))
+    assert not loads
+    assert benchmark.region == "IT"
+    benchmark(Witness(load()))
+    assert len(loads) == 2  # once for the benchmark, once for the witness
+
+
+def test_regions_must_be_one(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set))
+    both = NeuroidAssembly(
+        assembly.values,
+        coords={
+            "stimulus_id": ("presentation", assembly["stimulus_id"].values),
+            "object_name": ("presentation", assembly["object_name"].values),
+            "neuroid_id": ("neuroid", assembly["neuroid_id"].values),
+            "region": ("neuroid", ["V4", "IT", "IT", "IT", "IT"]),
+        },
+        dims=["presentation", "neuroid"],
+    )
+    with pytest.raises(AssemblyError, match=r"'IT', 'V4'.*exactly one"):
+        _ = make_benchmark(both).region
+
+
+def test_lost_stimulus_set_is_explained(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set))
+    assembly.attrs.pop("stimulus_set")
+    with pytest.raises(AssemblyError, match="stimulus_set_loader"):
+        make_benchmark(assembly)(Witness(assembly))
+
+
+def test_ceiling_that_cannot_be_used(stimulus_set, repeated):
+    assembly = average_repetition(repeated(stimulus_set))
+    with pytest.raises(CeilingError, match=r"Test2026\.IT-fixed"):
+        make_benchmark(assembly, ceiling=float("nan"))(Witness(assembly))
+
+
+class CorrelateTest(Metric):
+    """Correlates each neuroid of the test parts; ignores the training parts but remembers them."""
+
+    def __init__(self, per_neuroid):
+        self.calls = []
+        self.per_neuroid = per_neuroid
+
+    def __call__(self, source_train, source_test, target_train, target_test):
+        self.calls.append((source_train, source_test, target_train, target_test))
+        ids = target_test["neuroid_id"].values.tolist()
+        source = {each: i for i, each in enumerate(source_test["neuroid_id"].values)}
+        r = [
+            np.corrcoef(source_test.values[:, source[each]], target_test.values[:, i])[0, 1]
+            for i, each in enumerate(ids)
+        ]
+        return self.per_neuroid(r, ids)
+
+
+@pytest.fixture
+def train_test(tmp_path, repeated, make_stimuli, per_neuroid):
+    def make(**kwargs):
+        (tmp_path / "train").mkdir()
+        (tmp_path / "test").mkdir()
+        subjects = ["one", "one", "two", "two", "two"]
+        train = average_repetition(
+            repeated(make_stimuli(tmp_path / "train", 10, "t"), timebins=[(70, 170)], subjects=subjects)
+        )
+        test = average_repetition(
+            repeated(make_stimuli(tmp_path / "test", 6, "u"), timebins=[(70, 170)], subjects=subjects, seed=1)
+        )
+        metric = CorrelateTest(per_neuroid)
+        ceiling = per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], subjects=subjects)
+        benchmark = TrainTestNeuralBenchmark(
+            identifier="Test2026.IT-split",
+            version=2,
+            train_assembly=LazyLoad(lambda: train),
+            test_assembly=test,
+            similarity_metric=metric,
+            ceiling_func=lambda: ceiling,
+            visual_degrees=8,
+            number_of_trials=1,
+            parent="IT",
+            bibtex="",
+            **kwargs,
+        )
+        model = PrecomputedFeatures({"test-t": train, "test-u": test}, 8)
+        return benchmark, model, metric
+
+    return make
+
+
+def test_train_and_test_stimuli_are_shown_and_normalised(train_test):
+    benchmark, model, metric = train_test()
+    score = benchmark(model)
+    source_train, _, _, target_test = metric.calls[0]
+    assert [each.sizes["presentation"] for each in metric.calls[0]] == [10, 6, 10, 6]
+    assert source_train["stimulus_id"].values[0].startswith("t")
+    assert target_test.dims == ("presentation", "neuroid")
+    assert score == pytest.approx(1 / 0.7)
+    assert score.attrs["n_stimuli"] == 16
+
+
+def test_each_neuroid_by_its_own_ceiling(train_test):
+    benchmark, model, _ = train_test(per_voxel_ceilings=True)
+    score, ratios = benchmark(model), 1 / np.array([0.5, 0.6, 0.7, 0.8, 0.9])
+    assert float(score) == pytest.approx(np.mean(ratios))
+    assert score.attrs["error"] == pytest.approx(np.std(ratios, ddof=1) / np.sqrt(5))
+
+
+def test_each_subject_apart(train_test):
+    benchmark, model, metric = train_test(alpha_coord="subject")
+    score = benchmark(model)
+    assert [call[2].sizes["neuroid"] for call in metric.calls] == [2, 3]
+    assert float(score.attrs["one"]) == pytest.approx(1 / 0.55)
+    assert float(score.attrs["two"]) == pytest.approx(1 / 0.8)
+    assert float(score) == pytest.approx((1 / 0.55 + 1 / 0.8) / 2)
+    assert float(score.raw) == pytest.approx(1)
+    assert score.raw.raw.sizes["neuroid"] == 5
+    assert score.attrs["error"] == pytest.approx(abs(1 / 0.55 - 1 / 0.8) / 2)  # of the mean of two
+    assert score.attrs["error_over"] == score.raw.attrs["error_over"] == ["subject"]
+    assert score.raw.attrs["error"] == 0  # both are 1
+
+
+def numbered_anew(assembly):
+    """Number the neuroids of each subject from 0, as many data sets do."""
+    ids = np.concatenate([np.arange(n) for n in (2, 3)]).astype(str)
+    coords = {name: (dims, values) for name, dims, values in walk_coords(assembly)}
+    coords["neuroid_id"] = ("neuroid", ids)
+    return type(assembly)(assembly.values, coords=coords, dims=assembly.dims, attrs=dict(assembly.attrs))
+
+
+def test_subjects_may_number_their_neuroids_alike(train_test, per_neuroid):
+    subjects = ["one", "one", "two", "two", "two"]
+    benchmark, model, _ = train_test(alpha_coord="subject")
+    for name in ("_train_assembly", "_test_assembly"):
+        setattr(benchmark, name, numbered_anew(getattr(benchmark, name)[:]))
+    benchmark._similarity_metric = lambda **parts: per_neuroid(np.ones(parts["target_test"].sizes["neuroid"]))
+    benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6, 0.7, 0.8, 0.9], list("01012"), subjects)
+    score = benchmark(model)
+    assert float(score.attrs["one"]) == pytest.approx(1 / 0.55)
+    assert float(score.attrs["two"]) == pytest.approx(1 / 0.8)
+
+
+def test_a_ceiling_of_other_neuroids_is_refused(train_test, per_neuroid):
+    benchmark, model, _ = train_test(alpha_coord="subject")
+    benchmark._ceiling_func = lambda: per_neuroid([0.5, 0.6])
+    with pytest.raises(AssemblyError, match="none of the 3 neuroids"):
+        benchmark(model)
+
+
+def test_subjects_may_have_seen_different_stimuli(train_test):
+    benchmark, model, metric = train_test(alpha_coord="subject")
+    train = benchmark._train_assembly[:]
+    values = train.values.copy()
+    values[:4, :2] = np.nan  # subject one did not see the first four, subject two not the last
+    values[9:, 2:] = np.nan
+    benchmark._train_assembly = train.copy(data=values)
+    score = benchmark(model)
+    assert np.isfinite(float(score))
+    shown = [(call[0]["stimulus_id"].values.tolist(), call[2]["stimulus_id"].values.tolist()) for call in metric.calls]
+    assert [len(source) for source, _ in shown] == [6, 9]
+    assert all(source == target for source, target in shown)
+    assert not any(np.isnan(call[2].values).any() for call in metric.calls)
+
+
+def test_subjects_of_training_and_test_must_be_the_same(train_test):
+    benchmark, model, _ = train_test(alpha_coord="subject")
+    benchmark._test_assembly = benchmark._test_assembly[:, 2:]
+    with pytest.raises(AssemblyError, match=r"different subjects: \['one'\] only train and \[\] only test"):
+        benchmark(model)
+
+
+def test_train_and_test_must_be_of_one_region(tmp_path, train_test, repeated, make_stimuli):
+    benchmark, _, _ = train_test()
+    benchmark._test_assembly = average_repetition(
+        repeated(make_stimuli(tmp_path, 6, "v"), region="V4", timebins=[(70, 170)])
+    )
+    with pytest.raises(AssemblyError, match=r"'IT'.*'V4'"):
+        _ = benchmark.region
+
+
+def test_what_plugins_import_from_here():
+    assert callable(explained_variance)
+    assert callable(place_on_screen)
+
+
+def fails_to_load():
+    raise AssertionError("nothing is loaded")
+
+
+@pytest.mark.parametrize("metric", ["rdm", "rdm_cv", "cka", "accuracy", "error_consistency"])
+@pytest.mark.parametrize("says", [True, False], ids=["a ceiling that says what it is", "any function"])
+def test_unlawful_pairs_are_refused_when_the_benchmark_is_built(metric, says):
+    reliability = load_ceiling("internal_consistency")
+    ceiling = LazyCeiling(reliability, fails_to_load) if says else lambda: reliability(fails_to_load())
+    settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT", "ceiling_func": ceiling}
+    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
+        NeuralBenchmark("A2024.IT-x", LazyLoad(fails_to_load), load_metric(metric), **settings)
+    with pytest.raises(CeilingError, match=r"'A2024\.IT-x' pairs a metric and a ceiling that do not fit"):
+        TrainTestNeuralBenchmark(
+            "A2024.IT-x",
+            train_assembly=LazyLoad(fails_to_load),
+            test_assembly=LazyLoad(fails_to_load),
+            similarity_metric=load_metric(metric),
+            **settings,
+        )
+
+
+def test_lawful_pairs_are_built():
+    rdm = load_metric("rdm")
+    settings = {"version": 1, "visual_degrees": 8, "number_of_trials": 1, "parent": "IT"}
+    for metric, ceiler, normalization in (
+        (load_metric("pls"), load_ceiling("internal_consistency"), explained_variance),
+        (rdm, partial(geometry_ceiling, rdm), ceil_score),
+        (rdm, load_ceiling("rsa_ceiling"), ceil_score),
+        (rdm, load_ceiling("internal_consistency", consistency_metric=rdm), explained_variance),
+    ):
+        ceiling = LazyCeiling(ceiler, fails_to_load)
+        assembly = LazyLoad(fails_to_load)
+        NeuralBenchmark("A2024.IT-x", assembly, metric, normalization=normalization, ceiling_func=ceiling, **settings)

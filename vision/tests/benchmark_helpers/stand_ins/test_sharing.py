@@ -1,0 +1,167 @@
+"""A shared candidate answers what its model would answer, and the model is asked once."""
+
+import numpy as np
+import pytest
+
+from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate, once
+from brainscore_vision.model_interface import region_layers
+from brainscore_vision.testing.random_model import RandomModel
+
+
+class Counting(RandomModel):
+    """Count what it is asked, and answer every trial anew."""
+
+    region_layer_map = {"IT": "last", "V4": "middle"}  # noqa: RUF012 - as models have it
+
+    def __init__(self):
+        super().__init__()
+        self.looks, self.tasks = [], []
+
+    def start_task(self, task, fitting_stimuli=None):
+        self.tasks.append(task)
+        super().start_task(task, fitting_stimuli)
+
+    def look_at(self, stimuli, number_of_trials=1):
+        self.looks.append((stimuli.identifier, self._region, number_of_trials))
+        answer = super().look_at(stimuli, number_of_trials)
+        return answer + len(self.looks) if self._task is None else answer
+
+
+@pytest.fixture
+def model():
+    return Counting()
+
+
+@pytest.fixture
+def stimuli(make_stimuli, tmp_path):
+    return make_stimuli(tmp_path, 6)
+
+
+def recorded(candidate, stimuli, region="IT", bins=((70, 170),), trials=1):
+    candidate.start_recording(region, time_bins=list(bins))
+    return candidate.look_at(stimuli, number_of_trials=trials)
+
+
+def test_the_same_question_is_asked_once(model, stimuli):
+    shared = SharedCandidate(model)
+    first = recorded(shared, stimuli)
+    recorded(shared, stimuli, region="V4")
+    again = recorded(shared, stimuli.copy())
+    assert [region for _, region, _ in model.looks] == ["IT", "V4"]
+    assert first.identical(again)
+    assert type(again) is type(first)
+
+
+def test_every_difference_is_another_question(model, stimuli, tmp_path, make_stimuli):
+    shared = SharedCandidate(model)
+    recorded(shared, stimuli)
+    recorded(shared, stimuli, bins=[(70, 90)])
+    recorded(shared, stimuli, trials=2)
+    recorded(shared, stimuli[:3])
+    recorded(shared, stimuli[::-1])
+    recorded(shared, stimuli.assign(object_name="z"))
+    other = stimuli.copy()
+    other.identifier = "another"
+    recorded(shared, other)
+    (tmp_path / "other").mkdir()
+    stimuli.stimulus_paths = make_stimuli(tmp_path / "other", 6, prefix="t").stimulus_paths.values()
+    stimuli.stimulus_paths = dict(zip(stimuli["stimulus_id"], reversed(stimuli.stimulus_paths), strict=True))
+    recorded(shared, stimuli)  # other pictures under the same names
+    assert len(model.looks) == 8
+
+
+def test_an_answer_may_be_changed_by_whoever_got_it(model, stimuli):
+    shared = SharedCandidate(model)
+    first = recorded(shared, stimuli)
+    kept = first.values.copy()
+    first.values[:] = 0
+    np.testing.assert_array_equal(recorded(shared, stimuli).values, kept)
+
+
+def test_answers_that_do_not_fit_are_asked_for_again(model, stimuli):
+    size = recorded(Counting(), stimuli).nbytes
+    shared = SharedCandidate(model, most_bytes=2 * size)
+    for region in ("IT", "V4", "IT", "V1", "IT", "V4"):
+        recorded(shared, stimuli, region=region)
+    assert [region for _, region, _ in model.looks] == ["IT", "V4", "V1", "V4"]  # the one not used for longest went
+    recorded(SharedCandidate(model, most_bytes=size - 1), stimuli)
+    assert len(model.looks) == 5
+
+
+def test_answers_in_files_are_kept_whatever_their_size(stimuli, tmp_path):
+    class Mapped(Counting):
+        def look_at(self, stimuli, number_of_trials=1):
+            answer = super().look_at(stimuli, number_of_trials)
+            np.save(tmp_path / "answer.npy", answer.values)
+            return answer.copy(data=np.load(tmp_path / "answer.npy", mmap_mode="r"))
+
+    model = Mapped()
+    shared = SharedCandidate(model, most_bytes=1)
+    assert recorded(shared, stimuli).identical(recorded(shared, stimuli))
+    assert len(model.looks) == 1
+
+
+def test_a_task_is_prepared_once_and_answers_to_tasks_are_shared(model, stimuli, make_stimuli, tmp_path):
+    (tmp_path / "fit").mkdir()
+    fitting = make_stimuli(tmp_path / "fit", 4, prefix="f").assign(image_label=["x", "y"] * 2)
+    shared = SharedCandidate(model)
+    for _ in range(2):
+        shared.start_task("probabilities", fitting)
+        shared.look_at(stimuli)
+    assert (model.tasks, len(model.looks)) == (["probabilities"], 1)
+    recorded(shared, stimuli)
+    shared.start_task("probabilities", fitting.assign(image_label=["y", "x"] * 2))
+    shared.look_at(stimuli)
+    assert len(model.looks) == 3
+
+
+def test_what_has_no_digest_is_not_shared(model, stimuli):
+    shared = SharedCandidate(model)
+    odd = stimuli.assign(thing=[object()] * len(stimuli))
+    recorded(shared, odd)
+    recorded(shared, odd)
+    stimuli.get_stimulus("s0").unlink()
+    recorded(shared, stimuli)
+    recorded(shared, stimuli)
+    assert len(model.looks) == 4
+    calls = []
+    for _ in range(2):
+        once(shared, "step", lambda: calls.append(1), odd)
+    assert len(calls) == 2
+
+
+def test_steps_are_computed_once_for_each_recording_and_each_argument(model, stimuli):
+    shared, calls = SharedCandidate(model), []
+
+    def step():
+        calls.append(1)
+        return len(calls)
+
+    results = []
+    for region, shown in (("IT", stimuli), ("IT", stimuli), ("IT", stimuli[:2]), ("V4", stimuli), ("IT", stimuli)):
+        shared.start_recording(region, time_bins=[(70, 170)])
+        results.append(once(shared, "mean", step, shown))
+    assert results == [1, 1, 2, 3, 1]
+    assert [once(model, "mean", step) for _ in range(2)] == [4, 5]  # a model by itself shares nothing
+
+
+def test_a_model_that_fails_to_prepare_keeps_nothing(model, stimuli):
+    def fail(region, time_bins):
+        raise KeyError(region)
+
+    shared = SharedCandidate(model)
+    recorded(shared, stimuli)
+    model.start_recording = fail
+    with pytest.raises(KeyError):
+        shared.start_recording("TEO", time_bins=[(70, 170)])
+    shared.look_at(stimuli)
+    shared.look_at(stimuli)
+    assert len(model.looks) == 3
+
+
+def test_everything_else_is_the_model(model):
+    shared = SharedCandidate(model)
+    assert (shared.identifier, shared.visual_degrees()) == (model.identifier, 8.0)
+    assert region_layers(shared) == {"IT": "last", "V4": "middle"}
+    with pytest.raises(AttributeError, match="absent"):
+        shared.absent()
