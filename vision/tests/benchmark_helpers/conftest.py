@@ -9,7 +9,7 @@ import pytest
 from brainscore_core.metrics import Score
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision.benchmark_helpers.properties.benchmark import single_units
+from brainscore_vision.benchmark_helpers.properties import single_units
 from brainscore_vision.model_interface import BrainModel
 
 

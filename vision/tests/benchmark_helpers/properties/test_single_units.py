@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from brainscore_core.errors import AssemblyError, NotApplicableError
-from brainscore_vision.benchmark_helpers.properties.benchmark import single_units
+from brainscore_vision.benchmark_helpers.properties import single_units
 from brainscore_vision.benchmark_helpers.properties.single_units import (
     GratingSets,
     centres_of,
