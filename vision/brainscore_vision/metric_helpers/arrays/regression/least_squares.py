@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,13 +33,16 @@ from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
 )
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
-from brainscore_vision.metric_helpers.arrays.regression.ridge import deletion_from_factor, deletion_from_gram
 from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     DeletionFits,
+    Predictors,
     ProjectionFits,
+    Solvers,
     Split,
     SplitFits,
-    as_splits,
+    deletion_by_features,
+    deletion_by_stimuli,
+    fit_splits,
 )
 
 if TYPE_CHECKING:
@@ -70,7 +73,9 @@ def least_squares_fit(
     n, p = blocks.shape
     y, y_mean = centred(target)
     if p > n:
-        lifted = lifted_inverse_factor(centred_gram(blocks, backend=backend), 0.0, resolve(backend), **_CHECKED)
+        lifted = lifted_inverse_factor(
+            centred_gram(blocks, backend=backend), 0.0, resolve(backend), well_conditioned=True
+        )
         if lifted is not None:
             return DualMap(source=source, dual=lifted[0].T @ (lifted[0] @ y), target_mean=y_mean)
         if 8 * n * p > MEMORY_BYTES:
@@ -110,39 +115,43 @@ def least_squares_split_fits(
     ValueError
         If a training set is empty.
     """
-    blocks = ColumnBlocks.of(source)
-    n, p = blocks.shape
-    pairs = as_splits(splits, n)
-    by_deletion = all(split.by_deletion for split in pairs)
-    used = resolve(backend)
-    if p > n:
-        gram = centred_gram(blocks, backend=used)
-        fits = deletion_from_gram(gram, pairs, 0.0, used, spare=True) if by_deletion else None
-        return fits or ProjectionFits(pairs, _from_gram(used.numpy(gram), pairs, blocks))
-    x, level = centred(blocks.to_array())
-    # A fit of all stimuli leads to those of the parts only if these have a unique solution too.
-    smallest = min(len(split.train) for split in pairs)
-    fits = _deletion_from_features(x, level, pairs) if by_deletion and p < smallest - 1 else None
-    return fits or ProjectionFits(pairs, [_projection(x[split.train], x[split.test], level) for split in pairs])
+    return fit_splits(SOLVERS, source, splits, 0.0, backend)
 
 
-def _deletion_from_features(x: Floats, level: Floats, splits: Sequence[Split]) -> DeletionFits | None:
-    found = _normal_equations(x, level)
-    return None if found is None else deletion_from_factor(x * found.scale, found.factor, splits, well_conditioned=True)
+def _deletion_by_stimuli(predictors: Predictors, splits: Sequence[Split], alpha: float) -> DeletionFits | None:
+    return deletion_by_stimuli(predictors, splits, alpha, well_conditioned=True)
 
 
-def _from_gram(gram: Floats, splits: Sequence[Split], source: ColumnBlocks) -> list[Floats]:
-    """Make each split's projection from the Gram matrix, or by rotation if that is not well conditioned."""
+def _each_by_stimuli(predictors: Predictors, splits: Sequence[Split], _alpha: float) -> ProjectionFits:
+    """Project each split by its Gram matrix, or by rotated features if that is not well conditioned."""
+    gram = predictors.backend.numpy(predictors.gram)
     rotated: Floats | None = None
     projections = []
     for split in splits:
         within, over = gram_of_split(gram, split.train, split.test)
         projection = _interpolation(within, over)
         if projection is None:
-            rotated = _rotated(source) if rotated is None else rotated
-            projection = _by_singular_values(rotated[split.train], rotated[split.test], source.shape[1])
+            rotated = _rotated(predictors.blocks) if rotated is None else rotated
+            projection = _by_singular_values(rotated[split.train], rotated[split.test], predictors.blocks.shape[1])
         projections.append(projection)
-    return projections
+    return ProjectionFits(splits, projections)
+
+
+def _deletion_by_features(predictors: Predictors, splits: Sequence[Split], _alpha: float) -> DeletionFits | None:
+    x = predictors.features
+    # The fit of all stimuli leads to those of the splits only if they too have a unique solution.
+    unique = x.shape[1] < min(len(split.train) for split in splits) - 1
+    if not unique or not all(split.by_deletion for split in splits):
+        return None
+    equations = _normal_equations(x, predictors.level)
+    if equations is None:
+        return None
+    return deletion_by_features(x * equations.scale, equations.factor, splits, well_conditioned=True)
+
+
+def _each_by_features(predictors: Predictors, splits: Sequence[Split], _alpha: float) -> ProjectionFits:
+    x, level = predictors.features, predictors.level
+    return ProjectionFits(splits, [_projection(x[split.train], x[split.test], level) for split in splits])
 
 
 def _projection(train: Floats, test: Floats, level: Floats) -> Floats:
@@ -238,4 +247,7 @@ def _rotated(source: ColumnBlocks) -> Floats:
     return parts[0]
 
 
-_CHECKED: dict[str, Any] = {"well_conditioned": True}
+SOLVERS: Solvers = {
+    "stimuli": {"deletion": _deletion_by_stimuli, "each split": _each_by_stimuli},
+    "features": {"deletion": _deletion_by_features, "each split": _each_by_features},
+}

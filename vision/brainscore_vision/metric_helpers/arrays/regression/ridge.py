@@ -19,23 +19,23 @@ import numpy as np
 
 from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
 from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
-from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
-    factorise,
-    lifted_inverse_factor,
-    solve_factorised,
-)
+from brainscore_vision.metric_helpers.arrays.regression.factorisation import factorise, solve_factorised
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_of_split
 from brainscore_vision.metric_helpers.arrays.regression.linear_maps import DualMap, LinearMap
 from brainscore_vision.metric_helpers.arrays.regression.split_fits import (
     DeletionFits,
+    Predictors,
     ProjectionFits,
+    Solvers,
     Split,
     SplitFits,
-    as_splits,
+    deletion_by_features,
+    deletion_by_stimuli,
+    fit_splits,
 )
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import Array, ArrayLike, Floats, Splits
+    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Splits
 
 __all__ = ["ridge_fit", "ridge_split_fits"]
 
@@ -112,63 +112,21 @@ def ridge_split_fits(
         If `alpha` is not larger than zero or a training set is empty.
     """
     check_alpha(alpha)
-    blocks = ColumnBlocks.of(source)
-    n, p = blocks.shape
-    pairs = as_splits(splits, n)
-    by_deletion = all(split.by_deletion for split in pairs)
-    if p > n:
-        gram = centred_gram(blocks, backend=backend)
-        fits = deletion_from_gram(gram, pairs, alpha, resolve(backend), spare=False) if by_deletion else None
-        return fits or _own_from_gram(resolve(backend).numpy(gram), pairs, alpha)
-    x, _ = centred(blocks.to_array())
-    fits = _deletion_from_features(x, pairs, alpha) if by_deletion else None
-    return fits or _own_from_features(x, pairs, alpha)
+    return fit_splits(SOLVERS, source, splits, alpha, backend)
 
 
-def deletion_from_gram(
-    gram: Array, splits: Sequence[Split], alpha: float, used: Backend, *, spare: bool
-) -> DeletionFits | None:
-    """Delete left-out stimuli from ridge regression on all, given the centred Gram matrix.
-
-    ``I - H = alpha (G + alpha I)^-1`` less its part along the constant, divided by alpha throughout: so that `alpha`
-    may be zero (the least-squares fit of smallest norm, if the stimuli are linearly independent).
-
-    Parameters
-    ----------
-    gram : array of the backend, shape (n, n)
-    splits : list of Split
-    alpha : float
-        Not negative.
-    used : Backend
-    spare : bool
-        Whether to insist on a well-conditioned matrix.
-
-    Returns
-    -------
-    DeletionFits or None
-        None if the matrix is not positive definite or not well conditioned; `gram` is as it was.
-    """
-    lifted = lifted_inverse_factor(gram + 0.0, alpha, used, well_conditioned=spare)
-    if lifted is None:
+def _deletion_by_features(predictors: Predictors, splits: Sequence[Split], alpha: float) -> DeletionFits | None:
+    if not all(split.by_deletion for split in splits):
         return None
-    inverse, constant = lifted
-    factors = []
-    for split in splits:
-        rows = inverse.T[split.left_out]
-        factor = factorise(rows @ rows.T - constant, well_conditioned=spare)
-        if factor is None:
-            return None
-        factors.append(factor)
-
-    def residual(y: Floats) -> Floats:
-        from scipy.linalg.blas import dtrmm  # scipy is loaded by those who use it
-
-        return np.asarray(dtrmm(1.0, inverse, dtrmm(1.0, inverse, y, lower=1), lower=1, trans_a=1, overwrite_b=1))
-
-    return DeletionFits(splits, factors, residual)
+    x = predictors.features
+    gram = x.T @ x
+    gram.flat[:: len(gram) + 1] += alpha
+    factor = factorise(gram)
+    return None if factor is None else deletion_by_features(x, factor, splits)
 
 
-def _own_from_gram(gram: Floats, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+def _each_by_stimuli(predictors: Predictors, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+    gram = predictors.backend.numpy(predictors.gram)
     projections = []
     for split in splits:
         within, over = gram_of_split(gram, split.train, split.test)
@@ -177,52 +135,8 @@ def _own_from_gram(gram: Floats, splits: Sequence[Split], alpha: float) -> Proje
     return ProjectionFits(splits, projections)
 
 
-def _deletion_from_features(x: Floats, splits: Sequence[Split], alpha: float) -> DeletionFits | None:
-    """Delete left-out stimuli, by a factorisation of features x features."""
-    gram = x.T @ x
-    gram.flat[:: len(gram) + 1] += alpha
-    factor = factorise(gram)
-    return None if factor is None else deletion_from_factor(x, factor, splits)
-
-
-def deletion_from_factor(
-    x: Floats, factor: Floats, splits: Sequence[Split], *, well_conditioned: bool = False
-) -> DeletionFits | None:
-    """Delete left-out stimuli from the fit whose normal equations are factorised.
-
-    Parameters
-    ----------
-    x : ndarray, shape (n_stimuli, n_features)
-        Centred.
-    factor : ndarray, shape (n_features, n_features)
-        Lower Cholesky factor of ``X^T X``, plus the penalty if there is one.
-    splits : sequence of Split
-    well_conditioned : bool
-        See `factorise`; of the system that deletes the stimuli of each split.
-
-    Returns
-    -------
-    DeletionFits, or None where a system cannot be factorised
-    """
-    from scipy.linalg.blas import dtrsm  # scipy is loaded by those who use it
-
-    used = np.unique(np.concatenate([split.left_out for split in splits]))
-    whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T  # (n_used, p), C order
-    factors = []
-    for split in splits:
-        rows = whitened[np.searchsorted(used, split.left_out)]
-        block = rows @ rows.T
-        block += 1.0 / len(x)
-        np.negative(block, out=block)
-        block.flat[:: len(block) + 1] += 1.0
-        block_factor = factorise(block, well_conditioned=well_conditioned)
-        if block_factor is None:
-            return None
-        factors.append(block_factor)
-    return DeletionFits(splits, factors, lambda y: y - x @ solve_factorised(factor, x.T @ y))
-
-
-def _own_from_features(x: Floats, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+def _each_by_features(predictors: Predictors, splits: Sequence[Split], alpha: float) -> ProjectionFits:
+    x = predictors.features
     p = x.shape[1]
     projections = []
     for split in splits:
@@ -255,3 +169,9 @@ def check_alpha(alpha: float) -> None:
     """Raise unless the penalty is larger than zero."""
     if not alpha > 0:
         raise ValueError(f"The ridge penalty alpha is {alpha!r}; it must be larger than zero.")
+
+
+SOLVERS: Solvers = {
+    "stimuli": {"deletion": deletion_by_stimuli, "each split": _each_by_stimuli},
+    "features": {"deletion": _deletion_by_features, "each split": _each_by_features},
+}

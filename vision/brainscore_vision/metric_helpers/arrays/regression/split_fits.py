@@ -19,19 +19,36 @@ Cook & Weisberg (1982), Residuals and Influence in Regression, section 3.2: the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
-from brainscore_vision.metric_helpers.arrays.column_blocks import centred
-from brainscore_vision.metric_helpers.arrays.regression.factorisation import solve_factorised
+from brainscore_vision.metric_helpers.arrays.backend import Backend, resolve
+from brainscore_vision.metric_helpers.arrays.column_blocks import ColumnBlocks, centred
+from brainscore_vision.metric_helpers.arrays.regression.factorisation import (
+    factorise,
+    lifted_inverse_factor,
+    solve_factorised,
+)
+from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
 
 if TYPE_CHECKING:
-    from brainscore_vision.metric_helpers.arrays.types import ArrayLike, Floats, Indices, Splits
+    from brainscore_vision.metric_helpers.arrays.types import Array, ArrayLike, Floats, Indices, Splits
 
-__all__ = ["DeletionFits", "ProjectionFits", "Split", "SplitFits", "as_splits"]
+__all__ = [
+    "DeletionFits",
+    "Predictors",
+    "ProjectionFits",
+    "Solvers",
+    "Split",
+    "SplitFits",
+    "as_splits",
+    "deletion_by_features",
+    "deletion_by_stimuli",
+    "fit_splits",
+]
 
 
 @dataclass(frozen=True)
@@ -148,3 +165,153 @@ class ProjectionFits:
             y, mean = centred(values[split.train])
             predictions.append(projection @ y + mean)
         return predictions
+
+
+@dataclass(frozen=True)
+class Predictors:
+    """Centred predictors of all stimuli, by the smaller of their two sides.
+
+    Attributes
+    ----------
+    blocks : ColumnBlocks, shape (n_stimuli, n_features)
+        Predictors before centring.
+    backend : Backend
+    gram : array of the backend, shape (n_stimuli, n_stimuli)
+        Inner products, where features outnumber stimuli.
+    features : ndarray, shape (n_stimuli, n_features)
+        Centred features, where they do not; otherwise empty.
+    level : ndarray, shape (n_features,)
+        Means of the features before centring, which tell rounding from variation.
+    """
+
+    blocks: ColumnBlocks
+    backend: Backend
+    gram: Array
+    features: Floats
+    level: Floats
+
+    @classmethod
+    def of(cls, source: ArrayLike | ColumnBlocks, backend: str | Backend | None) -> Predictors:
+        """Centre a source, shape (n_stimuli, n_features), and take inner products if features outnumber stimuli."""
+        blocks, used = ColumnBlocks.of(source), resolve(backend)
+        if blocks.shape[1] > blocks.shape[0]:
+            return cls(blocks, used, centred_gram(blocks, backend=used), np.empty((0, 0)), np.empty(0))
+        return cls(blocks, used, None, *centred(blocks.to_array()))
+
+
+Solver = Callable[[Predictors, Sequence[Split], float], SplitFits | None]  # None where it does not apply
+Solvers = Mapping[Literal["stimuli", "features"], Mapping[str, Solver]]
+
+
+def fit_splits(
+    solvers: Solvers, source: ArrayLike | ColumnBlocks, splits: Splits, alpha: float, backend: str | Backend | None
+) -> SplitFits:
+    """Fit the training stimuli of every split by the first solver that applies.
+
+    Parameters
+    ----------
+    solvers : mapping
+        Solvers by name, the fastest first; the last always applies. Those of ``'stimuli'`` factorise n_stimuli x
+        n_stimuli and are used where features outnumber stimuli; those of ``'features'`` n_features x n_features.
+    source : array-like or ColumnBlocks, shape (n_stimuli, n_features)
+        Predictors, finite.
+    splits : sequence of (train, test)
+        Indices of stimuli.
+    alpha : float
+        Penalty, not negative.
+    backend : str, Backend or None
+        Where to compute; see `resolve`.
+
+    Raises
+    ------
+    ValueError
+        If a training set is empty.
+    """
+    blocks = ColumnBlocks.of(source)
+    pairs = as_splits(splits, len(blocks))
+    predictors = Predictors.of(blocks, backend)
+    applicable = solvers["features" if predictors.gram is None else "stimuli"].values()
+    return next(fits for solver in applicable if (fits := solver(predictors, pairs, alpha)) is not None)
+
+
+def deletion_by_stimuli(
+    predictors: Predictors, splits: Sequence[Split], alpha: float, *, well_conditioned: bool = False
+) -> DeletionFits | None:
+    """Delete left-out stimuli from ridge regression on all, given inner products of stimuli.
+
+    ``I - H = alpha (G + alpha I)^-1`` less its part along the constant, divided by alpha throughout, so that `alpha`
+    may be zero (the least-squares fit of smallest norm, if the stimuli are linearly independent).
+
+    Parameters
+    ----------
+    predictors : Predictors
+        With inner products.
+    splits : list of Split
+    alpha : float
+        Not negative.
+    well_conditioned : bool
+        See `factorise`.
+
+    Returns
+    -------
+    DeletionFits or None
+        None if a split does not follow by deletion, or a matrix is not positive definite or not well conditioned.
+    """
+    if not all(split.by_deletion for split in splits):
+        return None
+    # A copy is factorised: solvers that follow need the matrix itself.
+    lifted = lifted_inverse_factor(predictors.gram + 0.0, alpha, predictors.backend, well_conditioned=well_conditioned)
+    if lifted is None:
+        return None
+    inverse, constant = lifted
+    factors = []
+    for split in splits:
+        rows = inverse.T[split.left_out]
+        factor = factorise(rows @ rows.T - constant, well_conditioned=well_conditioned)
+        if factor is None:
+            return None
+        factors.append(factor)
+
+    def residual(y: Floats) -> Floats:
+        from scipy.linalg.blas import dtrmm  # scipy is heavy
+
+        return np.asarray(dtrmm(1.0, inverse, dtrmm(1.0, inverse, y, lower=1), lower=1, trans_a=1, overwrite_b=1))
+
+    return DeletionFits(splits, factors, residual)
+
+
+def deletion_by_features(
+    x: Floats, factor: Floats, splits: Sequence[Split], *, well_conditioned: bool = False
+) -> DeletionFits | None:
+    """Delete left-out stimuli from the fit whose normal equations are factorised.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n_stimuli, n_features)
+        Centred.
+    factor : ndarray, shape (n_features, n_features)
+        Lower Cholesky factor of ``X^T X``, plus the penalty if there is one.
+    splits : sequence of Split
+    well_conditioned : bool
+        See `factorise`; of the system that deletes the stimuli of each split.
+
+    Returns
+    -------
+    DeletionFits, or None where a system cannot be factorised
+    """
+    from scipy.linalg.blas import dtrsm  # scipy is loaded by those who use it
+
+    used = np.unique(np.concatenate([split.left_out for split in splits]))
+    whitened = np.asarray(dtrsm(1.0, factor, x[used].T, lower=1, overwrite_b=1)).T  # (n_used, p), C order
+    factors = []
+    for split in splits:
+        rows = whitened[np.searchsorted(used, split.left_out)]
+        block = rows @ rows.T
+        block += 1.0 / len(x)
+        np.negative(block, out=block)
+        block.flat[:: len(block) + 1] += 1.0
+        block_factor = factorise(block, well_conditioned=well_conditioned)
+        if block_factor is None:
+            return None
+        factors.append(block_factor)
+    return DeletionFits(splits, factors, lambda y: y - x @ solve_factorised(factor, x.T @ y))
