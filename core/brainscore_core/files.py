@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_directory", "atomic_path", "locked"]
+__all__ = ["DISK_FULL", "NOT_WRITABLE", "atomic_directory", "atomic_path", "locked"]
+
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 @contextmanager

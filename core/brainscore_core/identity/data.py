@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from brainscore_core.identity.digest import content_digest, file_digest
+from brainscore_core.identity.stamp import Stamp, file_stamp
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,7 +52,7 @@ def _of_stimuli(stimuli: pd.DataFrame) -> str:
     columns = [[str(name), _of_values(stimuli[name].to_numpy())] for name in stimuli.columns]
     paths = getattr(stimuli, "stimulus_paths", None) or {}
     shown = dict.fromkeys(stimuli["stimulus_id"]) if "stimulus_id" in stimuli.columns else ()
-    files = [[str(each), _of_file(Path(paths[each]))] for each in shown if each in paths]
+    files = [[str(each), _file_digest(str(paths[each]), file_stamp(paths[each]))] for each in shown if each in paths]
     return content_digest("stimuli", str(getattr(stimuli, "identifier", None)), columns, files)
 
 
@@ -80,11 +80,6 @@ def _texts(values: Sequence[object]) -> str:
     return content_digest([value if isinstance(value, _PLAIN) else repr(value) for value in values])
 
 
-def _of_file(path: Path) -> str:
-    status = path.stat()
-    return _digest(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
-
-
 @lru_cache(maxsize=2**17)
-def _digest(path: str, *stamp: int) -> str:  # noqa: ARG001 - part of the key of lru_cache
+def _file_digest(path: str, stamp: Stamp | None) -> str:  # noqa: ARG001 - part of the key of lru_cache
     return file_digest(path, "sha256")

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from brainscore_core._version import __version__
+from brainscore_core.identity.stamp import Stamp, file_stamp
 
 __all__ = ["installed", "version_class", "versions"]
 
@@ -61,7 +62,7 @@ def installed(environment: Path | None = None) -> str:
         Folder of an environment that was made from this one (`plugin_management.environment`): what is installed there
         hides what is installed here. A stranger may have filled it, so only the names of files in it are read.
     """
-    here = _installed(tuple((path, _changed(Path(path))) for path in sys.path))
+    here = _installed(tuple((path, file_stamp(Path(path))) for path in sys.path))
     if environment is None:
         return here
     found = dict(line.split("==", 1) for line in here.splitlines())
@@ -73,15 +74,8 @@ def installed(environment: Path | None = None) -> str:
     return _as_lines(found)
 
 
-def _changed(path: Path) -> int | None:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return None
-
-
 @lru_cache(maxsize=8)
-def _installed(paths: tuple[tuple[str, int | None], ...]) -> str:  # noqa: ARG001 - what is installed changes its folder
+def _installed(paths: tuple[tuple[str, Stamp | None], ...]) -> str:  # noqa: ARG001 - what is installed changes its folder
     found: dict[str, str] = {}
     for each in importlib.metadata.distributions():
         name = each.metadata["Name"]

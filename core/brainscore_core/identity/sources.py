@@ -1,15 +1,16 @@
-"""Digest source code: of a plugin's folder, of the library, and the git commit of this checkout."""
+"""Digest the source of plugins and of the library, and name the git commit of this checkout."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import run_git
 
-__all__ = ["UNREGISTERED", "folder_revision", "source_revision", "sources_digest"]
+__all__ = ["UNREGISTERED", "folder_revision", "library_digest", "source_revision", "sources_digest"]
 
 UNREGISTERED = "unregistered"
 """Revision of what is no plugin: a model that was passed itself, or registered while the program runs."""
@@ -49,9 +50,7 @@ def folder_revision(directory: Path) -> str:
 
 
 def sources_digest(folders: Sequence[Path], without: Collection[Path] = ()) -> str:
-    """Return a digest of names and contents of the files in folders, but for those below some folders in them.
-
-    Byte code and hidden files do not count.
+    """Digest file names and contents below `folders`, excluding the folders `without`, byte code and hidden files.
 
     Returns
     -------
@@ -60,17 +59,35 @@ def sources_digest(folders: Sequence[Path], without: Collection[Path] = ()) -> s
     """
     digest = hashlib.sha256()
     for folder in folders:
-        for file in _files(folder):
-            if not any(file.is_relative_to(each) for each in without):
-                _feed(digest, file, folder.parent)
+        for file in _files(folder, without):
+            _feed(digest, file, folder.parent)
     return digest.hexdigest()
 
 
-def _files(directory: Path) -> Iterator[Path]:
-    for file in sorted(directory.rglob("*")):
-        parts = file.relative_to(directory).parts
-        if file.is_file() and not any(part == "__pycache__" or part.startswith(".") for part in parts):
-            yield file
+def library_digest(package: Path, plugins: Collection[str]) -> str:
+    """Return the digest of the source of core and of a domain as it is on the disk now, without the domain's plugins.
+
+    Parameters
+    ----------
+    package : Path
+        Folder of the domain's package.
+    plugins : collection of str
+        Names of the folders in it that hold plugins.
+    """
+    return sources_digest([Path(__file__).parents[1], package], without=[package / name for name in plugins])
+
+
+def _files(directory: Path, without: Collection[Path] = ()) -> Iterator[Path]:
+    files = []
+    for place, inner, names in os.walk(directory):
+        folder = Path(place)
+        inner[:] = [name for name in inner if _counts(name) and folder / name not in without]
+        files += [folder / name for name in names if _counts(name)]
+    return (file for file in sorted(files) if file.is_file())
+
+
+def _counts(name: str) -> bool:
+    return name != "__pycache__" and not name.startswith(".")
 
 
 def _feed(digest: hashlib._Hash, file: Path, directory: Path) -> None:

@@ -21,17 +21,16 @@ from typing import Any
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
 from brainscore_core.files import atomic_path
+from brainscore_core.identity.stamp import Stamp, file_stamp
 from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
 from brainscore_core.plugin_management.source import Computed, Registration, find_registrations, parse
 
 __all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots", "owners"]
 
-_FORMAT = 2  # of the index file; raise it whenever what is read from a plugin changes
+_FORMAT = 3  # of the index file; raise it whenever what is read from a plugin changes
 # A file changed so shortly before it was read may change again without a new time stamp; it is read anew next time.
 _SETTLED_AFTER_NS = 2_000_000_000
 _logger = logging.getLogger(__name__)
-
-_Stamp = tuple[int, int, int]  # modified (ns), size (bytes), status changed (ns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,7 +196,7 @@ class PluginIndex:
 class _Entry:
     """One plugin as it was when its ``__init__.py`` had a stamp."""
 
-    stamp: _Stamp
+    stamp: Stamp
     settled: bool
     plugin: Plugin
 
@@ -224,24 +223,21 @@ def _refreshed(root: PluginRoot) -> list[Plugin]:
     return [entry.plugin for entry in current.values()]
 
 
-def _stamps(root: Path) -> dict[str, _Stamp]:
-    stamps: dict[str, _Stamp] = {}
+def _stamps(root: Path) -> dict[str, Stamp]:
+    stamps: dict[str, Stamp] = {}
     try:
         with os.scandir(root) as folders:
             names = [folder.name for folder in folders if not folder.name.startswith((".", "_")) and folder.is_dir()]
     except (FileNotFoundError, NotADirectoryError):
         return stamps
     for name in names:
-        try:
-            status = os.stat(f"{root}/{name}/__init__.py")  # noqa: PTH116  # a Path for each would double the time
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        stamps[name] = (status.st_mtime_ns, status.st_size, status.st_ctime_ns)
+        if stamp := file_stamp(f"{root}/{name}/__init__.py"):
+            stamps[name] = stamp
     return stamps
 
 
-def _parse(root: PluginRoot, name: str, stamp: _Stamp) -> _Entry:
-    settled = time.time_ns() - max(stamp[0], stamp[2]) > _SETTLED_AFTER_NS
+def _parse(root: PluginRoot, name: str, stamp: Stamp) -> _Entry:
+    settled = stamp.is_older_than(_SETTLED_AFTER_NS, time.time_ns())
     plugin = Plugin(name=name, root=root)
     try:
         registrations, computed = find_registrations(parse(plugin.init_file.read_bytes(), str(plugin.init_file)))
@@ -302,7 +298,6 @@ def _to_json(entry: _Entry) -> list[Any]:
 def _from_json(
     root: PluginRoot, name: str, stamp: object, settled: object, found: object, computed: object, problem: object
 ) -> _Entry:
-    modified, size, changed = _row(stamp, int, int, int)
     if not isinstance(settled, bool) or not (problem is None or isinstance(problem, str)):
         raise TypeError("not an entry of a plugin index")
     plugin = Plugin(
@@ -312,7 +307,7 @@ def _from_json(
         computed=tuple(Computed(*_row(row, str, int)) for row in _rows(computed)),
         problem=problem,
     )
-    return _Entry(stamp=(modified, size, changed), settled=settled, plugin=plugin)
+    return _Entry(stamp=Stamp(*_row(stamp, int, int, int, int)), settled=settled, plugin=plugin)
 
 
 def _rows(value: object) -> Iterable[object]:

@@ -1,8 +1,7 @@
-"""Say whether a disk has room and which errors mean that it is full or closed to us; show how much has arrived."""
+"""Check the free space of a disk and show the progress of a transfer."""
 
 from __future__ import annotations
 
-import errno
 import shutil
 import sys
 import threading
@@ -12,10 +11,7 @@ from pathlib import Path
 
 from brainscore_core.errors import DownloadError
 
-__all__ = ["DISK_FULL", "NOT_WRITABLE", "check_free_space", "progress_bar"]
-
-DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+__all__ = ["check_free_space", "progress_bar"]
 
 _ALWAYS_SHOW_PROGRESS_BYTES = 5_000_000
 

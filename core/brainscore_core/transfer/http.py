@@ -15,8 +15,8 @@ from brainscore_core.config import settings
 from brainscore_core.errors import ChecksumError, ConfigurationError, DownloadError, OfflineError
 from brainscore_core.files import locked
 from brainscore_core.identity.digest import file_digest
+from brainscore_core.identity.stamp import note, recall, remember
 from brainscore_core.transfer.disk import check_free_space, progress_bar
-from brainscore_core.transfer.local import note, recall, remember
 from brainscore_core.transfer.partial import PartialFile, storing
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from brainscore_core.errors import BrainScoreError, DownloadError
-from brainscore_core.transfer.disk import DISK_FULL, NOT_WRITABLE
+from brainscore_core.files import DISK_FULL, NOT_WRITABLE
 
 __all__ = ["PartialFile", "storing"]
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from brainscore_core.config import settings
 from brainscore_core.files import atomic_path
+from brainscore_core.identity.sources import library_digest
+from brainscore_core.identity.stamp import folder_stamps
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index
@@ -85,7 +87,7 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
     tell : callable, optional
         Is told if benchmarks have to be made, which takes a while.
     """
-    library = _stamps(_library_files())
+    library = library_digest(Path(hierarchy.__file__).parent, FOLDERS)
     entry_of = {(entry.kind, entry.identifier): entry for entry in entries()}
     told = tell is None
     found = []
@@ -181,25 +183,9 @@ def _with_stimuli(data: Sequence[Sequence[str]], entry_of: Mapping[tuple[str, st
 
 
 def _cache_file(plugin: Plugin, library: str) -> Path:
-    parts = [_FORMAT, str(plugin.directory), _stamps(sorted(plugin.directory.rglob("*"))), library]
+    parts = [_FORMAT, str(plugin.directory), list(folder_stamps(plugin.directory)), library]
     digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
     return settings().cache_home / "benchmark-facts" / f"{digest}.json"
-
-
-def _library_files() -> list[Path]:
-    """Return the source files of the domain outside of its plugins."""
-    root = Path(hierarchy.__file__).parent
-    rooms = [path for path in root.iterdir() if path.name not in FOLDERS]
-    return sorted(file for room in rooms for file in ([room] if room.is_file() else room.rglob("*.py")))
-
-
-def _stamps(files: Sequence[Path]) -> str:
-    stamps = []
-    for file in files:
-        if file.suffix != ".pyc" and file.is_file():
-            status = file.stat()
-            stamps.append([str(file), status.st_mtime_ns, status.st_size])
-    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()
 
 
 def _read(file: Path) -> _Kept:

@@ -99,10 +99,7 @@ def keep_result(record: ScoreRecord, path: Path, result: Score, candidate_lock: 
 
 @cache
 def library_digest() -> str:
-    """Return the digest of the source of core and of this library, without plugins, as it was when first asked."""
-    import brainscore_core
+    """Return the digest of the source of core and of this library, without plugins, at the first call: as imported."""
     from brainscore_core.identity import sources
 
-    here = Path(__file__).parents[1]
-    core = Path(str(brainscore_core.__file__)).parent
-    return sources.sources_digest([core, here], without=[here / name for name in _PLUGINS])
+    return sources.library_digest(Path(__file__).parents[1], _PLUGINS)

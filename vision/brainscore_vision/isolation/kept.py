@@ -33,6 +33,7 @@ from brainscore_core.errors import BrainScoreError, CorruptFileError, ProtocolEr
 from brainscore_core.files import atomic_path
 from brainscore_core.identity import software, sources
 from brainscore_core.identity.digest import content_digest, file_digest
+from brainscore_core.identity.stamp import folder_stamps
 from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.scoring.isolation.values import pack
@@ -284,7 +285,7 @@ def _key_of(prepared: Prepared) -> str | None:
             {
                 "model": prepared.model,
                 "plugin": [folder.name, sources.sources_digest([folder])],
-                "library": _library(),
+                "library": sources.library_digest(Path(__file__).parents[1], FOLDERS),
                 "python": [sys.version, sys.executable, str(prepared.python)],
                 "installed": [software.installed(), prepared.lock or ""],
                 "modules": _loose_modules(),
@@ -298,21 +299,13 @@ def _key_of(prepared: Prepared) -> str | None:
         return None
 
 
-def _library() -> str:
-    """Return the digest of the library, without plugins, as it is now."""
-    folders = [Path(str(brainscore_core.__file__)).parent, Path(__file__).parents[1]]
-    return sources.sources_digest(folders, without=[folders[1] / name for name in FOLDERS])
-
-
 def _stamps(folder: Path, pattern: str = "*") -> list[list[object]]:
     """Return name, size and times of the files in a folder: their contents may be too large to be read each time."""
     found: list[list[object]] = []
-    for file in sorted(folder.rglob(pattern)):
-        if file.is_file() and "__pycache__" not in file.parts:
-            status = file.stat()
-            found.append([str(file), status.st_size, status.st_mtime_ns, status.st_ino])
-            if len(found) > _MOST_FILES:
-                raise _UnknownError(f"there are more than {_MOST_FILES} files in {folder}")
+    for file, stamp in folder_stamps(folder, pattern):
+        found.append([file, *stamp])
+        if len(found) > _MOST_FILES:
+            raise _UnknownError(f"there are more than {_MOST_FILES} files in {folder}")
     return found
 
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from brainscore_core import untrusted
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.git import BlobReader, ask_git, commit_named
+from brainscore_core.identity.stamp import stamp_of
 from brainscore_core.records.record import MOST_BYTES, record_path
 from brainscore_core.records.run import RUN_FILE
 
@@ -95,15 +96,15 @@ class FolderSource:
         found: dict[str, str] = {}
         notes: dict[str, list[object]] = {}
         for path, entry in self._files():
-            status = entry.stat()
-            state = [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+            stamp = stamp_of(entry.stat())
+            state = list(stamp)
             before = (noted or {}).get(path)
             if before is not None and before[:-1] == state:
                 found[path], notes[path] = str(before[-1]), before
                 continue
             now = time.time_ns()
             found[path] = hashlib.sha256(self._content(path)).hexdigest()
-            if max(status.st_mtime_ns, status.st_ctime_ns) + _RACY_NS < now:
+            if stamp.is_older_than(_RACY_NS, now):
                 notes[path] = [*state, found[path]]
         return found, notes
 

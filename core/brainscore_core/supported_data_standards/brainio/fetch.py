@@ -14,6 +14,7 @@ from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, ChecksumError, OfflineError, did_you_mean
 from brainscore_core.files import locked
 from brainscore_core.identity.digest import file_digest
+from brainscore_core.identity.stamp import recall, remember
 from brainscore_core.supported_data_standards.brainio._transfer.download import (
     StoppedError,
     download,
@@ -24,7 +25,6 @@ from brainscore_core.supported_data_standards.brainio._transfer.object import S3
 from brainscore_core.supported_data_standards.brainio._transfer.unzip import check_extracted, unzip
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSetLoader
 from brainscore_core.transfer.disk import check_free_space
-from brainscore_core.transfer.local import recall, remember
 from brainscore_core.transfer.partial import PartialFile, storing
 
 if TYPE_CHECKING:

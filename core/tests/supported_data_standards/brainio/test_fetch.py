@@ -14,6 +14,7 @@ import pytest
 
 from brainscore_core.config import settings as current_settings
 from brainscore_core.errors import AssemblyError, ChecksumError, DownloadError, PrivateDataError
+from brainscore_core.identity import stamp
 from brainscore_core.supported_data_standards.brainio import fetch as fetching
 from brainscore_core.supported_data_standards.brainio._transfer import download
 from brainscore_core.supported_data_standards.brainio.access import naming_public_variant, public_variant
@@ -28,7 +29,7 @@ from brainscore_core.supported_data_standards.brainio.fetch import (
     sizes_of,
     split_bucket,
 )
-from brainscore_core.transfer import disk, local
+from brainscore_core.transfer import disk
 
 CONTENT = b"responses of neurons " * 100
 SHA1 = hashlib.sha1(CONTENT, usedforsecurity=False).hexdigest()
@@ -188,7 +189,7 @@ def test_unwritable_note_does_not_hinder(server, tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "read-only", str(path))
 
-    monkeypatch.setattr(local, "atomic_path", refuse)
+    monkeypatch.setattr(stamp, "atomic_path", refuse)
     assert fetch(SOURCE, target).read_bytes() == CONTENT
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brainscore_core.files import locked
+from brainscore_core.identity.stamp import Stamp, file_stamp
 from brainscore_vision.model_helpers.activations.cache import Group, group_of, limit_bytes, make_room, note_call
 from brainscore_vision.model_helpers.activations.digests import NotDigestibleError
 from brainscore_vision.model_helpers.activations.layout import Layout, pieces
@@ -26,7 +27,7 @@ __all__ = ["Extraction", "extract", "file_stamps"]
 _logger = logging.getLogger(__name__)
 _said: set[tuple[str, str]] = set()  # model and reason
 
-Stamps = list[tuple[int, int, int] | None]
+Stamps = list[Stamp | None]
 
 MAY_CHANGE = frozenset({"model code and settings"})
 """Parts of a key that a model may change while it runs, such as a counter of its calls: activations that were recorded
@@ -344,13 +345,5 @@ def _lock_free() -> Iterator[None]:
 
 
 def file_stamps(paths: Sequence[str]) -> Stamps:
-    """Return of each file what changes whenever it is written to: its size and times; None if it is not there."""
-    stamps: Stamps = []
-    for path in paths:
-        try:
-            status = Path(path).stat()
-        except OSError:
-            stamps.append(None)
-        else:
-            stamps.append((status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-    return stamps
+    """Return the stamp of each file; None if it does not exist."""
+    return [file_stamp(path) for path in paths]

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from brainscore_core.identity.digest import file_digest
+from brainscore_core.identity.stamp import Stamp, stamp_of
 
 __all__ = [
     "BY_VERSION",
@@ -136,9 +137,8 @@ def _digest(file: str, *stamp: int) -> str:  # noqa: ARG001 - part of the key of
     return file_digest(file, "sha256")
 
 
-def _stamp(file: str | Path) -> tuple[int, int, int]:
-    status = Path(file).stat()
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+def _stamp(file: str | Path) -> Stamp:
+    return stamp_of(Path(file).stat())
 
 
 @lru_cache(maxsize=4096)

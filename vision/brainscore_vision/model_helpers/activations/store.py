@@ -27,6 +27,7 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError
 from brainscore_core.files import atomic_path
+from brainscore_core.identity.stamp import stamp_of
 from brainscore_vision.model_helpers.activations.layout import Layout, pieces
 
 if TYPE_CHECKING:
@@ -442,8 +443,8 @@ def _unsealed(line: str) -> Record | None:
 
 
 def _signature(status: os.stat_result) -> list[int | str]:
-    # Nobody can set the time of the last change (ctime). What was in memory may be lost when a machine loses power.
-    return [status.st_mtime_ns, status.st_ctime_ns, _boot()]
+    # What was in memory may be lost when a machine loses power.
+    return [*stamp_of(status), _boot()]
 
 
 def _boot() -> str:

@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from brainscore_core.errors import CorruptFileError, DownloadError, listed
-from brainscore_core.files import atomic_path, locked
-from brainscore_core.transfer.disk import DISK_FULL, NOT_WRITABLE
+from brainscore_core.files import DISK_FULL, NOT_WRITABLE, atomic_path, locked
 
 __all__ = ["check_extracted", "unzip"]
 

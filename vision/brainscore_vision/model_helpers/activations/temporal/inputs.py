@@ -13,6 +13,7 @@ import numpy.typing as npt
 from PIL import Image as PILImage
 
 from brainscore_core.errors import MissingStimulusError, RequirementsError, StimulusError
+from brainscore_core.identity.stamp import Stamp, stamp_of
 from brainscore_vision.model_helpers.activations.images import load_image
 from brainscore_vision.model_helpers.activations.temporal.resizing import linear_weights, resize
 
@@ -243,7 +244,7 @@ class _VideoFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self.fps, self.number_of_frames, self.size = _video_facts(path, *_status(path))
+        self.fps, self.number_of_frames, self.size = _video_facts(path, _stamp(path))
         self._decoded: dict[int, Frames] = {}
 
     def frames(self, indices: Sequence[int]) -> Frames:
@@ -274,7 +275,7 @@ class _VideoFile:
 
 
 @lru_cache(maxsize=4096)
-def _video_facts(path: str, modified_ns: int, size_bytes: int) -> tuple[float, int, Size]:  # noqa: ARG001 - the key
+def _video_facts(path: str, stamp: Stamp) -> tuple[float, int, Size]:  # noqa: ARG001 - the key
     """Return frames per second, number of frames, and width and height of a video file."""
     av = _import_av()
     try:
@@ -291,12 +292,12 @@ def _video_facts(path: str, modified_ns: int, size_bytes: int) -> tuple[float, i
     return float(rate), number, size
 
 
-def _status(path: str) -> tuple[int, int]:
+def _stamp(path: str) -> Stamp:
     try:
         status = Path(path).stat()
     except FileNotFoundError as error:
         raise MissingStimulusError(f"The video file {path!r} does not exist.") from error
-    return status.st_mtime_ns, status.st_size
+    return stamp_of(status)
 
 
 def _cannot_decode(path: str, why: str) -> str:
