@@ -1,4 +1,4 @@
-"""Plan what a change has to be tested and scored on: ``python -m brainscore_ci plan``, as the workflows call it."""
+"""Plan the tests and scores of a change: ``python -m brainscore_ci plan``, as the workflows call it."""
 
 import sys
 

@@ -1,7 +1,6 @@
 """Run the jobs of a plan, and hand on what they gave.
 
 ============== ===========================================================================
-`arguments`    the command line of ``test_plugin``
 `plugin_tests` plugins -> their contract and own tests, each in the environment it requires
 `boxed_tests`  what the tests of a plugin see in a job
 `table`        what the tests gave, for people

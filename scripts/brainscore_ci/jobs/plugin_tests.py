@@ -18,7 +18,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brainscore_ci.jobs.arguments import TestOptions
 from brainscore_ci.jobs.credentials import without_credentials
 from brainscore_ci.jobs.table import format_table
 from brainscore_ci.jobs.workers import choose_workers, count_tests, usable_cores
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PluginRun",
+    "TestOptions",
     "environment_of_job",
     "environment_of_tests",
     "files_with_tests",
@@ -49,6 +49,27 @@ __all__ = [
 
 _TESTS_PER_IDENTIFIER = 5
 _PYTEST_OK, _NO_TESTS_COLLECTED = 0, 5  # exit statuses of pytest
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestOptions:
+    """How to test.
+
+    Attributes
+    ----------
+    private : bool
+        Whether tests with private data run. If not, no test gets credentials in its environment.
+    slow : bool
+        Whether slow tests run.
+    pytest_arguments : tuple of str
+        Further arguments for pytest, such as ``('-k', 'ceiling')``.
+    """
+
+    __test__ = False  # pytest would collect it for its name
+
+    private: bool = True
+    slow: bool = False
+    pytest_arguments: tuple[str, ...] = ()
 
 
 def files_with_tests(plugin: Plugin) -> list[Path]:
@@ -277,9 +298,9 @@ def _report(runs: Sequence[PluginRun], problems: Mapping[str, str], names: Seque
     for run in runs:
         if run.python != Path(sys.executable):
             lines.append(f"{label_of(run.plugin)}: in the environment {run.python.parents[1]}")
-    return "\n".join(
-        [*lines, f"reproduce: {shlex.join(['nox', '-s', 'test_plugin', '--', *names, *options.command_line])}"]
-    )
+    flags = [*([] if options.private else ["--ci"]), *(["--slow"] if options.slow else [])]
+    command = ["nox", "-s", "test_plugin", "--", *names, *flags, *options.pytest_arguments]
+    return "\n".join([*lines, f"reproduce: {shlex.join(command)}"])
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +11,10 @@ from brainscore_ci.jobs.boxed_tests import box_of_tests
 from brainscore_ci.jobs.fetch_data import data_home_of_tests
 from brainscore_ci.jobs.plugin_tests import (
     PluginRun,
+    TestOptions,
     environment_of_job,
     files_with_tests,
     run_plugin,
-    run_plugin_tests,
 )
 from brainscore_ci.jobs.publishable import public_result, written_tests
 from brainscore_ci.planning.areas import PluginName
@@ -36,26 +36,31 @@ from brainscore_core.testing.machine import has_network
 from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE
 
 if TYPE_CHECKING:
-    from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
     from brainscore_core.plugin_management.index import Plugin
     from brainscore_core.scoring.isolation.box import Box
 
-__all__ = ["result_of", "run_request", "run_shard", "timeout_of"]
+__all__ = ["ShardRequest", "result_of", "run_shard", "timeout_of"]
 
 _LEAST_MINUTES, _FACTOR = 15.0, 4.0  # what is planned is a guess
 
 
-def run_request(library: str, request: TestRequest) -> int:
-    """Do what the command line of ``test_plugin`` asks for, and return the exit code.
+@dataclass(frozen=True, kw_only=True)
+class ShardRequest:
+    """One job of a plan to test.
 
-    Parameters
+    Attributes
     ----------
-    library : str
-        Package whose plugins are meant, such as ``'mylibrary'``.
+    plan : Path
+        File with the plan.
+    shard : int
+        Number of the job in the matrix, from 0.
+    results : Path
+        Folder for the results.
     """
-    if request.shard is None:
-        return run_plugin_tests(library, request.names, request.options)
-    return run_shard(library, request.shard, request.options, repository=Path.cwd())
+
+    plan: Path
+    shard: int
+    results: Path
 
 
 def run_shard(

@@ -5,9 +5,9 @@ import zipfile
 
 import pytest
 
-from brainscore_ci.jobs.arguments import TestOptions
 from brainscore_ci.jobs.credentials import start_again_without_credentials, without_credentials
 from brainscore_ci.jobs.plugin_tests import (
+    TestOptions,
     environment_of_tests,
     run_plugin_tests,
 )

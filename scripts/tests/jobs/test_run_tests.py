@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from brainscore_ci.jobs import plugin_tests, run_tests
-from brainscore_ci.jobs.arguments import ShardRequest, TestOptions, TestRequest
 from brainscore_ci.jobs.fetch_data import data_home_of_tests
-from brainscore_ci.jobs.plugin_tests import PluginRun
-from brainscore_ci.jobs.run_tests import result_of, run_request, run_shard, timeout_of
+from brainscore_ci.jobs.plugin_tests import PluginRun, TestOptions
+from brainscore_ci.jobs.run_tests import ShardRequest, result_of, run_shard, timeout_of
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.reporting.results import Results, read_folder
@@ -309,12 +308,11 @@ def test_only_the_tasks_of_the_job_run(repository, environment):
 
 def test_plans_that_cannot_be_run(repository):
     request = ShardRequest(plan=repository / "plan.json", shard=0, results=repository / "results")
-    asked = TestRequest(names=(), options=TestOptions(private=False), shard=request)
     with pytest.raises(ConfigurationError, match="cannot be read"):
-        run_request(LIBRARY, asked)
+        run_shard(LIBRARY, request, TestOptions(), repository=repository)
     (repository / "plan.json").write_text("{}")
     with pytest.raises(ConfigurationError, match="no plan"):
-        run_request(LIBRARY, asked)
+        run_shard(LIBRARY, request, TestOptions(), repository=repository)
     with pytest.raises(ConfigurationError, match="refuses"):
         run(repository, task("a"), refused=(Refusal("models/$(x)", "name"),))
 

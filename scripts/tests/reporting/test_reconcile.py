@@ -6,8 +6,6 @@ import itertools
 import json
 import os
 import re
-import subprocess
-import sys
 import threading
 import zipfile
 from dataclasses import replace
@@ -18,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brainscore_ci.__main__ import main
 from brainscore_ci.github.client import Artifact, Comment, PullRequest, Run
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
@@ -640,32 +639,38 @@ def api():
     server.shutdown()
 
 
-def script(*arguments, **environment):
-    pytest.importorskip("httpx")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GITHUB")}
-    command = [sys.executable, ROOT / "scripts/reconcile.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env={**kept, **environment}, cwd=ROOT, check=False)
+@pytest.fixture
+def command(api, monkeypatch, capsys):
+    """Runs the command against the server; returns exit code, standard output and errors."""
+    for name in [name for name in os.environ if name.startswith("GITHUB")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(ROOT)
+
+    def run(*arguments, **environment):
+        for name, value in {"GITHUB_API_URL": api[0], **environment}.items():
+            monkeypatch.setenv(name, value)
+        status = main(["reconcile", *arguments])
+        return (status, *capsys.readouterr())
+
+    return run
 
 
-def test_script(api):
-    address, written = api
-    done = script(GITHUB_REPOSITORY="o/r", GITHUB_API_URL=address, GITHUB_TOKEN="secret-token")  # noqa: S106 - no secret
-    assert done.returncode == 0, done.stderr
-    assert [path for path, _ in written] == ["/repos/o/r/issues/7/comments", "/repos/o/r/issues/7/labels"]
-    assert "pull request 7: add ci-failed, plugin-only" in done.stdout
-    assert "secret-token" not in done.stdout + done.stderr
+def test_command(api, command):
+    status, out, err = command(GITHUB_REPOSITORY="o/r", GITHUB_TOKEN="secret-token")  # noqa: S106 - no secret
+    assert status == 0, err
+    assert [path for path, _ in api[1]] == ["/repos/o/r/issues/7/comments", "/repos/o/r/issues/7/labels"]
+    assert "pull request 7: add ci-failed, plugin-only" in out
+    assert "secret-token" not in out + err
 
 
-def test_script_dry_run(api):
-    address, written = api
-    done = script("--dry-run", GITHUB_REPOSITORY="o/r", GITHUB_API_URL=address)
-    assert done.returncode == 0, done.stderr
-    assert "pull request 7: new comment" in done.stdout
-    assert written == []
+def test_command_dry_run(api, command):
+    status, out, err = command("--dry-run", GITHUB_REPOSITORY="o/r")
+    assert status == 0, err
+    assert "pull request 7: new comment" in out
+    assert api[1] == []
 
 
-def test_script_without_a_repository():
-    done = script()
-    assert done.returncode == 2
-    assert "GITHUB_REPOSITORY" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_command_without_a_repository(command):
+    status, _, err = command()
+    assert status == 2
+    assert "GITHUB_REPOSITORY" in err

@@ -1,15 +1,16 @@
-"""Test the whole path as a person starts it: the script, git, a server on this machine, and the real checks."""
+"""Test the whole path as a person starts it: the command, git, a server on this machine, and the real checks."""
 
 import http.server
 import json
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from brainscore_ci.__main__ import main
 from brainscore_ci.submission.request import AGREEMENTS, FIELDS
 
 ROOT = Path(__file__).parents[3]
@@ -65,27 +66,23 @@ def origin(tree, tmp_path):
 
 
 @pytest.fixture
-def start(server, origin, tree, tmp_path):
+def start(server, origin, tree, tmp_path, monkeypatch, capsys):
     def call(content):
         (tmp_path / "mine.zip").write_bytes(content)
         environment = {
-            **os.environ,
             "GITHUB_REPOSITORY": "owner/name",
             "GITHUB_TOKEN": "t0ken",
             "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}",
             "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
             "XDG_CACHE_HOME": str(tmp_path / "cache"),
         }
-        command = [
-            sys.executable,
-            str(ROOT / "scripts/submission.py"),
-            "--issue",
-            "3",
-            "--archive",
-            str(tmp_path / "mine.zip"),
-        ]
-        command += ["--remote", str(origin), "--reply"]
-        return subprocess.run(command, cwd=tree.path, env=environment, capture_output=True, text=True, check=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(tree.path)
+        options = ["--issue", "3", "--archive", str(tmp_path / "mine.zip"), "--remote", str(origin), "--reply"]
+        status = main(["submission", *options])
+        out, err = capsys.readouterr()
+        return SimpleNamespace(returncode=status, stdout=out, stderr=err)
 
     return call
 

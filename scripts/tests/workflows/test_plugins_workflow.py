@@ -132,7 +132,7 @@ def test_documentation_only(project, github):
 
 def test_a_module_that_a_job_has_not_installed_would_be_missed(project, github):
     """What all tests here rely on: jobs that install in seconds do not get by on what this machine has."""
-    project.edit("scripts/report.py", "import argparse", "import argparse\nimport numpy")
+    project.edit("scripts/report.py", "import sys", "import sys\n\nimport numpy")
     project.commit()
     project.branch("change")
     project.write("README.md", "Other words.\n")

@@ -1,0 +1,36 @@
+"""Commands of ``python -m brainscore_ci``: those people run, and those only workflows call."""
+
+from __future__ import annotations
+
+from brainscore_ci.commands import contribute, workflow
+from brainscore_core.command_line import Command, make_app
+
+__all__ = ["app"]
+
+_CONTRIBUTE = "Contribute"
+
+app = make_app("Plan, check, test and report around a pull request and a merge.")
+
+app.command("check", cls=Command, rich_help_panel=_CONTRIBUTE)(contribute.check)
+app.command(
+    "new-plugin",
+    cls=Command,
+    rich_help_panel=_CONTRIBUTE,
+    epilog="Example: new-plugin data benchmark MyExperiment2024 --region IT",
+)(contribute.new_plugin)
+app.command(
+    "test-plugin",
+    cls=Command,
+    rich_help_panel=_CONTRIBUTE,
+    # Unknown options go to pytest; -h among its joined short options, as in -kwith, must not print our help.
+    context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
+)(contribute.run_tests)
+app.command("plan", cls=Command, rich_help_panel=_CONTRIBUTE)(contribute.plan)
+
+app.command("fetch-data", cls=Command, hidden=True)(workflow.fetch_data)
+app.command("score-pairs", cls=Command, hidden=True)(workflow.score_pairs)
+app.command("collect", cls=Command, hidden=True)(workflow.collect)
+app.command("report", cls=Command, hidden=True)(workflow.report)
+app.command("reconcile", cls=Command, hidden=True)(workflow.reconcile)
+app.command("submission", cls=Command, hidden=True)(workflow.submission)
+app.command("list-plugins", cls=Command, hidden=True)(workflow.list_plugins)

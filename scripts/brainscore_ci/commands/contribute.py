@@ -1,0 +1,210 @@
+"""Commands people run on their plugins; imports wait for their command, so that each starts fast."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from brainscore_ci.scaffold.names import KIND_NAMES
+from brainscore_core import command_line
+from brainscore_core.errors import BrainScoreError, ConfigurationError
+
+__all__ = ["check", "new_plugin", "plan", "run_tests"]
+
+_Library = Annotated[str | None, typer.Option(help="package with the plugins (default: the checkout's first)")]
+
+
+def check(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="a plugin's folder (name or path) or an identifier"),
+    ] = None,
+    changed: Annotated[bool, typer.Option("--changed", help="all plugins that differ from --base")] = False,
+    base: Annotated[
+        str | None,
+        typer.Option(metavar="BRANCH", help="what to compare with, benchmark versions too (for --changed: main)"),
+    ] = None,
+    library: _Library = None,
+    github: Annotated[bool, typer.Option("--github", help="also print annotations for a GitHub workflow")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="first fix what is mechanical: old names, missing keys of metadata.yml")
+    ] = False,
+    results: Annotated[Path | None, typer.Option(metavar="FOLDER", help="also write the report's input here")] = None,
+) -> int:
+    """Check plugins without importing them.
+
+    Applies the static rules; prints every problem as path:line: rule: message: fix.
+    """
+    from brainscore_ci.checks import findings, handed_over, runner  # only this command needs them
+    from brainscore_core.files import atomic_path  # see above
+
+    if bool(names) == changed:
+        raise ConfigurationError(
+            "Say which plugins to check: their names, such as brainscore check mymodel2024, or --changed for all that "
+            "differ from main."
+        )
+    if github and as_json:
+        raise ConfigurationError("--github and --json exclude each other: leave one out.")
+    place = runner.workplace(Path.cwd(), library)
+    if changed:
+        checked = runner.check_changed(place, base or "main", fix=fix)
+    else:
+        checked = runner.check_named(place, names or [], base, fix=fix)
+    form = findings.as_json if as_json else findings.as_text
+    lines = [form(checked.findings, checked.plugins)]
+    if not as_json:
+        lines = [*(f"fixed {findings.printable(file)}" for file in checked.fixed), *lines]
+    if github:
+        lines += findings.github_annotations(checked.findings)
+    print("\n".join(lines))
+    if results is not None:
+        with atomic_path(results / "check.json") as temporary:
+            temporary.write_text(handed_over.as_results(checked.findings, checked.new).to_json(), encoding="utf-8")
+    return command_line.FAILED if checked.has_errors else 0
+
+
+def new_plugin(
+    kinds_and_name: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KIND... NAME",
+            help=f"one or more of {', '.join(KIND_NAMES)}; then the name as in a paper, MyExperiment2024, or as a "
+            "folder, myexperiment2024",
+            show_default=False,
+        ),
+    ],
+    identifier: Annotated[
+        str | None, typer.Option(help="identifier to register (default: from the name)", show_default=False)
+    ] = None,
+    from_package: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="packaged files to register (kind data)")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(help="recorded region (default: that of the data, or a usual one)")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="metric of the benchmark (default: one that fits every population)")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="data of the benchmark (default: data of the same name, or simulated data)")
+    ] = None,
+    task: Annotated[str | None, typer.Option(help="behavioural task: label, probabilities or odd_one_out")] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="presentations of each stimulus (default: as in the data)")
+    ] = None,
+    visual_degrees: Annotated[
+        float | None, typer.Option(min=0, help="width of the stimuli in the experiment (default: 8, a guess)")
+    ] = None,
+    library: _Library = None,
+) -> int:
+    """Start a plugin: write its folder, with tests that pass.
+
+    Several kinds of one name, such as data and benchmark, are written together.
+    """
+    from brainscore_ci.scaffold import make  # only this command needs it
+
+    *kinds, name = kinds_and_name
+    if not kinds:
+        raise ConfigurationError(
+            f"Say what kind of plugin and its name, such as new-plugin {KIND_NAMES[0]} {name}; kinds are "
+            f"{', '.join(KIND_NAMES)}."
+        )
+    request = make.PluginRequest(
+        kinds=tuple(kinds),
+        name=name,
+        identifier=identifier,
+        package=from_package,
+        region=region,
+        metric=metric,
+        data=data,
+        task=task,
+        trials=trials,
+        visual_degrees=visual_degrees,
+    )
+    print(make.new_plugin(request, Path.cwd(), library).as_text())
+    return 0
+
+
+def run_tests(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME... [pytest arguments]",
+            help="plugin folder, folder and name (models/pixels), identifier, or path of a plugin folder elsewhere; "
+            "the first unknown option and all that follows go to pytest",
+            show_default=False,
+        ),
+    ] = None,
+    library: _Library = None,
+    ci: Annotated[bool, typer.Option("--ci", help="as for a pull request: no private data, no credentials")] = False,
+    slow: Annotated[bool, typer.Option("--slow", help="run slow tests too")] = False,
+    plan: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="with --ci, instead of names: test one job of this plan")
+    ] = None,
+    shard: Annotated[int | None, typer.Option(metavar="N", min=0, help="number of the job, from 0")] = None,
+    results: Annotated[Path | None, typer.Option(metavar="FOLDER", help="folder for the job's results")] = None,
+) -> int:
+    """Test plugins: their contract and their own tests."""
+    from brainscore_ci.checks import runner  # only this command needs them
+    from brainscore_ci.jobs.credentials import start_again_without_credentials  # see above
+    from brainscore_ci.jobs.plugin_tests import TestOptions, run_plugin_tests  # see above
+    from brainscore_ci.jobs.run_tests import ShardRequest, run_shard  # see above
+
+    words = arguments or []
+    n_names = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
+    names, further = words[:n_names], words[n_names:]
+    options = TestOptions(private=not ci, slow=slow, pytest_arguments=tuple(further))
+    missing = [
+        option for option, value in (("--plan", plan), ("--shard", shard), ("--results", results)) if value is None
+    ]
+    if plan is not None and shard is not None and results is not None:
+        if names or not ci:
+            raise ConfigurationError("--plan, --shard and --results need --ci, and no names of plugins.")
+        start_again_without_credentials()
+        request = ShardRequest(plan=plan, shard=shard, results=results)
+        return run_shard(library or runner.workplace(Path.cwd()).library, request, options, repository=Path.cwd())
+    if len(missing) < 3:
+        raise ConfigurationError(f"--plan, --shard and --results go together; missing: {', '.join(missing)}.")
+    if not names:
+        raise ConfigurationError("Name at least one plugin, such as: nox -s test_plugin -- pixels")
+    command_line.say(f"Testing {', '.join(names)} ...")
+    return run_plugin_tests(library or runner.workplace(Path.cwd()).library, names, options)
+
+
+def plan(
+    base: Annotated[
+        str, typer.Option(help="branch or commit to compare with (default: origin/main or main)", show_default=False)
+    ] = "",
+    head: Annotated[
+        str | None, typer.Option(help="commit that is checked out (default: the files in the working tree)")
+    ] = None,
+    event: Annotated[
+        str, typer.Option(help="event to plan for, such as pull_request or push (default: local)", show_default=False)
+    ] = "",
+    labels: Annotated[
+        str,
+        typer.Option(help="labels of the pull request: comma-separated or a JSON list", show_default=False),
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="print the plan as JSON")] = False,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="file to write the plan to, as JSON")] = None,
+    missing: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="only write the pairs without a record to this file"),
+    ] = None,
+) -> int:
+    """Show what a change has to be tested and scored on.
+
+    Exit code 1 if the plan refuses a file of the change.
+    """
+    from brainscore_ci.jobs import plan_change  # only this command needs it
+
+    try:
+        return plan_change.run(
+            base=base, head=head, event=event, labels=labels, as_json=as_json, output=output, missing=missing
+        )
+    except (BrainScoreError, OSError) as error:  # not 1, which means that the change is refused
+        command_line.say(f"Error: {error}")
+        return command_line.WRONG_USAGE

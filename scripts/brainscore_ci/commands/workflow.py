@@ -1,0 +1,244 @@
+"""Commands workflows call; imports wait for their command, so that no job loads what another one needs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from brainscore_ci.jobs.credentials import start_again_without_credentials
+from brainscore_core.command_line import FAILED, WRONG_USAGE, say
+from brainscore_core.errors import BrainScoreError
+
+__all__ = ["collect", "fetch_data", "list_plugins", "reconcile", "report", "score_pairs", "submission"]
+
+_MINUTES = 330.0  # a job may take 6 hours and has to upload its records
+
+_PlanFile = Annotated[Path, typer.Option(metavar="FILE", help="plan as JSON (nox -s plan -- --json)")]
+
+
+def fetch_data(
+    plan: _PlanFile,
+    shard: Annotated[int, typer.Option(metavar="I", help="number of the job, from 0")],
+    tests: Annotated[bool, typer.Option("--tests", help="for private tests (default: for pairs)")] = False,
+) -> int:
+    """Fetch the data of one job of a plan; runs no plugin."""
+    from brainscore_ci.jobs import fetch_data  # only this command needs it
+
+    return fetch_data.fetch_for_tests(plan, shard) if tests else fetch_data.fetch_for_pairs(plan, shard)
+
+
+def score_pairs(
+    plan: _PlanFile,
+    records: Annotated[Path, typer.Option(metavar="DIR", help="folder for the records")],
+    shard: Annotated[
+        int | None, typer.Option(metavar="I", help="number of the job, from 0 (default: all)", show_default=False)
+    ] = None,
+    previews: Annotated[bool, typer.Option("--previews", help="score the previews of a pull request")] = False,
+    fetch_records: Annotated[
+        bool,
+        typer.Option(
+            "--fetch-records", help="first fetch the published records, which the checkout of a GitHub job lacks"
+        ),
+    ] = False,
+    results: Annotated[Path | None, typer.Option(metavar="DIR", help="folder for the report's input")] = None,
+    minutes: Annotated[float, typer.Option(help="minutes after which no further pair starts")] = _MINUTES,
+) -> int:
+    """Score the pairs of one job of a plan, each in its own process, and write one record per pair."""
+    start_again_without_credentials()
+    from brainscore_ci.jobs import score_shard  # only this command needs it, and only without credentials
+
+    return score_shard.run(
+        plan,
+        records,
+        minutes=minutes,
+        shard=shard,
+        previews=previews,
+        fetch_records=fetch_records,
+        results=results,
+    )
+
+
+def collect(
+    plan: _PlanFile,
+    records: Annotated[Path, typer.Option(help="folder with one folder records-<i> per job")],
+    branch: Annotated[str, typer.Option(help="branch to commit the records to")] = "scores",
+    code_branch: Annotated[str, typer.Option(help="branch with the plugins; skip records of other code")] = "main",
+    remote: Annotated[str, typer.Option(help="git remote with both branches")] = "origin",
+) -> int:
+    """Collect the records of all jobs that score, commit them to a branch, and print a table.
+
+    Also writes the table to GITHUB_STEP_SUMMARY; pushes with GITHUB_TOKEN. Exit code 1 if a pair has no record or a
+    file is no record, 2 if nothing can be collected.
+    """
+    from brainscore_ci.jobs.collect import collect, summary  # only this command needs them
+    from brainscore_ci.planning.checkout import read_own_checkout  # see above
+    from brainscore_ci.planning.plan import Plan  # see above
+    from brainscore_ci.reporting.annotations import for_log  # see above
+    from brainscore_ci.reporting.report import SUMMARY_BYTES  # see above
+
+    def run() -> int:
+        planned = Plan.read(plan)
+        collected = collect(
+            *(planned, records, read_own_checkout(Path.cwd()), branch),
+            code_branch=code_branch,
+            remote=remote,
+            token=os.environ.get("GITHUB_TOKEN", ""),
+        )
+        text = summary(collected, planned)
+        print(for_log(text))
+        _append_summary(text.encode()[:SUMMARY_BYTES].decode(errors="ignore"))
+        return 0 if collected.is_complete else FAILED
+
+    return _wrong_usage_on_error(run)
+
+
+def report(
+    plan: _PlanFile,
+    results: Annotated[Path, typer.Option(help="folder with the results of tests and scores")],
+    bundle: Annotated[Path | None, typer.Option(help="folder for plan.json and results.json")] = None,
+    tests_only: Annotated[
+        bool, typer.Option("--tests-only", help="report a run without static checks, such as the nightly one")
+    ] = False,
+) -> int:
+    """Write the report of a run: summary of the step, annotations, and optionally the reconciler's input.
+
+    Exit code 0 whatever the report says, since the gate decides; 2 if there is no plan.
+    """
+    from brainscore_ci.planning.plan import Plan  # only this command needs them
+    from brainscore_ci.reporting.annotations import annotate, for_log  # see above
+    from brainscore_ci.reporting.reconcile.bundle import write_bundle  # see above
+    from brainscore_ci.reporting.report import render  # see above
+    from brainscore_ci.reporting.results import read_folder  # see above
+    from brainscore_ci.reporting.verdict import Verdict, judge  # see above
+
+    def run() -> int:
+        planned = Plan.read(plan)
+        outcomes, unreadable = read_folder(results)
+        verdict = Verdict((*judge(planned, outcomes, whole=not tests_only).problems, *unreadable))
+        text = render(planned, outcomes, verdict)
+        print(for_log(text))
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            print("\n".join(annotate(planned, outcomes, verdict)))
+        _append_summary(text)
+        if bundle is not None:
+            write_bundle(bundle, planned, outcomes)
+        return 0
+
+    return _wrong_usage_on_error(run)
+
+
+def reconcile(
+    missing: Annotated[
+        Path | None, typer.Option(help="JSON list of [model, benchmark] that have no score and should")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="only print the actions")] = False,
+) -> int:
+    """Update comments and labels of all open pull requests, and start missing scores.
+
+    Reads GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL and GITHUB_SHA. Exit code 1 if an action failed, 2 if nothing
+    could be started.
+    """
+    from brainscore_ci.github.client import API, HttpGitHub  # only this command needs them
+    from brainscore_ci.planning.policy import read_policy  # see above
+    from brainscore_ci.reporting.reconcile.decide import ReconcilePolicy, apply, describe  # see above
+    from brainscore_ci.reporting.reconcile.reconciler import reconcile  # see above
+
+    def run() -> int:
+        outcome = reconcile(
+            HttpGitHub(
+                os.environ.get("GITHUB_REPOSITORY", ""),
+                os.environ.get("GITHUB_TOKEN", ""),
+                api=os.environ.get("GITHUB_API_URL") or API,
+            ),
+            ReconcilePolicy(libraries=read_policy(Path()).libraries),
+            missing=json.loads(missing.read_text(encoding="utf-8")) if missing else [],
+            head=os.environ.get("GITHUB_SHA", ""),
+            do=(lambda *_: None) if dry_run else apply,
+        )
+        for action in outcome.actions:
+            print(describe(action))
+        for line in (*outcome.notes, *outcome.problems):
+            print(line)
+        return FAILED if outcome.problems else 0
+
+    return _wrong_usage_on_error(run)
+
+
+def submission(
+    issue: Annotated[int, typer.Option(help="number of the issue")],
+    url: Annotated[str, typer.Option(help="attachment to use (default: the newest)", show_default=False)] = "",
+    archive: Annotated[Path | None, typer.Option(help="the zip file, if it is not attached to the issue")] = None,
+    base: Annotated[str, typer.Option(help="target branch of the pull request")] = "main",
+    remote: Annotated[
+        str, typer.Option(help="repository to clone and push to (default: that on GitHub)", show_default=False)
+    ] = "",
+    reply: Annotated[bool, typer.Option("--reply", help="write the outcome into the issue")] = False,
+) -> int:
+    """Open a pull request with the plugin that is attached to an issue as a zip file; runs nothing of the file.
+
+    Reads GITHUB_REPOSITORY, GITHUB_TOKEN, GITHUB_API_URL and GITHUB_SERVER_URL. The token must be allowed to write
+    contents and pull requests, and issues with --reply. Exit code 1 if the plugin was refused.
+    """
+    from brainscore_ci.checks.runner import check_named, workplace  # only this command needs them
+    from brainscore_ci.github.client import API  # see above
+    from brainscore_ci.planning.policy import read_policy  # see above
+    from brainscore_ci.submission.archive import ArchivePolicy  # see above
+    from brainscore_ci.submission.forge import HttpForge  # see above
+    from brainscore_ci.submission.publish import Remote, submit  # see above
+    from brainscore_ci.submission.request import answer  # see above
+
+    name, token = (os.environ.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN"))
+    server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
+    outcome = submit(
+        HttpForge(name, token, api=os.environ.get("GITHUB_API_URL") or API),
+        Remote(url=remote or f"{server}/{name}.git", base=base, token="" if remote else token),
+        issue,
+        check=lambda checkout, folder: check_named(workplace(checkout), [str(folder)], f"origin/{base}").findings,
+        url=url,
+        file=archive,
+        policy=ArchivePolicy(libraries=read_policy(Path()).libraries),
+        reply=reply,
+    )
+    print(outcome)
+    _append_summary(answer(outcome.problems, pull=outcome.pull, changed=outcome.state != "unchanged") + "\n")
+    return FAILED if outcome.state == "refused" else 0
+
+
+def list_plugins(
+    library: Annotated[str | None, typer.Argument(help="name of its package (default: the checkout's first)")] = None,
+) -> int:
+    """Print the identifiers of every plugin of a library as JSON, without importing one.
+
+    Exit code 1 if a plugin cannot be read, 2 for an unknown library.
+    """
+    from brainscore_ci.planning.policy import read_policy  # only this command needs them
+    from brainscore_core.plugin_management.index import PluginIndex, library_roots  # see above
+
+    def run() -> int:
+        default = [Path(folder).name for folder in read_policy(Path(__file__).parents[3]).libraries]
+        listing = PluginIndex(library_roots(library or default[0])).listing()
+        print(json.dumps(listing, indent=2))
+        return FAILED if any("problem" in plugin for plugins in listing.values() for plugin in plugins.values()) else 0
+
+    return _wrong_usage_on_error(run)
+
+
+def _wrong_usage_on_error(run: Callable[[], int]) -> int:
+    """Run a command for which exit code 1 is a result, so that every error has to be 2."""
+    try:
+        return run()
+    except (BrainScoreError, OSError, ValueError) as error:
+        say(f"Error: {error}")
+        return WRONG_USAGE
+
+
+def _append_summary(text: str) -> None:
+    """Append Markdown to the summary of the step, if this runs in one."""
+    if file := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(file).open("a", encoding="utf-8") as stream:
+            stream.write(text)
