@@ -19,7 +19,7 @@ from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.describe import first_sentence, licence_of
 from brainscore_vision.catalogue.entries import metadata_of, plugin_index
 from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
-from brainscore_vision.catalogue.references import constant
+from brainscore_vision.catalogue.references import citation
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
@@ -141,7 +141,7 @@ def _about(plugin: Plugin, source: PluginSource, metadata: Mapping[str, object])
     address = f"https://doi.org/{doi}" if doi else contact
     return _stated(
         licence=_line(licence_of(plugin.directory, source, metadata)),
-        bibtex=constant(source, "BIBTEX") or _line(metadata.get("citation")),
+        bibtex=citation(source) or _line(metadata.get("citation")),
         url=address if len(address) <= _MOST and _ADDRESS.fullmatch(address) else None,
         plugin=_folder(plugin.directory),
     )

@@ -17,7 +17,7 @@ from brainscore_core.plugin_management.registry import KINDS, Kind
 from brainscore_core.plugin_management.source import read_plugin
 from brainscore_core.supported_data_standards.brainio.access import public_variant
 from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index
-from brainscore_vision.catalogue.references import constant
+from brainscore_vision.catalogue.references import citation, constant
 
 if TYPE_CHECKING:
     from brainscore_core.plugin_management.index import Plugin
@@ -122,7 +122,7 @@ def _terms(directory: Path, source: PluginSource, metadata: Mapping[str, object]
     yield "licence", licence_of(directory, source, metadata) or _NOT_STATED
     if "contact" in metadata:
         yield "contact", str(metadata["contact"])
-    bibtex = constant(source, "BIBTEX")
+    bibtex = citation(source)
     yield "citation", str(bibtex or metadata.get("citation") or _NOT_STATED)
     if "doi" in metadata and str(metadata["doi"]) not in (bibtex or ""):
         yield "doi", f"https://doi.org/{metadata['doi']}"

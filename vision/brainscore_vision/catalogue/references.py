@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from brainscore_core.plugin_management.source import PluginSource, evaluate
 from brainscore_vision.data_helpers.bucket import Bucket
+from brainscore_vision.data_helpers.citations import cite_data
 
-__all__ = ["Reference", "constant", "find_references"]
+__all__ = ["Reference", "citation", "constant", "find_references"]
 
 _SIGNATURES = {
     "load_assembly_from_s3": ("identifier", "version_id", "sha1", "bucket"),
@@ -70,6 +71,18 @@ def constant(plugin: PluginSource, *names: str) -> str | None:
         for name in names:
             if isinstance(text := plugin.constants_in(path).get(name), str):
                 return text
+    return None
+
+
+def citation(plugin: PluginSource) -> str | None:
+    """Return the ``BIBTEX`` of a plugin; ``BIBTEX = cite_data(...)`` stands for that of a data plugin."""
+    if text := constant(plugin, "BIBTEX"):
+        return text
+    for path in plugin.files:
+        _, value = (path.endswith(".py") and plugin.assigned(path, "BIBTEX")) or ("", None)
+        if isinstance(value, ast.Call) and _last_name(value.func) == cite_data.__name__ and value.args:
+            folder = evaluate(value.args[0], {})
+            return cite_data(folder) if isinstance(folder, str) else None
     return None
 
 

@@ -1,11 +1,13 @@
-"""Help to write data plugins: say where files are, and what is done with what is in them.
+"""Help to write data plugins.
 
-=============== ============================================================
-`bucket`        the files of a data set in S3, declared by their digests
-`image_folders` stimuli in a folder that the user has
-=============== ============================================================
+=============== ==================================================
+`bucket`        the files of a data set in S3, with their digests
+`image_folders` stimuli in a folder of the user
+`citations`     citations that data plugins state
+=============== ==================================================
 """
 
 from brainscore_vision.data_helpers.bucket import Bucket
+from brainscore_vision.data_helpers.citations import cite_data
 
-__all__ = ["Bucket"]
+__all__ = ["Bucket", "cite_data"]

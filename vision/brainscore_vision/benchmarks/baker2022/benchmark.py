@@ -8,12 +8,9 @@ import numpy as np
 
 from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@article{baker2022,
-  title={Deep learning models fail to capture the configural nature of human shape perception},
-  author={Baker, Nicholas and Elder, James H.},
-  journal={iScience}, volume={25}, number={9}, pages={104913}, year={2022}, doi={10.1016/j.isci.2022.104913}
-}"""
+BIBTEX = cite_data("baker2022")
 
 VISUAL_DEGREES = 8.8
 

@@ -2,11 +2,9 @@
 
 from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@misc{bmd2024,
-  title={BMD2024: human recognition of textured and dotted objects},
-  howpublished={Distributed with Brain-Score}, year={2024}, note={The article has not appeared yet}
-}"""
+BIBTEX = cite_data("bmd2024")
 
 
 def accuracy_distance(dataset: str) -> AgreementWithPeople:

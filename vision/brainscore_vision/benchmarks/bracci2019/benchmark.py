@@ -13,23 +13,14 @@ import numpy as np
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import load_ceiling, load_dataset, load_stimulus_set
 from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.utils import LazyLoad
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 1
 REGIONS = {"V1": (0, "V1"), "posteriorVTC": (1, "IT"), "anteriorVTC": (2, "IT")}
 """How the data number a region of interest, and the region of a model that is compared with it."""
-BIBTEX = """@article{bracci2019ventral,
-  title={The ventral visual pathway represents animal appearance over animacy, unlike human behavior and deep neural
-    networks},
-  author={Bracci, Stefania and Ritchie, J Brendan and Kalfas, Ioannis and Op de Beeck, Hans P},
-  journal={Journal of Neuroscience},
-  volume={39},
-  number={33},
-  pages={6513--6525},
-  year={2019},
-  doi={10.1523/JNEUROSCI.1714-18.2019}
-}"""
+BIBTEX = cite_data("bracci2019")
 
 
 def load_patterns(region: str) -> NeuroidAssembly:

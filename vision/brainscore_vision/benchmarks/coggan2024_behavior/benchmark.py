@@ -14,6 +14,7 @@ from brainscore_vision import load_ceiling, load_dataset, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choices
 from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.arrays.correlation import pearson_columns
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.labelled.gather import one_each
@@ -22,10 +23,7 @@ from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad, loaded
 
-BIBTEX = """@unpublished{coggan2024behavior,
-  title={Modeling human visual recognition of occluded objects},
-  author={Coggan, David D. and Tong, Frank}, year={2024}, note={In preparation}
-}"""
+BIBTEX = cite_data("coggan2024_behavior")
 
 VISUAL_DEGREES = 10
 

@@ -15,6 +15,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import DataAsse
 from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.arrays.geometry.rdm import upper_triangle
 from brainscore_vision.metric_helpers.labelled.rdms import paired_rdms, read_square
 from brainscore_vision.metric_helpers.uncertainty.errors import attach_standard_error
@@ -25,12 +26,7 @@ VISUAL_DEGREES = 9
 NUMBER_OF_TRIALS = 1
 TIME_BIN = (0, 250)
 UNIT_THRESHOLD = 3.1  # standard deviations of the mean responses of all units
-BIBTEX = """@article{Tong.Coggan2024.fMRI,
-  title={Evidence of strong amodal completion in both early and high-level visual cortices},
-  author={Coggan, David D. and Tong, Frank},
-  journal={under review},
-  year={2024}
-}"""
+BIBTEX = cite_data("coggan2024_fMRI")
 
 
 def load_dissimilarities(region: str) -> DataAssembly:

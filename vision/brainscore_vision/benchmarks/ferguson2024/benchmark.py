@@ -20,6 +20,7 @@ from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_choices
 from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.arrays.reliability.split_half import random_halves
 from brainscore_vision.metric_helpers.arrays.seeds import generator
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
@@ -29,12 +30,7 @@ from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad, loaded
 
-BIBTEX = """@misc{ferguson2024,
-  title={How Well is Visual Search Asymmetry predicted by a Binary-Choice, Rapid, Accuracy-based Visual-search,
-    Oddball-detection (BRAVO) task?},
-  author={Ferguson, Michael E, Jr and Ngo, Jerry and Lee, Michael and DiCarlo, James and Schrimpf, Martin},
-  publisher={OSF}, year={2024}, doi={10.17605/OSF.IO/5BA3N}, url={https://osf.io/5ba3n}
-}"""
+BIBTEX = cite_data("ferguson2024")
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 3

@@ -12,14 +12,9 @@ import numpy as np
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@inproceedings{geirhos2021partial,
-  title={Partial success in closing the gap between human and machine vision},
-  author={Geirhos, Robert and Narayanappa, Kantharaju and Mitzkus, Benjamin and Thieringer, Tizian and Bethge, Matthias
-    and Wichmann, Felix A and Brendel, Wieland},
-  booktitle={Advances in Neural Information Processing Systems},
-  volume={34}, pages={23885--23899}, year={2021}, url={https://openreview.net/forum?id=QkljT4mrfs}
-}"""
+BIBTEX = cite_data("geirhos2021")
 
 DATASETS = [
     "colour", "contrast", "cue-conflict", "edge", "eidolonI", "eidolonII", "eidolonIII", "false-colour", "high-pass",

@@ -20,13 +20,9 @@ from brainscore_vision.benchmark_helpers.neural_common import (
     flatten_timebins_into_neuroids,
 )
 from brainscore_vision.benchmark_helpers.recordings.preparation import name_neuroids_apart
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@article{gifford2022large,
-  title={A large and rich {EEG} dataset for modeling human visual object recognition},
-  author={Gifford, Alessandro T. and Dwivedi, Kshitij and Roig, Gemma and Cichy, Radoslaw M.},
-  journal={NeuroImage},
-  volume={264}, pages={119754}, year={2022}, doi={10.1016/j.neuroimage.2022.119754}
-}"""
+BIBTEX = cite_data("gifford2022")
 
 VISUAL_DEGREES = 7
 WINDOW_MS = (0, 600)

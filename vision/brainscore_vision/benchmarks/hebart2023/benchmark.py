@@ -7,14 +7,9 @@ same one on average (Hebart et al., 2023): the noise ceiling. ``score = (raw - 1
 
 from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.behaviour.odd_one_out import OddOneOutBenchmark
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@article{hebart2023,
-  title={THINGS-data, a multimodal collection of large-scale datasets for investigating object representations in human
-    brain and behavior},
-  author={Hebart, Martin N and Contier, Oliver and Teichmann, Lina and Rockter, Adam H and Zheng, Charles Y
-    and Kidder, Alexis and Corriveau, Anna and Vaziri-Pashkam, Maryam and Baker, Chris I},
-  journal={eLife}, volume={12}, pages={e82580}, year={2023}, doi={10.7554/eLife.82580}
-}"""
+BIBTEX = cite_data("hebart2023")
 
 VISUAL_DEGREES = 8
 CEILING = 0.6767

@@ -8,15 +8,9 @@ test objects do not count.
 from brainscore_vision import load_metric
 from brainscore_vision.benchmark_helpers.neural.given_split import GivenSplit
 from brainscore_vision.benchmark_helpers.neural_common import TrainTestNeuralBenchmark
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@article{hebart2023things,
-  title={{THINGS}-data, a multimodal collection of large-scale datasets for investigating object representations in
-    human brain and behavior},
-  author={Hebart, M. N. and Contier, O. and Teichmann, L. and Rockter, A. H. and Zheng, C. Y. and Kidder, A. and
-    Corriveau, A. and Vaziri-Pashkam, M. and Baker, C. I.},
-  journal={eLife},
-  volume={12}, pages={e82580}, year={2023}, doi={10.7554/eLife.82580}
-}"""
+BIBTEX = cite_data("hebart2023_fmri")
 
 RECORDINGS = GivenSplit(
     dataset="Hebart2023_fmri",

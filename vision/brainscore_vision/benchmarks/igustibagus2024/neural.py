@@ -10,6 +10,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import NeuronRe
 from brainscore_vision import load_ceiling, load_dataset
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, average_repetition
+from brainscore_vision.data_helpers import cite_data
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 63
@@ -19,14 +20,7 @@ STYLES = (
     "silhouettes", "edges", "original", "sketch", "textures", "painting", "mosaic", "grayscale", "convex_hull",
     "outline", "silhouette", "line_drawing", "cartoon",
 )  # fmt: skip
-BIBTEX = """@inproceedings{bagus2022primate,
-  title={Primate inferotemporal cortex neurons generalize better to novel image distributions than analogous deep neural
-    networks units},
-  author={Bagus, Ayu Marliawaty I Gusti and Marques, Tiago and Sanghavi, Sachi and DiCarlo, James J and Schrimpf,
-    Martin},
-  booktitle={SVRHM 2022 Workshop at NeurIPS},
-  year={2022}
-}"""
+BIBTEX = cite_data("igustibagus2024")
 
 Positions = NDArray[np.intp]
 

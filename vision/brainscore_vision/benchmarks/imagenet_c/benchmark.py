@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING
 
 from brainscore_vision import load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.labels import LabelAccuracy
+from brainscore_vision.data_helpers import cite_data
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-BIBTEX = """@article{hendrycks2019benchmarking,
-  title={Benchmarking Neural Network Robustness to Common Corruptions and Perturbations},
-  author={Hendrycks, Dan and Dietterich, Thomas},
-  year={2019},
-  journal={arXiv preprint arXiv:1903.12261},
-  url={https://arxiv.org/abs/1903.12261}
-}"""
+BIBTEX = cite_data("hendrycks2019")
 
 NUMBER_OF_TRIALS = 10
 SAMPLING_FACTOR = 10

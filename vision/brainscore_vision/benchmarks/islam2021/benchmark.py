@@ -14,18 +14,13 @@ from brainscore_core.errors import StimulusError
 from brainscore_vision import load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.recordings.recording import squeeze_single_timebin
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import matching_order
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad, loaded
 
-BIBTEX = """@inproceedings{islam2021shape,
-  title={Shape or Texture: Understanding Discriminative Features in {CNN}s},
-  author={Islam, Md Amirul and Kowal, Matthew and Esser, Patrick and Jia, Sen and Ommer, Bj{\\"o}rn
-    and Derpanis, Konstantinos G. and Bruce, Neil},
-  booktitle={International Conference on Learning Representations}, year={2021},
-  url={https://openreview.net/forum?id=NcFEZOi-rLa}
-}"""
+BIBTEX = cite_data("islam2021")
 
 TIME_BIN = (70, 170)
 SEED = 1751  # of the published pairs

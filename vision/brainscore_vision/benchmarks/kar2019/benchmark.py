@@ -14,17 +14,12 @@ from brainscore_vision.benchmark_helpers.recordings.recording import (
     varies_over_time,
 )
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad
 
-BIBTEX = """@article{kar2019evidence,
-  title={Evidence that recurrent circuits are critical to the ventral stream's execution of core object recognition
-    behavior},
-  author={Kar, Kohitij and Kubilius, Jonas and Schmidt, Kailyn and Issa, Elias B and DiCarlo, James J},
-  journal={Nature Neuroscience},
-  volume={22}, number={6}, pages={974--983}, year={2019}, doi={10.1038/s41593-019-0392-5}
-}"""
+BIBTEX = cite_data("kar2019")
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 44

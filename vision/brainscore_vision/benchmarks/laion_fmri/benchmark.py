@@ -25,19 +25,14 @@ from brainscore_vision.benchmark_helpers.multi_subject import KFoldNeuralBenchma
 from brainscore_vision.benchmark_helpers.neural.given_split import of_region, train_test_benchmark
 from brainscore_vision.benchmark_helpers.neural_common import RSABenchmark, average_repetition
 from brainscore_vision.benchmark_helpers.recordings.blocks import neuroid_concat
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import coords_along
 from brainscore_vision.utils import LazyLoad
 
 from .ceilings import alignment_bounds, published_alignment, published_geometry_ceiling, published_noise_ceiling
 from .splits import train_and_test_ids
 
-BIBTEX = """@inproceedings{zerbe2026laion,
-  title={{LAION}-{fMRI}: A densely sampled 7T-fMRI dataset providing broad coverage of natural image diversity},
-  author={Zerbe, Josefine and Roth, Johannes and Mell, Maggie Mae and Herholz, Peer and Knapen, Tomas and Hebart,
-    Martin N.},
-  booktitle={Vision Sciences Society Annual Meeting},
-  year={2026}
-}"""
+BIBTEX = cite_data("laion_fmri")
 
 SHARED, PER_SUBJECT = "Zerbe2026_fmri", "Zerbe2026_fmri_persubject"
 SUBJECTS = ("sub-01", "sub-03", "sub-05", "sub-06", "sub-07")

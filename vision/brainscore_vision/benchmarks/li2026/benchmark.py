@@ -15,6 +15,7 @@ from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.neural.given_split import of_region
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, RSABenchmark
 from brainscore_vision.benchmark_helpers.scores.ceilings import over_time
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.uncertainty.bootstrap import attach_error
 from brainscore_vision.utils import LazyLoad
 
@@ -23,15 +24,7 @@ NUMBER_OF_TRIALS = 1
 RELIABILITY_THRESHOLD = 0.4
 WINDOW, BEST_WINDOW = "reliability_window", "reliability"  # from 70 to 170 ms, and where it is highest
 SPLITS = {"stratification_coord": None, "compat": True}  # as published: in the order of the recordings
-BIBTEX = """@article{li2026triplen,
-  title={Triple-N dataset: large-scale fMRI-guided dense recordings of nonhuman primate neural responses to natural
-    scenes},
-  author={Li, Yipeng and Liu, Xieyi and Li, Wanru and Yang, Jia and Gong, Baoqi and Jin, Wei and Gong, Zhengxin and
-    Wang, Kesheng and Luo, Jingqiu and Zhao, Zishuo and Bao, Pinglei},
-  journal={Nature Neuroscience},
-  year={2026},
-  doi={10.1038/s41593-026-02322-z}
-}"""
+BIBTEX = cite_data("li2026")
 
 
 def load_assembly(region: str) -> NeuronRecordingAssembly:

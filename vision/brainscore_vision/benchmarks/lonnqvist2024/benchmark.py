@@ -2,12 +2,9 @@
 
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@misc{lonnqvist2024,
-  title={Lonnqvist2024: human tracing of curves that cross},
-  author={Lonnqvist, Ben}, howpublished={Distributed with Brain-Score}, year={2024},
-  note={The article has not appeared yet}
-}"""
+BIBTEX = cite_data("lonnqvist2024")
 
 VISUAL_DEGREES = 17.70753
 

@@ -13,14 +13,9 @@ import numpy as np
 from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@article{majajhong2015simple,
-  title={Simple learned weighted sums of inferior temporal neuronal firing rates accurately predict human core object
-    recognition performance},
-  author={Majaj, Najib J and Hong, Ha and Solomon, Ethan A and DiCarlo, James J},
-  journal={Journal of Neuroscience},
-  volume={35}, number={39}, pages={13402--13418}, year={2015}, doi={10.1523/JNEUROSCI.5181-14.2015}
-}"""
+BIBTEX = cite_data("majajhong2015")
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 50

@@ -22,6 +22,7 @@ from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers import bound_score
 from brainscore_vision.benchmark_helpers.screen import place_on_screen
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate, matching_order
 from brainscore_vision.metric_helpers.uncertainty.errors import note_error, standard_error
 from brainscore_vision.metrics import Score
@@ -31,18 +32,7 @@ from brainscore_vision.utils import LazyLoad, loaded
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import PropertyAssembly
 
-BIBTEX = """@article{malania2007,
-  author={Malania, Maka and Herzog, Michael H. and Westheimer, Gerald},
-  title={Grouping of contextual elements that affect vernier thresholds},
-  journal={Journal of Vision},
-  volume={7},
-  number={2},
-  pages={1--1},
-  year={2007},
-  issn={1534-7362},
-  doi={10.1167/7.2.1},
-  url={https://doi.org/10.1167/7.2.1}
-}"""
+BIBTEX = cite_data("malania2007")
 
 BASELINE_CONDITION = "vernier_only"
 # How long the flankers are beside the vernier, and how many there are on both sides together.

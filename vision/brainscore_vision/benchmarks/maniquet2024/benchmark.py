@@ -12,22 +12,14 @@ from typing import TYPE_CHECKING, Any
 from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities
 from brainscore_vision.benchmarks import BenchmarkBase, ceil_score
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.utils import LazyLoad
 
 if TYPE_CHECKING:
     from brainscore_vision.metrics import Score
     from brainscore_vision.model_interface import BrainModel
 
-BIBTEX = """@article{Maniquet2024.04.02.587669,
-  author={Maniquet, Tim and Op de Beeck, Hans and Costantino, Andrea Ivan},
-  title={Recurrent issues with deep neural network models of visual recognition},
-  elocation-id={2024.04.02.587669},
-  year={2024},
-  doi={10.1101/2024.04.02.587669},
-  publisher={Cold Spring Harbor Laboratory},
-  url={https://www.biorxiv.org/content/early/2024/04/10/2024.04.02.587669},
-  journal={bioRxiv}
-}"""
+BIBTEX = cite_data("maniquet2024")
 
 VISUAL_DEGREES = 8
 PUBLISHED_CEILINGS = {"confusion_similarity": 0.53526, "tasks_consistency": 0.99810}

@@ -8,20 +8,14 @@ from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidA
 from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.neural.given_split import of_region, train_test_benchmark
 from brainscore_vision.benchmark_helpers.neural_common import TrainTestNeuralBenchmark, average_repetition
+from brainscore_vision.data_helpers import cite_data
 
 # Images filled 17.3 degrees of the screen of one monkey and 18.6 of the other's. A model with a smaller field of view
 # sees their centre.
 VISUAL_DEGREES = 18
 NUMBER_OF_TRIALS = 1
 RELIABILITY_THRESHOLD = 0.3
-BIBTEX = """@article{papale_extensive_2025,
-  title={An extensive dataset of spiking activity to reveal the syntax of the ventral stream},
-  author={Papale, Paolo and Wang, Feng and Self, Matthew W. and Roelfsema, Pieter R.},
-  journal={Neuron},
-  volume={113},
-  year={2025},
-  doi={10.1016/j.neuron.2024.12.003}
-}"""
+BIBTEX = cite_data("papale2025")
 
 
 def load_assembly(

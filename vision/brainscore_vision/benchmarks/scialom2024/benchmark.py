@@ -7,15 +7,9 @@ with photographs and contours. People chose among the categories.
 
 from brainscore_vision import load_dataset, load_metric
 from brainscore_vision.benchmark_helpers.behaviour.labels import AgreementWithPeople, LabelAccuracy
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@article{lonnqvist2025contour,
-  title={Contour integration underlies human-like vision},
-  author={Lonnqvist, Ben and Scialom, Elsa and Gokce, Abdulkadir and Merchant, Zehra and Herzog, Michael H. and
-    Schrimpf, Martin},
-  journal={arXiv preprint arXiv:2504.05253},
-  year={2025},
-  url={https://arxiv.org/abs/2504.05253}
-}"""
+BIBTEX = cite_data("scialom2024")
 
 VISUAL_DEGREES = 8
 

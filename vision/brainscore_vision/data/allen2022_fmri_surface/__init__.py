@@ -5,16 +5,9 @@ Scenes, subjects and splits are those of the voxels; the plugin ``allen2022_fmri
 
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
 from brainscore_vision import data_registry
-from brainscore_vision.data_helpers import Bucket
+from brainscore_vision.data_helpers import Bucket, cite_data
 
-BIBTEX = """@article{allen2022massive,
-  title={A massive 7T fMRI dataset to bridge cognitive neuroscience and artificial intelligence},
-  author={Allen, Emily J. and St-Yves, Ghislain and Wu, Yihan and Breedlove, Jesse L. and Prince, Jacob S. and Dowdle,
-    Logan T. and Nau, Matthias and Caron, Brad and Pestilli, Franco and Charest, Ian and Hutchinson, J. Benjamin and
-    Naselaris, Thomas and Kay, Kendrick},
-  journal={Nature Neuroscience},
-  volume={25}, pages={116--126}, year={2022}, doi={10.1038/s41593-021-00962-x}
-}"""
+BIBTEX = cite_data("allen2022_fmri")
 
 BUCKET = Bucket("brainscore-storage/brainscore-vision/benchmarks/Allen2022/Allen2022_fmri_surface", NeuroidAssembly)
 

@@ -14,7 +14,7 @@ BIBTEX = """@inproceedings{geirhos2021partial,
   author={Geirhos, Robert and Narayanappa, Kantharaju and Mitzkus, Benjamin and Thieringer, Tizian and Bethge, Matthias
     and Wichmann, Felix A and Brendel, Wieland},
   booktitle={Advances in Neural Information Processing Systems},
-  volume={34}, year={2021}, url={https://openreview.net/forum?id=QkljT4mrfs}
+  volume={34}, pages={23885--23899}, year={2021}, url={https://openreview.net/forum?id=QkljT4mrfs}
 }"""
 
 BUCKET = Bucket("brainscore-storage/brainio-brainscore", BehavioralAssembly)

@@ -5,10 +5,11 @@ from brainscore_vision.data_helpers import Bucket
 from brainscore_vision.data_helpers.image_folders import from_image_folder
 
 BIBTEX = """@article{hendrycks2019benchmarking,
-  title={Benchmarking neural network robustness to common corruptions and perturbations},
+  title={Benchmarking Neural Network Robustness to Common Corruptions and Perturbations},
   author={Hendrycks, Dan and Dietterich, Thomas},
   journal={arXiv preprint arXiv:1903.12261},
-  year={2019}
+  year={2019},
+  url={https://arxiv.org/abs/1903.12261}
 }"""
 
 LEVELS = ("noise_type", "noise_level", "synset")

@@ -11,13 +11,9 @@ import numpy as np
 from brainscore_vision import load_dataset
 from brainscore_vision.benchmark_helpers.neural.repeated import benchmark_of_repetitions
 from brainscore_vision.benchmark_helpers.neural_common import NeuralBenchmark, apply_keep_attrs, average_repetition
+from brainscore_vision.data_helpers import cite_data
 
-BIBTEX = """@article{freeman2013functional,
-  title={A functional and perceptual signature of the second visual area in primates},
-  author={Freeman, Jeremy and Ziemba, Corey M and Heeger, David J and Simoncelli, Eero P and Movshon, J Anthony},
-  journal={Nature Neuroscience},
-  volume={16}, number={7}, pages={974--981}, year={2013}, doi={10.1038/nn.3402}
-}"""
+BIBTEX = cite_data("freemanziemba2013")
 
 VISUAL_DEGREES = 4
 NUMBER_OF_TRIALS = 20

@@ -10,18 +10,12 @@ from brainscore_vision import load_dataset, load_metric, load_stimulus_set
 from brainscore_vision.benchmark_helpers.behaviour.choices import learned_probabilities
 from brainscore_vision.benchmark_helpers.checks.handover import name_tested
 from brainscore_vision.benchmarks import BenchmarkBase
+from brainscore_vision.data_helpers import cite_data
 from brainscore_vision.metrics import Score
 from brainscore_vision.model_interface import BrainModel
 from brainscore_vision.utils import LazyLoad, loaded
 
-BIBTEX = """@article{rajalingham2018large,
-  title={Large-scale, high-resolution comparison of the core visual object recognition behavior of humans, monkeys, and
-    state-of-the-art deep artificial neural networks},
-  author={Rajalingham, Rishi and Issa, Elias B and Bashivan, Pouya and Kar, Kohitij and Schmidt, Kailyn and DiCarlo,
-    James J},
-  journal={Journal of Neuroscience},
-  volume={38}, number={33}, pages={7255--7269}, year={2018}, doi={10.1523/JNEUROSCI.0388-18.2018}
-}"""
+BIBTEX = cite_data("rajalingham2018")
 
 VISUAL_DEGREES = 8
 NUMBER_OF_TRIALS = 2
