@@ -23,20 +23,10 @@ from made_up_library import environment_of, make_library
 from brainscore_core.scoring.batches import make_batches
 from brainscore_core.scoring.campaign import run_here, run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
+from brainscore_core.scoring.pairs import Pair
 
 RESULTS = Path(__file__).parent / "results" / "campaign.json"
 N_MODELS, N_BENCHMARKS = 4, 10
-
-
-@dataclass(frozen=True)
-class Task:
-    """A pair; it counts as long, so that each can have a batch of its own."""
-
-    model: str
-    benchmark: str
-    minutes: float = 1.0
-    memory_gb: float = 1.0
-    private: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,20 +37,20 @@ class Run:
     coordinator_s: float
 
 
-def run(tasks: list[Task], home: Path, *, jobs: int = 1, most_minutes: float = float("inf")) -> Run:
+def run(tasks: list[Pair], home: Path, *, jobs: int = 1, most_minutes: float = float("inf")) -> Run:
     """Run a campaign whose models have answered nothing before."""
     shutil.rmtree(home / "cache" / "answers", ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         started, computed = time.perf_counter(), time.process_time()
-        made, left = run_pairs(
+        made, unscored = run_pairs(
             tasks,
             Path(folder),
             partial(run_here, library="brainscore_vision", jobs=jobs, isolation="box"),
             batches_of=partial(make_batches, stimuli_of=lambda _: "pictures", most_minutes=most_minutes),
         )
         taken = Run(time.perf_counter() - started, time.process_time() - computed)
-    if left or not all(record.is_scored for record in made):
-        sys.exit(f"not all pairs were scored: {[(each.status, each.message) for each in made]}, {left}")
+    if unscored or not all(record.is_scored for record in made):
+        sys.exit(f"not all pairs were scored: {[(each.status, each.message) for each in made]}, {unscored}")
     return taken
 
 
@@ -78,10 +68,10 @@ def main() -> None:
         os.environ.update(environment_of(library))
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         home = Path(os.environ["BRAINSCORE_HOME"])
-        run([Task("slow-0", "mean-0")], home)  # after it, byte code, index and pictures are there
-        models = [Task(f"busy-{each}", "mean-0") for each in range(N_MODELS)]
+        run([Pair("slow-0", "mean-0")], home)  # after it, byte code, index and pictures are there
+        models = [Pair(f"busy-{each}", "mean-0") for each in range(N_MODELS)]
         one, two = run(models, home), run(models, home, jobs=2)
-        same = [Task("busy-0", f"mean-{each}") for each in range(N_BENCHMARKS)]
+        same = [Pair("busy-0", f"mean-{each}") for each in range(N_BENCHMARKS)]
         together = run(same, home)
         os.environ["RESULTCACHING_DISABLE"] = "1"  # else the second would find the answers of the first
         apart = run(same, home, most_minutes=1.0)

@@ -33,6 +33,7 @@ from pathlib import Path
 
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.cluster import Ledger, run_on_cluster
+from brainscore_core.scoring.pairs import Pair
 
 RESULTS = Path(__file__).parent / "results"
 MODELS, BENCHMARKS, WORKERS = 741, 289, 200
@@ -41,16 +42,11 @@ VALUES = bytes(range(256)) * 16  # beside each record, as of some hundred neuroi
 MOST_EXCESS, MOST_GB, MOST_MS = 0.03, 2.0, 50.0
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A made-up pair; `true_minutes` is what it takes, `minutes` what was planned."""
+@dataclass(frozen=True)
+class TimedPair(Pair):
+    """A made-up pair with its true duration."""
 
-    model: str
-    benchmark: str
-    minutes: float
-    true_minutes: float
-    memory_gb: float = 1.0
-    private: bool = False
+    true_minutes: float = 0.0
 
 
 def make(chance: random.Random, n_models: int = MODELS) -> list[Batch]:
@@ -63,7 +59,7 @@ def make(chance: random.Random, n_models: int = MODELS) -> list[Batch]:
         for benchmark, cost in enumerate(costs):
             minutes = size * cost
             true = minutes * chance.lognormvariate(0.0, 0.3)
-            pairs.append(Pair(f"model{model}", f"benchmark{benchmark}", minutes, true))
+            pairs.append(TimedPair(f"model{model}", f"benchmark{benchmark}", minutes, 1.0, true_minutes=true))
         batches.append(Batch(tuple(sorted(pairs, key=lambda pair: pair.minutes))))
     return sorted(batches, key=lambda batch: -batch.minutes)
 
@@ -120,7 +116,7 @@ def return_at_once(data: str) -> list[str]:
 
     from brainscore_core.scoring.cluster.work import Task, outcome_text
     from brainscore_core.scoring.judging import failed
-    from brainscore_core.scoring.pairs import PairOutcome
+    from brainscore_core.scoring.pairs import Outcome
 
     task, worker = Task.from_json(data), get_worker()
     worker.log_event(task.topic, {"piece": task.key, "begun": True})
@@ -129,7 +125,7 @@ def return_at_once(data: str) -> list[str]:
     texts = []
     for pair in task.pairs:
         made = dataclasses.replace(worker.made_up, model=pair.model, benchmark=pair.benchmark)
-        texts.append(outcome_text(PairOutcome(made, "output", VALUES)))
+        texts.append(outcome_text(Outcome(made, "output", VALUES)))
         worker.log_event(task.topic, {"piece": task.key, "outcome": texts[-1]})
     return texts
 

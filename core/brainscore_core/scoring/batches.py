@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from brainscore_core.credentials import environment_of, secrets_of
 from brainscore_core.processes import run_bounded
 from brainscore_core.scoring.judging import Isolation, Judge
-from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask, gpus_of
+from brainscore_core.scoring.pairs import Limits, Outcome, Pair
 
 __all__ = ["USUAL", "Batch", "make_batches", "run_batch"]
 
@@ -30,11 +30,11 @@ class Batch:
 
     Attributes
     ----------
-    pairs : tuple of PairTask
+    pairs : tuple of Pair
         In the order they are scored; at least one, all of one model, and all of them private or none.
     """
 
-    pairs: tuple[PairTask, ...]
+    pairs: tuple[Pair, ...]
 
     def __post_init__(self) -> None:
         if len({(pair.model, pair.private) for pair in self.pairs}) != 1:
@@ -71,11 +71,11 @@ class Batch:
     @property
     def gpus(self) -> int:
         """How many GPUs it needs."""
-        return max(map(gpus_of, self.pairs))
+        return max(pair.gpus for pair in self.pairs)
 
 
 def make_batches(
-    pairs: Iterable[PairTask],
+    pairs: Iterable[Pair],
     *,
     stimuli_of: Callable[[str], Hashable] = lambda benchmark: benchmark,
     most_minutes: float = float("inf"),
@@ -88,7 +88,7 @@ def make_batches(
 
     Parameters
     ----------
-    pairs : iterable of PairTask
+    pairs : iterable of Pair
         Each is in exactly one batch.
     stimuli_of : callable
         Benchmark -> a key that benchmarks with the same stimuli share; default: each has its own.
@@ -101,7 +101,7 @@ def make_batches(
     list of Batch
         The same pairs give the same batches, in whichever order they come.
     """
-    of_model: dict[tuple[str, bool], list[PairTask]] = {}
+    of_model: dict[tuple[str, bool], list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: (pair.model, pair.benchmark)):
         of_model.setdefault((pair.model, pair.private), []).append(pair)
     batches = [
@@ -110,17 +110,17 @@ def make_batches(
     return sorted(batches, key=lambda batch: -batch.minutes)
 
 
-def _sets(pairs: Sequence[PairTask], stimuli_of: Callable[[str], Hashable]) -> list[list[PairTask]]:
+def _sets(pairs: Sequence[Pair], stimuli_of: Callable[[str], Hashable]) -> list[list[Pair]]:
     """Return the pairs of each set of stimuli together, what is short first."""
-    sets: dict[Hashable, list[PairTask]] = {}
+    sets: dict[Hashable, list[Pair]] = {}
     for pair in pairs:
         sets.setdefault(stimuli_of(pair.benchmark), []).append(pair)
     return sorted((sorted(each, key=_minutes) for each in sets.values()), key=lambda each: sum(map(_minutes, each)))
 
 
-def _parts(sets: Iterable[list[PairTask]], most_minutes: float) -> list[list[PairTask]]:
+def _parts(sets: Iterable[list[Pair]], most_minutes: float) -> list[list[Pair]]:
     """Put sets of pairs together up to a length; a set that is longer is cut."""
-    parts: list[list[PairTask]] = []
+    parts: list[list[Pair]] = []
     for each in sets:
         pieces = [each] if sum(map(_minutes, each)) <= most_minutes else _cut(each, most_minutes)
         for piece in pieces:
@@ -131,8 +131,8 @@ def _parts(sets: Iterable[list[PairTask]], most_minutes: float) -> list[list[Pai
     return parts
 
 
-def _cut(pairs: Iterable[PairTask], most_minutes: float) -> list[list[PairTask]]:
-    pieces: list[list[PairTask]] = []
+def _cut(pairs: Iterable[Pair], most_minutes: float) -> list[list[Pair]]:
+    pieces: list[list[Pair]] = []
     for pair in pairs:
         if pieces and sum(map(_minutes, pieces[-1])) + pair.minutes <= most_minutes:
             pieces[-1].append(pair)
@@ -141,7 +141,7 @@ def _cut(pairs: Iterable[PairTask], most_minutes: float) -> list[list[PairTask]]
     return pieces
 
 
-def _minutes(pair: PairTask) -> float:
+def _minutes(pair: Pair) -> float:
     return pair.minutes
 
 
@@ -155,7 +155,7 @@ def run_batch(
     is_over: Callable[[], bool] = lambda: False,
     environment: Mapping[str, str] | None = None,
     python: str = sys.executable,
-) -> Iterator[PairOutcome]:
+) -> Iterator[Outcome]:
     """Score the pairs of a batch in a process of its own, and yield the outcome of each as soon as it is there.
 
     Whatever becomes of a pair, the others are scored: one that takes the process down, takes too long or too much
@@ -183,7 +183,7 @@ def run_batch(
 
     Yields
     ------
-    PairOutcome
+    Outcome
         Its record says 'scored', or 'failed:<class>' with the class of the error; 'failed:Timeout',
         'failed:MemoryLimit', 'failed:<signal>' or 'failed:Exit<status>' if the process ended otherwise;
         'failed:NoRecord' if it ended well without the record of this pair.

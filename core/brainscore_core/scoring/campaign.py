@@ -1,7 +1,6 @@
-"""Score many pairs, here, several at a time, and keep the record of each as soon as it is there.
+"""Score many pairs and write each record at once.
 
-`run_pairs` decides what has to be scored and keeps the records, whoever scores: `run_here` on this machine, or
-something else of that form.
+`run_pairs` writes the records, whichever runner scores: `run_here` on this machine, or another with its form.
 """
 
 from __future__ import annotations
@@ -11,10 +10,9 @@ import errno
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -27,30 +25,21 @@ from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import keep_lock
 from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batch
 from brainscore_core.scoring.judging import Isolation, failed
-from brainscore_core.scoring.pairs import Limits, PairOutcome, PairTask
+from brainscore_core.scoring.pairs import Limits, Outcome, Pair
 
-__all__ = ["Runner", "UnscoredPair", "run_here", "run_pairs"]
+__all__ = ["Runner", "run_here", "run_pairs"]
 
-_LEAST_MINUTES = 5 / 60  # a batch is not started with less time than that
-_LOOK_EVERY_S = 0.5
-# What keeps a record from being written, and would keep those of all other pairs, too.
+_LEAST_MINUTES = 5 / 60  # time left below which no batch is started
+_POLL_S = 0.5
+# Errors that would stop every other record too.
 _OF_ALL_RECORDS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
 
 
 class Runner(Protocol):
-    """What scores batches: `run_here` with its library and limits, or something else of that form."""
+    """A function that scores batches, such as `run_here` with its library and limits."""
 
-    def __call__(self, batches: Sequence[Batch], *, minutes: float) -> Iterator[PairOutcome]:
-        """Yield the outcome of each pair as soon as it is there; pairs that no time was left for have none."""
-
-
-@dataclass(frozen=True)
-class UnscoredPair:
-    """A pair that has no new record, and why."""
-
-    pair: PairTask
-    reason: str
-    is_fine: bool
+    def __call__(self, batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
+        """Yield each outcome at once; pairs without time left have none."""
 
 
 def run_here(
@@ -61,11 +50,9 @@ def run_here(
     jobs: int = 1,
     isolation: Isolation = "auto",
     minutes: float = float("inf"),
-    run: Callable[..., Iterator[PairOutcome]] = run_batch,
-) -> Iterator[PairOutcome]:
-    """Score batches on this machine, and yield the outcome of each pair as soon as it is there.
-
-    Who stops asking for outcomes ends what runs.
+    run: Callable[..., Iterator[Outcome]] = run_batch,
+) -> Iterator[Outcome]:
+    """Score batches on this machine and yield each outcome at once; closing the iterator ends what runs.
 
     Parameters
     ----------
@@ -74,42 +61,42 @@ def run_here(
     library, limits, isolation
         As for `run_batch`.
     jobs : int
-        How many batches are scored at a time, at least 1.
+        Number of batches scored at a time, at least 1.
     minutes : float
-        After which nothing more is started and what runs is stopped.
+        Time limit: then nothing more is started and what runs is stopped.
     run : callable
-        What scores a batch, with the arguments of `run_batch`.
+        Scores a batch, with the arguments of `run_batch`.
     """
     deadline = time.monotonic() + 60 * minutes
-    told: SimpleQueue[PairOutcome | None] = SimpleQueue()
+    queue: SimpleQueue[Outcome | None] = SimpleQueue()
     is_over = False
 
     def score(batch: Batch) -> None:
         pending = {pair.benchmark: pair for pair in batch.pairs}
-        left = (deadline - time.monotonic()) / 60
+        rest = (deadline - time.monotonic()) / 60
         try:
-            if left > _LEAST_MINUTES and not is_over:
-                for outcome in run(batch, library, limits, isolation=isolation, minutes=left, is_over=lambda: is_over):
+            if rest > _LEAST_MINUTES and not is_over:
+                for outcome in run(batch, library, limits, isolation=isolation, minutes=rest, is_over=lambda: is_over):
                     del pending[outcome.record.benchmark]
-                    told.put(outcome)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other pairs have to be scored
+                    queue.put(outcome)
+        except Exception as error:  # noqa: BLE001 - the other pairs are scored all the same
             for pair in pending.values():
-                told.put(PairOutcome(failed(pair, type(error).__name__, str(error))))
+                queue.put(Outcome(failed(pair, type(error).__name__, str(error))))
         finally:
-            told.put(None)
+            queue.put(None)
 
     pool = ThreadPoolExecutor(max(1, jobs), "batches")
     try:
         for batch in batches:
             pool.submit(score, batch)
-        n_left = len(batches)
-        while n_left:
+        n_running = len(batches)
+        while n_running:
             try:
-                outcome = told.get(timeout=_LOOK_EVERY_S)  # not for ever: it has to be possible to interrupt
+                outcome = queue.get(timeout=_POLL_S)  # a wait without end could not be interrupted
             except Empty:
                 continue
             if outcome is None:
-                n_left -= 1
+                n_running -= 1
             else:
                 yield outcome
     finally:
@@ -118,135 +105,107 @@ def run_here(
 
 
 def run_pairs(
-    pairs: Iterable[PairTask],
+    pairs: Sequence[Pair],
     records: Path,
     run: Runner,
     *,
-    revision_of: Callable[[str, str], str | None] = lambda kind, identifier: None,  # noqa: ARG005 - a default that knows none
-    is_scored: Callable[[str, str], str | None] = lambda model, benchmark: None,  # noqa: ARG005 - the same
+    revision_of: Callable[[str, str], str | None] = lambda kind, identifier: None,  # noqa: ARG005 - knows no revision
     why_no_private: str | None = None,
     minutes: float = float("inf"),
-    batches_of: Callable[[Sequence[PairTask]], Sequence[Batch]] = make_batches,
-    tell: Callable[[PairTask, PairOutcome], object] = lambda pair, ran: None,  # noqa: ARG005 - a default that says nothing
-) -> tuple[list[ScoreRecord], list[UnscoredPair]]:
-    """Score pairs and write each record as soon as it is there; nothing that happens to one keeps another back.
+    batches_of: Callable[[Sequence[Pair]], Sequence[Batch]] = make_batches,
+    tell: Callable[[Pair, Outcome], object] = lambda pair, outcome: None,  # noqa: ARG005 - reports nothing
+) -> tuple[list[ScoreRecord], dict[Pair, str]]:
+    """Score pairs and write each record at once; a pair that fails doesn't hold up another.
 
     Parameters
     ----------
-    pairs : iterable of PairTask
+    pairs : sequence of Pair
         Each (model, benchmark) once.
     records : Path
         Folder of the records, see `record_path`.
     run : Runner
-        What scores them.
+        Scores them.
     revision_of : callable
-        ``revision_of('model' or 'benchmark', identifier)`` returns the digest that the record keeps.
-    is_scored : callable
-        ``is_scored(model, benchmark)`` returns why a pair need not be scored again, or None.
+        ``revision_of('model' or 'benchmark', identifier)`` returns the revision for the record.
     why_no_private : str, optional
-        Why private pairs cannot be scored, which their records then say; None: they can.
+        Why private pairs are skipped, for their records; None: they are scored.
     minutes : float
-        After which nothing more is started and what runs is stopped: a job has to end in time to keep its records.
+        Time limit: then nothing more is started and what runs is stopped.
     batches_of : callable
         Puts pairs into batches.
     tell : callable
-        Is told about each new record, when it has been written.
+        Called with each pair and outcome after its record is written.
 
     Returns
     -------
     list of ScoreRecord
-        The new ones.
-    list of UnscoredPair
-        The pairs without a new record.
+        The new records.
+    dict of Pair to str
+        Pairs without a new record, and why.
 
     Raises
     ------
     RecordsError
-        If records cannot be written, such as on a full disk. What runs is ended first.
+        If no record can be written, such as on a full disk. What runs is ended first.
     """
-    campaign = _Campaign(records, revision_of, tell)
-    todo: list[PairTask] = []
-    for pair in pairs:
-        reason = is_scored(pair.model, pair.benchmark)
-        if reason is not None:
-            campaign.left.append(UnscoredPair(pair, reason, is_fine=True))
-        else:
-            todo.append(pair)
-    campaign.note_revisions(todo)
-    if why_no_private is not None:
-        for pair in (each for each in todo if each.private):
-            campaign.keep(pair, PairOutcome(_skipped(pair, why_no_private)))
-        todo = [each for each in todo if not each.private]
-    pending = {(pair.model, pair.benchmark): pair for pair in todo}
-    if todo:
-        _require_place(records)
-    outcomes = run(batches_of(todo), minutes=minutes) if todo else iter(())
-    try:
-        for outcome in outcomes:
-            campaign.keep(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
-    finally:
-        if isinstance(outcomes, Generator):  # an error would hold it, and with it the processes
-            outcomes.close()
-    campaign.left += [UnscoredPair(pair, "no time was left for it", is_fine=False) for pair in pending.values()]
-    return campaign.made, campaign.left
+    made: list[ScoreRecord] = []
+    unscored: dict[Pair, str] = {}
+    # Before any of it runs: a plugin may write into its own folder.
+    names = dict.fromkeys(name for pair in pairs for name in (("model", pair.model), ("benchmark", pair.benchmark)))
+    revisions = {name: revision_of(*name) for name in names}
 
-
-class _Campaign:
-    """Keeps what came of pairs."""
-
-    def __init__(
-        self,
-        records: Path,
-        revision_of: Callable[[str, str], str | None],
-        tell: Callable[[PairTask, PairOutcome], object],
-    ) -> None:
-        self.records, self.revision_of, self.tell = records, revision_of, tell
-        self.revisions: dict[tuple[str, str], str | None] = {}
-        self.made: list[ScoreRecord] = []
-        self.left: list[UnscoredPair] = []
-
-    def note_revisions(self, pairs: Sequence[PairTask]) -> None:
-        """Look at the code before any of it runs: what a plugin writes into its folder meanwhile does not count."""
-        for name in dict.fromkeys(
-            each for pair in pairs for each in (("model", pair.model), ("benchmark", pair.benchmark))
-        ):
-            self.revisions[name] = self.revision_of(*name)
-
-    def keep(self, pair: PairTask, outcome: PairOutcome) -> None:
-        """Write a record."""
+    def keep(pair: Pair, outcome: Outcome) -> None:
         record = dataclasses.replace(
             outcome.record,
-            model_revision=self.revisions["model", pair.model],
-            benchmark_revision=self.revisions["benchmark", pair.benchmark],
+            model_revision=revisions["model", pair.model],
+            benchmark_revision=revisions["benchmark", pair.benchmark],
             version_class=software.version_class(),
         )
         try:
-            record = _written(record, outcome, record_path(self.records, pair.model, pair.benchmark))
+            record = _written(record, outcome, record_path(records, pair.model, pair.benchmark))
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno in _OF_ALL_RECORDS:
-                raise _no_place(self.records, error) from error
-            self.left.append(UnscoredPair(pair, f"its record cannot be written: {error}", is_fine=False))
+                raise _no_place(records, error) from error
+            unscored[pair] = f"its record cannot be written: {error}"
             return
-        self.made.append(record)
-        self.tell(pair, dataclasses.replace(outcome, record=record))
+        made.append(record)
+        tell(pair, dataclasses.replace(outcome, record=record))
+
+    pending = {(pair.model, pair.benchmark): pair for pair in pairs}
+    if why_no_private is not None:
+        for pair in [pair for pair in pairs if pair.private]:
+            skipped = f"skipped:{why_no_private}"
+            keep(pair, Outcome(ScoreRecord.without_score(skipped, model=pair.model, benchmark=pair.benchmark)))
+            del pending[pair.model, pair.benchmark]
+    if not pending:
+        return made, unscored
+    _require_place(records)
+    outcomes = run(batches_of(list(pending.values())), minutes=minutes)
+    try:
+        for outcome in outcomes:
+            keep(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
+    finally:
+        if isinstance(outcomes, Generator):  # an error's traceback would keep it, and its processes, alive
+            outcomes.close()
+    unscored.update((pair, "no time was left for it") for pair in pending.values())
+    return made, unscored
 
 
-def _written(record: ScoreRecord, outcome: PairOutcome, path: Path) -> ScoreRecord:
-    """Write a record, after what stands beside it as far as that is what the record names."""
-    named = (outcome.lock, record.environment), (outcome.candidate_lock, record.candidate_environment)
-    for lock, digest in named:
+def _written(record: ScoreRecord, outcome: Outcome, path: Path) -> ScoreRecord:
+    """Write a record, after those files of the outcome whose digests it names."""
+    for lock, digest in (outcome.lock, record.environment), (outcome.candidate_lock, record.candidate_environment):
         if digest and text_digest(lock) == digest:
             keep_lock(path, lock)
     if not record.values:
         record.write(path)
         return record
-    from brainscore_core.records.values import digest_of, values_path  # brings NumPy, which planning does without
+    from brainscore_core.records.values import digest_of, values_path  # heavy: NumPy, which planning lacks
 
     if digest_of(outcome.values) != record.values:
         record = dataclasses.replace(record, values=None)
         record.write(path)
         return record
-    # Neither takes the place of an older one before there was room for both.
+    # Neither replaces an older one before there was room for both.
     with atomic_path(path) as temporary:
         temporary.write_text(record.to_json(), encoding="utf-8")
         with atomic_path(values_path(path)) as beside:
@@ -255,7 +214,7 @@ def _written(record: ScoreRecord, outcome: PairOutcome, path: Path) -> ScoreReco
 
 
 def _require_place(records: Path) -> None:
-    """Raise before hours have been spent if nothing can be written to a folder."""
+    """Raise if nothing can be written to a folder, before hours have been spent."""
     try:
         records.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=records).close()
@@ -264,18 +223,11 @@ def _require_place(records: Path) -> None:
 
 
 def _no_place(records: Path, error: OSError) -> RecordsError:
-    return RecordsError(
-        f"No record can be kept in {records}: {error.strerror or error}.{_free_space(records)} What was kept is whole. "
-        "Make room there, or name another folder (--records), and run the same again: it goes on with the pairs that "
-        "have no record."
-    )
-
-
-def _free_space(folder: Path) -> str:
+    free = ""
     with suppress(OSError):
-        return f" {shutil.disk_usage(folder).free / 1e6:,.1f} MB are free."
-    return ""
-
-
-def _skipped(pair: PairTask, reason: str) -> ScoreRecord:
-    return ScoreRecord.without_score(f"skipped:{reason}", model=pair.model, benchmark=pair.benchmark)
+        free = f" {shutil.disk_usage(records).free / 1e6:,.1f} MB are free."
+    return RecordsError(
+        f"No record can be written to {records}: {error.strerror or error}.{free} Existing records are intact. Make "
+        "room or choose another folder (--records), then run the same again: it resumes with the pairs that have no "
+        "record."
+    )

@@ -1,95 +1,113 @@
-"""Say what a pair to score is, what it may take, and what comes of it."""
+"""State which pair to score, within which limits, and its outcome.
+
+All three travel between machines, so their fields state what is accepted from outside.
+"""
 
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Annotated
 
-if TYPE_CHECKING:
-    from brainscore_core.records.record import ScoreRecord
+from pydantic import AfterValidator, Field, PlainSerializer, Strict
 
-__all__ = ["Limits", "PairOutcome", "PairTask", "gpus_of"]
+from brainscore_core.records.record import MOST_BYTES, ScoreRecord
+from brainscore_core.untrusted import Flag, Message, Name, Untrusted, at_most, text
+
+__all__ = ["MOST_OUTPUT", "MOST_VALUES", "Cost", "Limits", "Outcome", "Pair", "Reasons"]
+
+MOST_OUTPUT = 20_000
+"""Characters of output that an outcome keeps on its way between machines."""
+
+MOST_VALUES = 8 * 2**20
+"""Bytes of values that travel: the scheduler keeps the last outcomes in memory."""
+
+Cost = Annotated[float, Strict(), Field(ge=0, le=1e9), PlainSerializer(float)]  # serialised as it will be parsed
+Reasons = Annotated[tuple[Message, ...], at_most(1_000)]
 
 
-class PairTask(Protocol):
-    """A model to score on a benchmark, and what that takes; `brainscore_ci.planning.plan.Pair` is one.
+@dataclass(frozen=True)
+class Pair(Untrusted):
+    """A model to score on a benchmark.
 
-    It may also have ``gpus``, how many GPUs it needs, see `gpus_of`.
+    Attributes
+    ----------
+    model, benchmark : str
+        Identifiers.
+    minutes, memory_gb : float
+        Expected duration and memory (10^9 bytes); the defaults hold where neither plugin states any.
+    private : bool
+        Whether the benchmark needs private data.
+    gpus : int
+        Number of GPUs.
+    reasons : tuple of str
+        Why a plan includes it, from the pair back to the change.
     """
 
-    @property
-    def model(self) -> str:
-        """Identifier."""
-
-    @property
-    def benchmark(self) -> str:
-        """Identifier."""
-
-    @property
-    def minutes(self) -> float:
-        """What it takes, about."""
-
-    @property
-    def memory_gb(self) -> float:
-        """What it takes, about."""
-
-    @property
-    def private(self) -> bool:
-        """Whether the benchmark needs private data."""
-
-
-def gpus_of(pair: PairTask) -> int:
-    """Return how many GPUs a pair needs; none where it does not say, as in a plan for machines that have none."""
-    return int(getattr(pair, "gpus", 0))
+    model: Name
+    benchmark: Name
+    minutes: Cost = 5.0
+    memory_gb: Cost = 4.0
+    private: Flag = False
+    gpus: Annotated[int, Strict(), Field(ge=0, le=1024)] = 0
+    reasons: Reasons = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How much more than planned a pair may take.
+class Limits(Untrusted):
+    """Time and memory at which a pair is stopped.
 
     Attributes
     ----------
     time, memory : float
-        Times what was planned.
+        Multiples of the pair's expected duration and memory.
     least_minutes, least_memory_gb : float
-        What every pair is given: weights and data may have to be fetched, and a learning framework be loaded.
-    most_minutes : float
-        What is left for it.
+        Minimum for every pair: it may fetch weights and data and loads a learning framework.
     """
 
-    time: float = 4.0
-    memory: float = 2.0
-    least_minutes: float = 10.0
-    least_memory_gb: float = 4.0
-    most_minutes: float = float("inf")
+    time: Cost = 4.0
+    memory: Cost = 2.0
+    least_minutes: Cost = 10.0
+    least_memory_gb: Cost = 4.0
 
-    def seconds(self, pair: PairTask) -> float:
-        """Return when a pair is stopped."""
-        return 60 * min(self.most_minutes, max(self.least_minutes, self.time * pair.minutes))
+    def seconds(self, pair: Pair) -> float:
+        """Return the time limit of a pair."""
+        return 60 * max(self.least_minutes, self.time * pair.minutes)
 
-    def memory_bytes(self, pair: PairTask) -> float:
-        """Return with how much memory a pair is stopped."""
+    def memory_bytes(self, pair: Pair) -> float:
+        """Return the memory limit of a pair."""
         return 1e9 * max(self.least_memory_gb, self.memory * pair.memory_gb)
 
 
+def _record(value: str) -> ScoreRecord:
+    return ScoreRecord.from_json(value, "The record of an outcome")
+
+
+def _decoded(value: str) -> bytes:
+    try:
+        return b64decode(value, validate=True)
+    except ValueError as error:
+        raise ValueError(f"expected base64: {error}") from None
+
+
 @dataclass(frozen=True)
-class PairOutcome:
-    """A record, and what comes with it.
+class Outcome(Untrusted):
+    """The record of a pair and the files beside it.
 
     Attributes
     ----------
     output : str
-        What was said on the way to the record, without secrets.
+        What was printed while the pair ran, without secrets.
     values : bytes
         The file of values that the record names (`brainscore_core.records.values`); empty if there is none.
     lock : str
-        The names and versions of what was installed that the record names (`store.keep`); empty if there are none.
+        Installed names and versions whose digest is in the record (`store.keep`); empty if unknown.
     candidate_lock : str
-        The same of the environment that the model ran in, if that was one of its own.
+        The same for the model's environment, if it had its own.
     """
 
-    record: ScoreRecord
-    output: str = ""
-    values: bytes = b""
-    lock: str = ""
-    candidate_lock: str = ""
+    record: Annotated[ScoreRecord, text(MOST_BYTES), AfterValidator(_record)]
+    output: Annotated[str, text(MOST_OUTPUT)] = ""
+    values: Annotated[bytes, text(4 * (MOST_VALUES // 3 + 1)), AfterValidator(_decoded)] = b""
+    lock: Annotated[str, text(MOST_BYTES)] = ""
+    candidate_lock: Annotated[str, text(MOST_BYTES)] = ""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.pairs import PairOutcome, PairTask
+    from brainscore_core.scoring.pairs import Outcome, Pair
 
 __all__ = ["Progress", "duration", "result"]
 
@@ -22,20 +22,20 @@ class Progress:
 
     Parameters
     ----------
-    pairs : collection of PairTask
+    pairs : collection of Pair
         All that is to be scored.
     clock : callable
         Returns seconds.
     """
 
-    def __init__(self, pairs: Collection[PairTask], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, pairs: Collection[Pair], clock: Callable[[], float] = time.monotonic) -> None:
         self.n_pairs, self.planned = len(pairs), sum(pair.minutes for pair in pairs)
         self.clock = clock
         self.started = clock()
         self.n_done = self.n_failed = 0
         self.done = 0.0
 
-    def count(self, pair: PairTask, outcome: PairOutcome) -> None:
+    def count(self, pair: Pair, outcome: Outcome) -> None:
         """Take a pair that has ended."""
         self.n_done += 1
         self.n_failed += outcome.record.status.startswith("failed:")
@@ -49,14 +49,14 @@ class Progress:
             return None
         return (self.clock() - self.started) * max(0.0, self.planned - self.done) / self.done
 
-    def line(self, outcome: PairOutcome) -> str:
+    def line(self, outcome: Outcome) -> str:
         """Return the line of a pair that was counted last."""
         left = self.seconds_left()
         rest = f"; about {duration(left)} left" if left else ""
         return f"[{self.n_done}/{self.n_pairs}] {result(outcome)}{rest}"
 
 
-def result(outcome: PairOutcome) -> str:
+def result(outcome: Outcome) -> str:
     """Return what came of a pair, in a line."""
     record = outcome.record
     if record.score is None:

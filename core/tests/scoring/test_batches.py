@@ -1,27 +1,22 @@
 """Test which pairs are scored together."""
 
 import random
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.scoring.batches import Batch, make_batches
+from brainscore_core.scoring.pairs import Pair
 
 
-@dataclass(frozen=True)
-class Task:
-    model: str
-    benchmark: str = "b"
-    minutes: float = 1.0
-    memory_gb: float = 1.0
-    private: bool = False
+def pair_of(model, benchmark="b", minutes=1.0, memory_gb=1.0, private=False):
+    return Pair(model, benchmark, minutes, memory_gb, private)
 
 
 tasks = st.lists(
     st.builds(
-        Task,
+        pair_of,
         model=st.sampled_from("abc"),
         benchmark=st.sampled_from(["u1", "u2", "v1", "v2", "w"]),
         minutes=st.sampled_from([0.5, 1.0, 7.0]),
@@ -54,7 +49,13 @@ def test_every_pair_is_in_one_batch_with_pairs_of_its_model_only(pairs, most_min
 
 
 def test_without_a_limit_a_model_has_one_batch_and_the_short_come_first():
-    pairs = [Task("m", "u1", 5), Task("m", "v1", 1), Task("m", "u2", 1), Task("m", "v2", 2), Task("n", "w", 9.5)]
+    pairs = [
+        pair_of("m", "u1", 5),
+        pair_of("m", "v1", 1),
+        pair_of("m", "u2", 1),
+        pair_of("m", "v2", 2),
+        pair_of("n", "w", 9.5),
+    ]
     random.Random(0).shuffle(pairs)  # noqa: S311 - an order, no secret
     longest, second = make_batches(pairs, stimuli_of=stimuli_of)
     assert (longest.model, second.benchmarks) == ("n", ("v1", "v2", "u2", "u1"))
@@ -62,12 +63,12 @@ def test_without_a_limit_a_model_has_one_batch_and_the_short_come_first():
 
 
 def test_what_takes_long_is_divided_where_the_stimuli_change():
-    pairs = [Task("m", name, 2) for name in ("u1", "u2", "v1", "v2", "w")]
+    pairs = [pair_of("m", name, 2) for name in ("u1", "u2", "v1", "v2", "w")]
     parts = make_batches(pairs, stimuli_of=stimuli_of, most_minutes=6)
     assert [batch.benchmarks for batch in parts] == [("w", "u1", "u2"), ("v1", "v2")]
 
 
-@pytest.mark.parametrize("pairs", [(), (Task("a"), Task("b")), (Task("a"), Task("a", "c", private=True))])
+@pytest.mark.parametrize("pairs", [(), (pair_of("a"), pair_of("b")), (pair_of("a"), pair_of("a", "c", private=True))])
 def test_no_batch_of_several_models_or_of_private_and_public_pairs(pairs):
     with pytest.raises(ValueError, match="pairs of one model"):
         Batch(pairs)

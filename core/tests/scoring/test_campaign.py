@@ -4,7 +4,6 @@ import dataclasses
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,20 +17,15 @@ from brainscore_core.records.store import FolderStore, lock_path, reuse
 from brainscore_core.records.values import digest_of, read_values, values_bytes
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.campaign import run_here, run_pairs
-from brainscore_core.scoring.pairs import PairOutcome
+from brainscore_core.scoring.pairs import Outcome, Pair
 
 
-@dataclass(frozen=True)
-class Task:
-    model: str
-    benchmark: str = "b"
-    minutes: float = 1.0
-    memory_gb: float = 1.0
-    private: bool = False
+def pair_of(model, benchmark="b", minutes=1.0, memory_gb=1.0, private=False):
+    return Pair(model, benchmark, minutes, memory_gb, private)
 
 
 def of(pair, status="scored"):
-    return PairOutcome(ScoreRecord.without_score(status, model=pair.model, benchmark=pair.benchmark))
+    return Outcome(ScoreRecord.without_score(status, model=pair.model, benchmark=pair.benchmark))
 
 
 def all_scored(batches, *, minutes):
@@ -60,7 +54,7 @@ WRITES_RECORDS = """
         target = pathlib.Path(value("--records"), benchmark, value("--model") + ".json")
         target.parent.mkdir(parents=True)
         target.write_text(json.dumps({**template, "model": value("--model"), "benchmark": benchmark}))
-        append_event(pathlib.Path(value("--events")), "ended", benchmark, "scored")
+        append_event(pathlib.Path(value("--events")), "ended", benchmark)
         if benchmark == "b5" and (here / "waits").exists():  # to be ended, before what follows is begun
             time.sleep(600)
 """
@@ -68,15 +62,16 @@ WRITES_RECORDS = """
 
 def test_a_full_disk_ends_the_campaign_and_with_room_it_goes_on(small_disk, install_library):
     disk, package = small_disk("size=16k"), install_library(WRITES_RECORDS)  # a record takes a page of 4 KiB
-    tasks = [Task("m", f"b{number}") for number in range(8)]
+    pairs = [pair_of("m", f"b{number}") for number in range(8)]
     (package / "waits").touch()
 
     def go_on():
         is_scored = reuse([FolderStore(disk / "records")], revision_of)
+        todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
         run = partial(run_here, library=package.name)
-        return run_pairs(tasks, disk / "records", run, revision_of=revision_of, is_scored=is_scored)
+        return run_pairs(todo, disk / "records", run, revision_of=revision_of)
 
-    with pytest.raises(RecordsError, match=rf"in {disk}/records: No space left on device\. .*MB are free.*--records"):
+    with pytest.raises(RecordsError, match=rf"to {disk}/records: No space left on device\. .*MB are free.*--records"):
         go_on()
     kept = {record.benchmark for record in FolderStore(disk / "records")}
     files = [path for path in disk.rglob("*") if path.is_file()]
@@ -85,15 +80,15 @@ def test_a_full_disk_ends_the_campaign_and_with_room_it_goes_on(small_disk, inst
     assert "b6" not in (package / "log").read_text()
     (package / "waits").unlink()
     subprocess.run(["mount", "-o", "remount,size=1m", str(disk)], check=True)
-    made, left = go_on()
-    assert {record.benchmark for record in made} == {task.benchmark for task in tasks} - kept
-    assert {each.pair.benchmark for each in left} == kept
+    made, unscored = go_on()
+    assert {record.benchmark for record in made} == {pair.benchmark for pair in pairs} - kept
+    assert unscored == {}
 
 
 def test_where_nothing_can_be_written_nothing_is_begun(small_disk):
     disk = small_disk("size=1m,ro")
-    with pytest.raises(RecordsError, match=f"in {disk}/records: Read-only file system"):
-        run_pairs([Task("a")], disk / "records", lambda batches, *, minutes: pytest.fail("it was begun"))
+    with pytest.raises(RecordsError, match=f"to {disk}/records: Read-only file system"):
+        run_pairs([pair_of("a")], disk / "records", lambda batches, *, minutes: pytest.fail("it was begun"))
 
 
 def test_values_that_there_is_no_room_for_leave_the_older_score_whole(small_disk):
@@ -101,9 +96,9 @@ def test_values_that_there_is_no_room_for_leave_the_older_score_whole(small_disk
 
     def score(size):
         values = values_bytes({"neuroid": np.random.default_rng(0).random(size)})
-        pair = of(Task("a"))
+        pair = of(pair_of("a"))
         record = dataclasses.replace(pair.record, values=digest_of(values))
-        run_pairs([Task("a")], disk, lambda batches, *, minutes: iter([PairOutcome(record, values=values)]))
+        run_pairs([pair_of("a")], disk, lambda batches, *, minutes: iter([Outcome(record, values=values)]))
 
     score(10)
     before = {path: path.read_bytes() for path in disk.rglob("*") if path.is_file()}
@@ -114,10 +109,10 @@ def test_values_that_there_is_no_room_for_leave_the_older_score_whole(small_disk
 
 
 def test_an_identifier_too_long_for_a_file_costs_its_own_pair(tmp_path):
-    made, left = run_pairs([Task("a"), Task("m" * 300)], tmp_path, all_scored)
+    made, unscored = run_pairs([pair_of("a"), pair_of("m" * 300)], tmp_path, all_scored)
     assert [record.model for record in made] == ["a"]
-    assert [(each.pair.model, each.is_fine) for each in left] == [("m" * 300, False)]
-    assert "too long" in left[0].reason
+    assert list(unscored) == [pair_of("m" * 300)]
+    assert "too long" in unscored[pair_of("m" * 300)]
 
 
 # -- what is scored, and what is kept ----------------------------------------------------------------------------------
@@ -130,15 +125,15 @@ def test_every_record_is_written_with_the_revisions_of_its_plugins(tmp_path):
         for batch in batches:
             yield of(batch.pairs[0], "failed:X" if batch.model == "bad" else "scored")
 
-    made, left = run_pairs(
-        [Task("a"), Task("bad"), Task("c")],
+    made, unscored = run_pairs(
+        [pair_of("a"), pair_of("bad"), pair_of("c")],
         tmp_path,
         run,
         revision_of=revision_of,
         tell=lambda pair, ran: told.append((pair.model, record_path(tmp_path, pair.model, "b").exists())),
     )
     assert {record.model: record.status for record in made} == {"a": "scored", "bad": "failed:X", "c": "scored"}
-    assert left == []
+    assert unscored == {}
     assert sorted(told) == [("a", True), ("bad", True), ("c", True)]
     for record in made:
         assert ScoreRecord.read(record_path(tmp_path, record.model, "b")) == record
@@ -154,10 +149,10 @@ def test_values_and_the_lock_stand_beside_the_record_that_names_them(tmp_path):
         names = {"values": digest_of(values_bytes(values)), "environment": text_digest(lock)}
         names["candidate_environment"] = text_digest(own)
         good = dataclasses.replace(good, **names)
-        yield PairOutcome(good, values=values_bytes(values), lock=lock, candidate_lock=own)
-        yield PairOutcome(dataclasses.replace(bad, **names), values=b"others", lock="others", candidate_lock="others")
+        yield Outcome(good, values=values_bytes(values), lock=lock, candidate_lock=own)
+        yield Outcome(dataclasses.replace(bad, **names), values=b"others", lock="others", candidate_lock="others")
 
-    good, bad = run_pairs([Task("a"), Task("b")], tmp_path, run)[0]
+    good, bad = run_pairs([pair_of("a"), pair_of("b")], tmp_path, run)[0]
     path = record_path(tmp_path, "a", "b")
     assert read_values(path, good.values)["raw.neuroid"].tolist() == [0, 1, 2]
     locks = [lock_path(path, each) for each in (good.environment, good.candidate_environment)]
@@ -179,14 +174,15 @@ def test_a_second_run_scores_only_what_is_missing_or_failed(tmp_path):
     def again():
         calls.clear()
         is_scored = reuse([FolderStore(tmp_path)], revision_of)
-        return run_pairs([Task(model) for model in "abc"], tmp_path, run, revision_of=revision_of, is_scored=is_scored)
+        todo = [pair_of(model) for model in "abc" if is_scored(model, "b") is None]
+        return run_pairs(todo, tmp_path, run, revision_of=revision_of)
 
     again()
     assert calls == ["a", "b", "c"]
-    made, left = again()
+    made, unscored = again()
     assert calls == ["b"]
     assert [record.model for record in made] == ["b"]
-    assert [(each.pair.model, each.is_fine) for each in left] == [("a", True), ("c", True)]
+    assert unscored == {}
     again()
     assert calls == []
 
@@ -197,21 +193,23 @@ def test_interrupting_keeps_the_records_there_are(tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_pairs([Task("a"), Task("b")], tmp_path, run)
+        run_pairs([pair_of("a"), pair_of("b")], tmp_path, run)
     assert [record.model for record in FolderStore(tmp_path)] == ["a"]
 
 
 def test_a_record_that_cannot_be_written_keeps_nothing_back(tmp_path):
     (tmp_path / "b").write_text("a file where a folder should be")
-    made, left = run_pairs([Task("a"), Task("a", benchmark="c")], tmp_path, all_scored)
+    made, unscored = run_pairs([pair_of("a"), pair_of("a", benchmark="c")], tmp_path, all_scored)
     assert [record.benchmark for record in made] == ["c"]
-    assert [(each.pair.benchmark, each.is_fine) for each in left] == [("b", False)]
+    assert list(unscored) == [pair_of("a")]
 
 
 def test_private_pairs_that_cannot_be_scored_say_why(tmp_path):
-    made, _ = run_pairs([Task("a", private=True), Task("b")], tmp_path, all_scored, why_no_private="there is no box")
+    made, _ = run_pairs(
+        [pair_of("a", private=True), pair_of("b")], tmp_path, all_scored, why_no_private="there is no box"
+    )
     assert {record.model: record.status for record in made} == {"a": "skipped:there is no box", "b": "scored"}
-    made, _ = run_pairs([Task("a", private=True)], tmp_path, all_scored)
+    made, _ = run_pairs([pair_of("a", private=True)], tmp_path, all_scored)
     assert [record.status for record in made] == ["scored"]
 
 
@@ -220,9 +218,9 @@ def test_what_was_not_reached_is_said(tmp_path):
         assert minutes == 7
         yield of(batches[0].pairs[0])
 
-    made, left = run_pairs([Task("a"), Task("b")], tmp_path, run, minutes=7)
+    made, unscored = run_pairs([pair_of("a"), pair_of("b")], tmp_path, run, minutes=7)
     assert [record.model for record in made] == ["a"]
-    assert [(each.pair.model, each.is_fine) for each in left] == [("b", False)]
+    assert list(unscored) == [pair_of("b")]
 
 
 def test_revisions_are_those_from_before(tmp_path):
@@ -233,7 +231,9 @@ def test_revisions_are_those_from_before(tmp_path):
         state["revision"] = "after"
         yield from all_scored(batches, minutes=minutes)
 
-    made, _ = run_pairs([Task("a"), Task("b")], tmp_path, run, revision_of=lambda kind, identifier: state["revision"])
+    made, _ = run_pairs(
+        [pair_of("a"), pair_of("b")], tmp_path, run, revision_of=lambda kind, identifier: state["revision"]
+    )
     assert {record.model_revision for record in made} == {"before"}
 
 
@@ -241,7 +241,7 @@ def test_revisions_are_those_from_before(tmp_path):
 
 
 def batches(*models, n=2):
-    return [Batch(tuple(Task(model, f"b{number}") for number in range(n))) for model in models]
+    return [Batch(tuple(pair_of(model, f"b{number}") for number in range(n))) for model in models]
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -312,7 +312,7 @@ def test_together(tmp_path):
     def run(batch, *_, **__):
         yield from map(of, batch.pairs)
 
-    tasks = [Task(model, f"b{number}") for model in "abc" for number in range(4)]
-    made, left = run_pairs(tasks, tmp_path, partial(run_here, library="x", jobs=2, run=run))
+    pairs = [pair_of(model, f"b{number}") for model in "abc" for number in range(4)]
+    made, unscored = run_pairs(pairs, tmp_path, partial(run_here, library="x", jobs=2, run=run))
     assert len(made) == len(list(FolderStore(tmp_path))) == 12
-    assert left == []
+    assert unscored == {}

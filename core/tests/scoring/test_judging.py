@@ -5,12 +5,11 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 
 import pytest
 
 from brainscore_core.scoring.batches import USUAL, Batch, run_batch
-from brainscore_core.scoring.pairs import Limits
+from brainscore_core.scoring.pairs import Limits, Pair
 
 # A library whose benchmarks do what their names say; each pair that is begun leaves a line in a file.
 LIBRARY = """
@@ -38,9 +37,9 @@ LIBRARY = """
         target.with_suffix(".new").rename(target)
         return target
 
-    def tell(event, benchmark, status=""):
+    def tell(step, benchmark):
         with open(options.events, "a") as stream:
-            stream.write(json.dumps({"event": event, "benchmark": benchmark, "status": status}) + "\\n")
+            stream.write(json.dumps([step, benchmark]) + "\\n")
 
     def note(text):
         with open(here / "log", "a") as stream:
@@ -132,13 +131,8 @@ LIBRARY = """
 """
 
 
-@dataclass(frozen=True)
-class Task:
-    benchmark: str = "b"
-    model: str = "pixels"
-    minutes: float = 1.0
-    memory_gb: float = 1.0
-    private: bool = False
+def pair_of(benchmark="b", model="pixels", minutes=1.0, memory_gb=1.0, private=False):
+    return Pair(model, benchmark, minutes, memory_gb, private)
 
 
 @pytest.fixture
@@ -148,7 +142,7 @@ def library(install_library):
 
 
 def scored(library, *benchmarks, limits=USUAL, minutes=float("inf"), environment=None, isolation="auto", **task):
-    batch = Batch(tuple(Task(benchmark, **task) for benchmark in benchmarks))
+    batch = Batch(tuple(pair_of(benchmark, **task) for benchmark in benchmarks))
     return list(run_batch(batch, library, limits, minutes=minutes, environment=environment, isolation=isolation))
 
 
@@ -212,7 +206,8 @@ def test_what_is_killed_before_it_begins_may_be_an_accident_once(library, tmp_pa
 
 def test_a_model_that_never_gets_ready(library):
     records = [
-        each.record for each in scored(library, "a", "b", limits=Limits(most_minutes=1 / 60), model="hangs at once")
+        each.record
+        for each in scored(library, "a", "b", limits=Limits(time=0, least_minutes=1 / 60), model="hangs at once")
     ]
     assert [record.status for record in records] == ["failed:Timeout"] * 2
 
@@ -229,7 +224,8 @@ def test_names_that_no_process_takes(library):
 
 def test_timeout(library):
     records = [
-        each.record for each in scored(library, "a", "hangs", "b", limits=Limits(most_minutes=2 / 60), minutes=5)
+        each.record
+        for each in scored(library, "a", "hangs", "b", limits=Limits(time=0, least_minutes=2 / 60), minutes=5)
     ]
     assert [record.status for record in records] == ["scored", "failed:Timeout", "scored"]
     assert "1 were planned" in records[1].message
@@ -254,7 +250,7 @@ def test_when_time_is_over_what_was_not_reached_has_no_outcome(library):
 
 def test_each_pair_has_its_own_time(library):
     names = [f"sleeps {number}" for number in range(4)]
-    outcomes = scored(library, *names, limits=Limits(most_minutes=1.2 / 60))
+    outcomes = scored(library, *names, limits=Limits(time=0, least_minutes=1.2 / 60))
     assert [each.record.status for each in outcomes] == ["scored"] * 4
 
 
@@ -273,7 +269,7 @@ def test_what_a_batch_leaves_running_is_ended(library):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no sessions")
 def test_who_stops_asking_ends_the_process(library, tmp_path):
-    outcomes = run_batch(Batch((Task("a"), Task("hangs"))), library)
+    outcomes = run_batch(Batch((pair_of("a"), pair_of("hangs"))), library)
     assert next(outcomes).record.is_scored
     outcomes.close()
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout

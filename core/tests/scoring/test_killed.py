@@ -44,33 +44,26 @@ LIBRARY = """
         target = pathlib.Path(options.records, benchmark, f"{options.model}.json")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(json.dumps({**template, "model": options.model, "benchmark": benchmark, "score": number}))
-        append_event(pathlib.Path(options.events), "ended", benchmark, "scored")
+        append_event(pathlib.Path(options.events), "ended", benchmark)
 """
 COORDINATOR = """
     import sys
-    from dataclasses import dataclass
     from functools import partial
     from pathlib import Path
     from brainscore_core.scoring.campaign import run_here, run_pairs
     from brainscore_core.records.store import FolderStore, reuse
-
-    @dataclass(frozen=True)
-    class Task:
-        model: str
-        benchmark: str
-        minutes: float = 1.0
-        memory_gb: float = 1.0
-        private: bool = False
+    from brainscore_core.scoring.pairs import Pair
 
     def revision_of(kind, identifier):
         return identifier
 
     records = Path(sys.argv[1])
-    tasks = [Task(f"model{m}", f"benchmark{b}") for m in range(20) for b in range(30)]
+    pairs = [Pair(f"model{m}", f"benchmark{b}") for m in range(20) for b in range(30)]
     is_scored = reuse([FolderStore(records)], revision_of)
     run = partial(run_here, library=sys.argv[2], jobs=2)
-    made, left = run_pairs(tasks, records, run, revision_of=revision_of, is_scored=is_scored)
-    sys.exit(0 if all(record.is_scored for record in made) and all(each.is_fine for each in left) else 1)
+    todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
+    made, unscored = run_pairs(todo, records, run, revision_of=revision_of)
+    sys.exit(0 if all(record.is_scored for record in made) and not unscored else 1)
 """
 
 

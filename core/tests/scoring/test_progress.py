@@ -1,33 +1,27 @@
 """Test what is said about how far a campaign is."""
 
 import dataclasses
-from dataclasses import dataclass
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brainscore_core.records.record import ScoreRecord
-from brainscore_core.scoring.pairs import PairOutcome
+from brainscore_core.scoring.pairs import Outcome, Pair
 from brainscore_core.scoring.progress import Progress, duration
 
 
-@dataclass(frozen=True)
-class Task:
-    model: str
-    minutes: float = 1.0
-    benchmark: str = "b"
-    memory_gb: float = 1.0
-    private: bool = False
+def pair_of(model, minutes=1.0):
+    return Pair(model, "b", minutes)
 
 
 def of(pair, status="scored", **fields):
     record = ScoreRecord.without_score(status, model=pair.model, benchmark=pair.benchmark, duration_s=2)
-    return PairOutcome(dataclasses.replace(record, **fields))
+    return Outcome(dataclasses.replace(record, **fields))
 
 
 def test_the_rest_is_estimated_by_what_was_planned():
     now = [100.0]
-    pairs = [Task("a", 1), Task("b", 3), Task("c", 4)]
+    pairs = [pair_of("a", 1), pair_of("b", 3), pair_of("c", 4)]
     progress = Progress(pairs, lambda: now[0])
     assert progress.seconds_left() is None
     now[0] += 8
@@ -42,7 +36,7 @@ def test_the_rest_is_estimated_by_what_was_planned():
 
 
 def test_lines():
-    pairs = [Task("a"), Task("b"), Task("c")]
+    pairs = [pair_of("a"), pair_of("b"), pair_of("c")]
     now = [0.0]
     progress = Progress(pairs, lambda: now[0])
     now[0] = 61

@@ -17,8 +17,9 @@ from brainscore_core.records.store import lock_path, replaces
 from brainscore_core.untrusted import shown
 
 if TYPE_CHECKING:
-    from brainscore_ci.planning.plan import Pair, Plan
+    from brainscore_ci.planning.plan import Plan
     from brainscore_ci.planning.policy import Policy
+    from brainscore_core.scoring.pairs import Pair
 
 __all__ = ["beside_of", "code_of", "read_beside", "read_records", "revisions_of"]
 

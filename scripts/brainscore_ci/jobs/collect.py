@@ -30,8 +30,9 @@ from brainscore_core.records.store import BranchStore, Store, replaces, why_not_
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.checkout import Checkout
-    from brainscore_ci.planning.plan import Pair, Plan
+    from brainscore_ci.planning.plan import Plan
     from brainscore_core.processes import Captured
+    from brainscore_core.scoring.pairs import Pair
 
 __all__ = ["Collected", "collect", "publish", "summary"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.jobs.publishable import public_record
 from brainscore_ci.planning.checkout import Checkout, read_own_checkout
-from brainscore_ci.planning.plan import Pair, Plan
+from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.planner import RECORDS
 from brainscore_ci.planning.shards import pair_shards
 from brainscore_ci.reporting.annotations import for_log
@@ -29,7 +29,7 @@ from brainscore_core.scoring.campaign import run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
 from brainscore_core.scoring.isolation.environments import boxed_python_for
 from brainscore_core.scoring.judging import failed
-from brainscore_core.scoring.pairs import PairOutcome, PairTask
+from brainscore_core.scoring.pairs import Outcome, Pair
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.policy import Policy
@@ -83,27 +83,28 @@ def run(
         stores: list[Store] = [FolderStore(records)]
         if not previews:
             stores.append(branch)
-        made, left = run_pairs(
-            pairs,
+        is_scored = reuse(stores, checkout.revision_of, with_private=True)
+        reasons = {pair: is_scored(pair.model, pair.benchmark) for pair in pairs}
+        made, unscored = run_pairs(
+            [pair for pair, reason in reasons.items() if reason is None],
             records,
             partial(run_publishable, checkout),
             revision_of=checkout.revision_of,
-            is_scored=reuse(stores, checkout.revision_of, with_private=True),
             why_no_private=_why_no_private(),
             minutes=minutes,
             tell=_tell,
         )
-    for each in left:
-        say(f"{each.pair.model} on {each.pair.benchmark}: no new record, {each.reason}")
+    for pair, reason in {**reasons, **unscored}.items():
+        if reason is not None:
+            say(f"{pair.model} on {pair.benchmark}: no new record, {reason}")
     if results is not None:
         _write_results(results, shard, pairs, FolderStore(records))
     failed = [record for record in made if record.status.startswith("failed:")]
-    unreached = [each for each in left if not each.is_fine]
-    say(f"{len(made)} new records, {len(failed)} of them of failures; {len(unreached)} pairs not reached.")
-    return 1 if failed or unreached else 0
+    say(f"{len(made)} new records, {len(failed)} of them of failures; {len(unscored)} pairs not reached.")
+    return 1 if failed or unscored else 0
 
 
-def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: float) -> Iterator[PairOutcome]:
+def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
     """Score batches one after the other; of pairs with private data only what everybody may read is kept.
 
     Parameters
@@ -116,24 +117,24 @@ def run_publishable(checkout: Checkout, batches: Sequence[Batch], *, minutes: fl
     deadline = time.monotonic() + 60 * minutes
     for batch in batches:
         for outcome in _run_batch(checkout, batch, deadline):
-            yield PairOutcome(public_record(outcome.record)) if batch.private else outcome
+            yield Outcome(public_record(outcome.record)) if batch.private else outcome
 
 
-def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[PairOutcome]:
+def _run_batch(checkout: Checkout, batch: Batch, deadline: float) -> Iterator[Outcome]:
     try:
         library = checkout.library_of("model", batch.model)
-        parts: dict[Path, list[PairTask]] = {}
+        parts: dict[Path, list[Pair]] = {}
         for pair in batch.pairs:
             parts.setdefault(python_of(checkout, pair), []).append(pair)
     except BrainScoreError as error:
-        yield from (PairOutcome(failed(pair, type(error).__name__, str(error))) for pair in batch.pairs)
+        yield from (Outcome(failed(pair, type(error).__name__, str(error))) for pair in batch.pairs)
         return
     for python, pairs in parts.items():
         left = (deadline - time.monotonic()) / 60
         yield from run_batch(Batch(tuple(pairs)), library, minutes=left, python=str(python))
 
 
-def python_of(checkout: Checkout, pair: PairTask) -> Path:
+def python_of(checkout: Checkout, pair: Pair) -> Path:
     """Return the interpreter that judges a pair: it has what the benchmark and what that uses require.
 
     A model has an environment of its own in its box; where there is no box it runs in the process that judges, which
@@ -179,7 +180,7 @@ def _fetch_records(repository: Path) -> None:
     )
 
 
-def _tell(pair: PairTask, ran: PairOutcome) -> None:
+def _tell(pair: Pair, ran: Outcome) -> None:
 
     record = ran.record
     shown = "not defined" if record.score is None else f"{record.score:.4f}"

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import Area, PluginName, area_of
-from brainscore_ci.planning.plan import Event, Pair, Plan, Refusal, Skip, TestTask
+from brainscore_ci.planning.plan import Event, Plan, Refusal, Skip, TestTask
 from brainscore_ci.planning.reach import Reach
+from brainscore_core.scoring.pairs import Pair
 
 if TYPE_CHECKING:
     from brainscore_ci.planning.changes import Change, ChangeSet
@@ -80,7 +81,7 @@ class _Draft:
         memory = max(of_model.memory_gb or 0.0, of_benchmark.memory_gb or 0.0)
         private = of_benchmark.private and "public" not in benchmark.lower()
         costs = minutes or self.policy.pair_minutes, memory or self.policy.memory_gb
-        return Pair(model, benchmark, reasons, *costs, private)
+        return Pair(model, benchmark, *costs, private=private, reasons=reasons)
 
 
 def make_plan(

@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import (
-    Field,
     GetCoreSchemaHandler,
     GetPydanticSchema,
     PlainSerializer,
     PlainValidator,
-    Strict,
     TypeAdapter,
 )
 from pydantic_core import CoreSchema, core_schema
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_core.errors import ConfigurationError, CorruptFileError
+from brainscore_core.scoring.pairs import Cost, Pair, Reasons
 from brainscore_core.untrusted import (
     MOST_NAME,
     Count,
@@ -42,7 +41,6 @@ __all__ = [
     "MOST_PLUGINS",
     "Event",
     "NoPlanError",
-    "Pair",
     "PairGroup",
     "Plan",
     "Plugin",
@@ -68,8 +66,6 @@ def _plugin(value: object) -> PluginName:
 
 Event = Literal["local", "merge_group", "pull_request", "push", "schedule", "workflow_dispatch"]
 Plugin = Annotated[PluginName, PlainValidator(_plugin), PlainSerializer(str)]
-Cost = Annotated[float, Strict(), Field(ge=0, le=1e9), PlainSerializer(float)]  # written alike, as it will be read
-Reasons = Annotated[tuple[Message, ...], at_most(1_000)]
 
 
 class NoPlanError(CorruptFileError, ConfigurationError):
@@ -100,30 +96,6 @@ class TestTask(Untrusted):
     memory_gb: Cost
     private_tests: Count = 0
     with_private: Flag = False
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A model to score on a benchmark.
-
-    Attributes
-    ----------
-    model, benchmark : str
-        Identifiers.
-    reasons : tuple of str
-        Why, from the pair back to the change.
-    minutes, memory_gb : float
-        What it will take, about.
-    private : bool
-        Whether the benchmark needs private data.
-    """
-
-    model: str
-    benchmark: str
-    reasons: tuple[str, ...]
-    minutes: float
-    memory_gb: float
-    private: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,7 +157,7 @@ def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
     if total > _MOST_PLANNED:
         raise ValueError(f"expected at most {_MOST_PLANNED} pairs, not {total}")
     pairs = [
-        Pair(model, benchmark, group.reasons, group.minutes, group.memory_gb, group.private)
+        Pair(model, benchmark, group.minutes, group.memory_gb, private=group.private, reasons=group.reasons)
         for group in groups
         for model in group.models
         for benchmark in group.benchmarks

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from brainscore_ci.planning.plan import Pair, Plan, TestTask
+    from brainscore_ci.planning.plan import Plan, TestTask
     from brainscore_ci.planning.policy import Policy
+    from brainscore_core.scoring.pairs import Pair
 
 __all__ = ["Shard", "divide", "pair_shards", "test_shards"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brainscore_ci.planning.plan import Pair
+    from brainscore_core.scoring.pairs import Pair
 
 __all__ = ["cost", "count", "rough_duration"]
 

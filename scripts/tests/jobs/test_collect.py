@@ -17,12 +17,13 @@ from brainscore_ci.jobs import collect as module
 from brainscore_ci.jobs.artifacts import read_records
 from brainscore_ci.jobs.collect import Collected, collect, publish, summary
 from brainscore_ci.planning.checkout import read_checkout
-from brainscore_ci.planning.plan import Pair, Plan
+from brainscore_ci.planning.plan import Plan
 from brainscore_ci.planning.policy import Policy
 from brainscore_ci.planning.shards import pair_shards
 from brainscore_core.errors import UploadError
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.run import Run
+from brainscore_core.scoring.pairs import Pair
 
 ROOT = Path(__file__).parents[3]
 
@@ -44,7 +45,7 @@ def record(model="m", benchmark="b", status="scored", **changes):
 
 
 def plan(*pairs, private=()):
-    made = tuple(Pair(model=m, benchmark=b, reasons=(), minutes=1, memory_gb=1, private=b in private) for m, b in pairs)
+    made = tuple(Pair(model=m, benchmark=b, minutes=1, memory_gb=1, private=b in private) for m, b in pairs)
     return Plan(base=None, head="c" * 40, event="push", changed=(), pairs=made)
 
 

@@ -5,10 +5,11 @@ import pytest
 from brainscore_ci.jobs import fetch_data
 from brainscore_ci.jobs.fetch_data import data_home_of_tests, fetch_for_pairs, fetch_for_tests
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.planning.plan import Pair, Plan, TestTask
+from brainscore_ci.planning.plan import Plan, TestTask
 from brainscore_core.config import settings
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.processes import Ended
+from brainscore_core.scoring.pairs import Pair
 
 
 @pytest.fixture
@@ -37,13 +38,13 @@ FETCH = ["-m", "brainscore_vision", "data", "fetch", "--plugin=recordings"]
 
 
 def test_what_the_benchmarks_of_private_pairs_use(fetched):
-    pairs = (Pair("pixels", "Experiment-similarity", (), 1.0, 1.0, private=True),)
+    pairs = (Pair("pixels", "Experiment-similarity", 1.0, 1.0, private=True),)
     status, asked = fetched(fetch_for_pairs, pairs=pairs)
     assert (status, asked) == (0, [(FETCH, str(settings().data_home))])
 
 
 def test_nothing_for_public_pairs(fetched):
-    pairs = (Pair("pixels", "Experiment-similarity", (), 1.0, 1.0), Pair("pixels", "Unrelated", (), 1.0, 1.0))
+    pairs = (Pair("pixels", "Experiment-similarity", 1.0, 1.0), Pair("pixels", "Unrelated", 1.0, 1.0))
     assert fetched(fetch_for_pairs, pairs=pairs) == (0, [])
 
 

@@ -12,9 +12,9 @@ import pytest
 from brainscore_ci.jobs import score_shard
 from brainscore_ci.jobs.score_shard import python_of
 from brainscore_ci.planning.checkout import read_own_checkout
-from brainscore_ci.planning.plan import Pair
 from brainscore_core.errors import RequirementsError
 from brainscore_core.plugin_management.environment import python_for
+from brainscore_core.scoring.pairs import Pair
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def scored(tree, tmp_path, monkeypatch):
     monkeypatch.setattr(score_shard, "boxed_python_for", python_for)  # the wheels are in no box
 
     def score(model, benchmark="Unrelated"):
-        return str(python_of(read_own_checkout(tree.path), Pair(model, benchmark, (), 1.0, 1.0)))
+        return str(python_of(read_own_checkout(tree.path), Pair(model, benchmark, 1.0, 1.0)))
 
     return score
 

@@ -6,8 +6,9 @@ from dataclasses import fields
 import pytest
 
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.planning.plan import NoPlanError, Pair, PairGroup, Plan, Refusal, Skip, TestTask
+from brainscore_ci.planning.plan import NoPlanError, PairGroup, Plan, Refusal, Skip, TestTask
 from brainscore_core.errors import ConfigurationError, CorruptFileError
+from brainscore_core.scoring.pairs import Pair
 
 MODEL = PluginName("models", "network")
 PLAN = Plan(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from brainscore_core.errors import UnknownIdentifierError
+from brainscore_core.scoring.pairs import Pair
 from brainscore_vision.catalogue.entries import metadata_of
 from brainscore_vision.catalogue.facts import BenchmarkFacts, benchmark_facts
 from brainscore_vision.loading import find_plugin_directory
@@ -15,23 +15,9 @@ from brainscore_vision.loading import find_plugin_directory
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Pair", "facts_of", "pairs_of", "stimuli_of"]
+__all__ = ["facts_of", "pairs_of", "stimuli_of"]
 
-# What a pair takes where neither plugin says: the usual ones of planning, too.
-_MINUTES, _MEMORY_GB = 5.0, 4.0
-_NOTHING = (0.0, 0.0, 0.0)  # minutes, GB and GPUs, of a plugin that does not say
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A model to score on a benchmark; see `brainscore_core.scoring.pairs.PairTask`."""
-
-    model: str
-    benchmark: str
-    minutes: float = _MINUTES
-    memory_gb: float = _MEMORY_GB
-    private: bool = False
-    gpus: int = 0
+_NOTHING = (0.0, 0.0, 0.0)  # minutes, GB and GPUs of a plugin that states none
 
 
 def facts_of(benchmarks: Sequence[str], tell: Callable[[str], None] | None = None) -> dict[str, BenchmarkFacts]:
@@ -53,7 +39,7 @@ def pairs_of(models: Sequence[str], benchmarks: Sequence[str], facts: Mapping[st
         of_model = _costs_of_model(model)
         for name in benchmarks:
             minutes, memory, gpus = map(max, of_model, of_benchmark[name])
-            pairs.append(Pair(model, name, minutes or _MINUTES, memory or _MEMORY_GB, private[name], int(gpus)))
+            pairs.append(Pair(model, name, minutes or Pair.minutes, memory or Pair.memory_gb, private[name], int(gpus)))
     return pairs
 
 

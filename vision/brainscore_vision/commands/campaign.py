@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,18 +19,17 @@ from brainscore_core.identity import sources
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.records.store import FolderStore, is_recorded, reuse
 from brainscore_core.scoring.batches import Batch, make_batches
-from brainscore_core.scoring.campaign import Runner, UnscoredPair, run_here, run_pairs
+from brainscore_core.scoring.campaign import Runner, run_here, run_pairs
 from brainscore_core.scoring.isolation.box import why_no_box
-from brainscore_core.scoring.pairs import Limits, PairOutcome
+from brainscore_core.scoring.pairs import Limits, Outcome, Pair
 from brainscore_core.scoring.progress import duration
-from brainscore_vision.catalogue.pairs import Pair, facts_of, pairs_of, stimuli_of
+from brainscore_vision.catalogue.pairs import facts_of, pairs_of, stimuli_of
 from brainscore_vision.commands.live import telling
 from brainscore_vision.commands.tables import SCORE_COLUMNS, SPARE_COLUMNS, score_row
 from brainscore_vision.loading import find_plugin_directory
 
 if TYPE_CHECKING:
     from brainscore_core.scoring.judging import Isolation
-    from brainscore_core.scoring.pairs import PairTask
 
 __all__ = ["Campaign", "exit_code", "score_many"]
 
@@ -112,8 +111,8 @@ def score_many(models: Sequence[str], benchmarks: Sequence[str], campaign: Campa
         is_scored = _is_scored(FolderStore(folder), campaign)
         if campaign.dry_run:
             return _show_plan(pairs, is_scored, batches_of)
-        made, left = _run(pairs, folder, campaign, is_scored, batches_of)
-        return _show_result(pairs, made, left, FolderStore(folder))
+        made, unscored = _run(pairs, folder, campaign, is_scored, batches_of)
+        return _show_result(pairs, made, unscored, FolderStore(folder))
 
 
 # -- what is to be done ------------------------------------------------------------------------------------------------
@@ -161,8 +160,8 @@ def _is_scored(store: FolderStore, campaign: Campaign) -> Callable[[str, str], s
     return is_scored
 
 
-def _batches_of(jobs: int, key: Callable[[str], Hashable]) -> Callable[[Sequence[PairTask]], list[Batch]]:
-    def batches_of(pairs: Sequence[PairTask]) -> list[Batch]:
+def _batches_of(jobs: int, key: Callable[[str], Hashable]) -> Callable[[Sequence[Pair]], list[Batch]]:
+    def batches_of(pairs: Sequence[Pair]) -> list[Batch]:
         share = sum(pair.minutes for pair in pairs) / (_SHARES * jobs)
         most = float("inf") if jobs == 1 else max(_LEAST_BATCH_MINUTES, share)
         return make_batches(pairs, stimuli_of=key, most_minutes=most)
@@ -178,29 +177,27 @@ def _run(
     folder: Path,
     campaign: Campaign,
     is_scored: Callable[[str, str], str | None],
-    batches_of: Callable[[Sequence[PairTask]], Sequence[Batch]],
-) -> tuple[list[ScoreRecord], list[UnscoredPair]]:
+    batches_of: Callable[[Sequence[Pair]], Sequence[Batch]],
+) -> tuple[list[ScoreRecord], dict[Pair, str]]:
     run = _runner(campaign)
-    why_no_private = _why_no_private(campaign) if any(pair.private for pair in pairs) else None
-    reasons = {(pair.model, pair.benchmark): is_scored(pair.model, pair.benchmark) for pair in pairs}
-    todo = [pair for pair in pairs if reasons[pair.model, pair.benchmark] is None]
+    todo = [pair for pair in pairs if is_scored(pair.model, pair.benchmark) is None]
+    why_no_private = _why_no_private(campaign) if any(pair.private for pair in todo) else None
     command_line.say(f"{len(todo)} of {len(pairs)} pairs to score; records go to {folder}.")
     if todo and campaign.cluster is None:
         _check_isolation(campaign.isolation)
     with telling(todo) as tell:
         return run_pairs(
-            pairs,
+            todo,
             folder,
             _telling_absent(run) if settings().offline else run,
             revision_of=_revision_of,
-            is_scored=lambda model, benchmark: reasons[model, benchmark],
             why_no_private=why_no_private,
             batches_of=batches_of,
             tell=tell,
         )
 
 
-def _runner(campaign: Campaign) -> Callable[..., Iterator[PairOutcome]]:
+def _runner(campaign: Campaign) -> Callable[..., Iterator[Outcome]]:
     """Return what scores batches: this machine, or a cluster."""
     if campaign.cluster is None:
         return functools.partial(
@@ -236,10 +233,10 @@ def _check_isolation(isolation: Isolation) -> None:
         command_line.say(f"Models are not isolated: {why}")
 
 
-def _telling_absent(run: Callable[..., Iterator[PairOutcome]]) -> Runner:
+def _telling_absent(run: Callable[..., Iterator[Outcome]]) -> Runner:
     """Return a runner whose failures say that something was left out where only a network is lacking."""
 
-    def wrapped(batches: Sequence[Batch], *, minutes: float) -> Iterator[PairOutcome]:
+    def wrapped(batches: Sequence[Batch], *, minutes: float) -> Iterator[Outcome]:
         for outcome in run(batches, minutes=minutes):
             record = outcome.record
             if record.status.removeprefix("failed:") in _NOT_HERE:
@@ -256,7 +253,7 @@ def _telling_absent(run: Callable[..., Iterator[PairOutcome]]) -> Runner:
 def _show_plan(
     pairs: Sequence[Pair],
     is_scored: Callable[[str, str], str | None],
-    batches_of: Callable[[Sequence[PairTask]], Sequence[Batch]],
+    batches_of: Callable[[Sequence[Pair]], Sequence[Batch]],
 ) -> int:
     reasons = {pair: is_scored(pair.model, pair.benchmark) for pair in pairs}
     todo = [pair for pair in pairs if reasons[pair] is None]
@@ -277,21 +274,20 @@ def _show_plan(
     return 0
 
 
-def _access(pair: PairTask) -> str:
+def _access(pair: Pair) -> str:
     return "private" if pair.private else "public"
 
 
 def _show_result(
-    pairs: Sequence[Pair], made: Iterable[ScoreRecord], left: Iterable[UnscoredPair], store: FolderStore
+    pairs: Sequence[Pair], made: Iterable[ScoreRecord], unscored: Mapping[Pair, str], store: FolderStore
 ) -> int:
     new = {(record.model, record.benchmark): record for record in made}
-    unreached = {(each.pair.model, each.pair.benchmark): each for each in left if not each.is_fine}
     records: list[ScoreRecord] = []
     for pair in pairs:
         name = pair.model, pair.benchmark
-        if name in unreached:
-            command_line.say(f"{pair.model} on {pair.benchmark}: no new record, {unreached[name].reason}.")
-        record = None if name in unreached else new.get(name) or store.get(*name)
+        if pair in unscored:
+            command_line.say(f"{pair.model} on {pair.benchmark}: no new record, {unscored[pair]}.")
+        record = None if pair in unscored else new.get(name) or store.get(*name)
         records.append(record or ScoreRecord.without_score("failed:NoRecord", model=name[0], benchmark=name[1]))
     command_line.print_table(SCORE_COLUMNS, [score_row(record) for record in records], spare=SPARE_COLUMNS)
     statuses = Counter(

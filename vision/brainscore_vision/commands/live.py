@@ -14,7 +14,7 @@ from brainscore_core.scoring.progress import Progress, duration, result
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from brainscore_core.scoring.pairs import PairOutcome, PairTask
+    from brainscore_core.scoring.pairs import Outcome, Pair
 
 __all__ = ["telling"]
 
@@ -22,12 +22,12 @@ _ROWS = 12
 
 
 @contextmanager
-def telling(pairs: Sequence[PairTask]) -> Iterator[Callable[[PairTask, PairOutcome], None]]:
+def telling(pairs: Sequence[Pair]) -> Iterator[Callable[[Pair, Outcome], None]]:
     """Give the function that is told about each pair as it ends."""
     progress = Progress(pairs)
     if not sys.stderr.isatty():
 
-        def tell(pair: PairTask, outcome: PairOutcome) -> None:
+        def tell(pair: Pair, outcome: Outcome) -> None:
             progress.count(pair, outcome)
             command_line.say(progress.line(outcome) + _why(outcome))
 
@@ -36,9 +36,9 @@ def telling(pairs: Sequence[PairTask]) -> Iterator[Callable[[PairTask, PairOutco
     from rich.console import Console
     from rich.live import Live
 
-    last: deque[PairOutcome] = deque(maxlen=_ROWS)
+    last: deque[Outcome] = deque(maxlen=_ROWS)
 
-    def take(pair: PairTask, outcome: PairOutcome) -> None:
+    def take(pair: Pair, outcome: Outcome) -> None:
         progress.count(pair, outcome)
         last.append(outcome)
 
@@ -51,7 +51,7 @@ def telling(pairs: Sequence[PairTask]) -> Iterator[Callable[[PairTask, PairOutco
         yield take
 
 
-def _table(progress: Progress, last: Sequence[PairOutcome]) -> Any:  # anything that rich shows
+def _table(progress: Progress, last: Sequence[Outcome]) -> Any:  # anything that rich shows
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -69,7 +69,7 @@ def _table(progress: Progress, last: Sequence[PairOutcome]) -> Any:  # anything 
     return Group(table, ProgressBar(total=max(1, progress.n_pairs), completed=progress.n_done, width=60), line)
 
 
-def _why(outcome: PairOutcome) -> str:
+def _why(outcome: Outcome) -> str:
     """Return what a failure says, in a line; why a pair was left out stands in its status."""
     record = outcome.record
     if record.status.startswith("skipped:"):

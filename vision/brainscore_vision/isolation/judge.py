@@ -152,34 +152,35 @@ def judge(
             try:
                 if isolated:
                     candidates.begin()
-                status = _score(model, benchmark, path, candidates)
+                _score(model, benchmark, path, candidates)
             except Exception as error:  # noqa: BLE001 - of any plugin; the other benchmarks are scored all the same
-                status = _record_failure(model, benchmark, error, path, isolated=isolated)
-            append_event(events, "ended", benchmark, status)
+                _record_failure(model, benchmark, error, path, isolated=isolated)
+            append_event(events, "ended", benchmark)
 
 
-def _score(model: str, benchmark: str, path: Path, candidates: Candidates) -> str:
+def _score(model: str, benchmark: str, path: Path, candidates: Candidates) -> None:
     find_plugin_directory("benchmark", benchmark)  # a wrong name must not cost the loading of a large model
 
-    def status() -> str:
-        return scoring.score_and_record(model, benchmark, path, loaded=candidates.candidate())[1].status
+    def record() -> None:
+        scoring.score_and_record(model, benchmark, path, loaded=candidates.candidate())
 
     try:
-        found = status()
+        record()
     except Exception:
         if not candidates.start_over():
             raise
-        return status()
-    return status() if candidates.start_over() else found
+        record()
+    else:
+        if candidates.start_over():
+            record()
 
 
-def _record_failure(model: str, benchmark: str, error: Exception, path: Path, *, isolated: bool) -> str:
-    status = f"failed:{type(error).__name__}"
+def _record_failure(model: str, benchmark: str, error: Exception, path: Path, *, isolated: bool) -> None:
     if isolated:
         try:
             plugin_folder(model)
         except BrainScoreError:  # to find its revision, plugins of models would have to be imported
+            status = f"failed:{type(error).__name__}"
             ScoreRecord.without_score(status, str(error), model=model, benchmark=benchmark).write(path)
-            return status
+            return
     scoring.record_failure(model, benchmark, error, path)
-    return status

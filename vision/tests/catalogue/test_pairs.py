@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from brainscore_vision.catalogue.pairs import Pair, pairs_of
+from brainscore_core.scoring.pairs import Pair
+from brainscore_vision.catalogue.pairs import pairs_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore
-from brainscore_core.scoring.pairs import PairOutcome
+from brainscore_core.scoring.pairs import Outcome
 from brainscore_vision.__main__ import main
 from brainscore_vision.commands import campaign
 
@@ -27,7 +27,7 @@ def scored(tmp_path, monkeypatch):
         for pair in (pair for batch in batches for pair in batch.pairs):
             status, score = run_here.statuses.get((pair.model, pair.benchmark), ("scored", 0.5))
             record = ScoreRecord.without_score(status, "why\nand what more", model=pair.model, benchmark=pair.benchmark)
-            yield PairOutcome(dataclasses.replace(record, score=score))
+            yield Outcome(dataclasses.replace(record, score=score))
 
     run_here.statuses = {}
     run_here.asked = asked
@@ -137,7 +137,7 @@ def test_records_that_cannot_be_kept_are_one_error(scored, tmp_path, capsys):
     assert score(tmp_path / "file", "--models", "pixels", "--benchmarks", V1, IT) == 1
     said = capsys.readouterr().err
     assert said.count("Error: ") == 1
-    assert f"Error: No record can be kept in {tmp_path}/file" in said
+    assert f"Error: No record can be written to {tmp_path}/file" in said
     assert scored.asked == []
 
 
@@ -206,7 +206,7 @@ def test_limits_are_those_that_are_given(scored, tmp_path):
 
 def test_interrupted(scored, tmp_path, capsys, monkeypatch):
     def run_here(batches, **_):
-        yield PairOutcome(ScoreRecord.without_score("scored", model="pixels", benchmark=V1))
+        yield Outcome(ScoreRecord.without_score("scored", model="pixels", benchmark=V1))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(campaign, "run_here", run_here)
@@ -259,7 +259,7 @@ class TestCluster:
             asked.append({"pairs": pairs_of({"batches": batches}), "cluster": cluster, "isolation": isolation})
             for pair in (pair for batch in batches for pair in batch.pairs):
                 record = ScoreRecord.without_score("scored", model=pair.model, benchmark=pair.benchmark)
-                yield PairOutcome(dataclasses.replace(record, score=0.25))
+                yield Outcome(dataclasses.replace(record, score=0.25))
 
         monkeypatch.setattr(running, "run_on_cluster", run_on_cluster)
         return asked

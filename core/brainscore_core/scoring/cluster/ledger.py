@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from brainscore_core.scoring.batches import Batch
 
 if TYPE_CHECKING:
-    from brainscore_core.scoring.pairs import PairTask
+    from brainscore_core.scoring.pairs import Pair
 
 __all__ = ["LEAST_MINUTES", "MOST_LOSSES", "SHARE", "Ledger", "Piece"]
 
@@ -76,8 +76,8 @@ class Ledger:
         self.least_minutes, self.most_minutes, self.most_losses = least_minutes, most_minutes, most_losses
         self._open: set[tuple[str, str]] = set()
         self._losses: Counter[tuple[str, str]] = Counter()
-        self._running: dict[str, tuple[PairTask, ...]] = {}
-        self._heap: list[tuple[float, int, list[PairTask]]] = []
+        self._running: dict[str, tuple[Pair, ...]] = {}
+        self._heap: list[tuple[float, int, list[Pair]]] = []
         self._waiting_minutes = 0.0
         self._n_heaped = self._n_pieces = 0
         for batch in batches:
@@ -121,17 +121,17 @@ class Ledger:
         self._open.remove((model, benchmark))
         return True
 
-    def left_of(self, key: str) -> tuple[PairTask, ...]:
+    def left_of(self, key: str) -> tuple[Pair, ...]:
         """Return the pairs of a piece that have no outcome yet, in their order; none of one that is with no worker."""
         return tuple(pair for pair in self._running.get(key, ()) if _name(pair) in self._open)
 
-    def ended(self, key: str) -> tuple[PairTask, ...]:
+    def ended(self, key: str) -> tuple[Pair, ...]:
         """Note that a worker has come to the end of a piece; return the pairs that it has left out, which stay open."""
         left = self.left_of(key)
         self._running.pop(key, None)
         return left
 
-    def lost(self, key: str, *, begun: bool) -> PairTask | None:
+    def lost(self, key: str, *, begun: bool) -> Pair | None:
         """Note that a worker was lost; what it has not done is done again.
 
         The pair that it was at, as far as is known, is a piece of its own from then on: if it was another one, which
@@ -144,7 +144,7 @@ class Ledger:
 
         Returns
         -------
-        PairTask or None
+        Pair or None
             The pair that is given up; whoever asks says so in a record.
         """
         left = list(self.ended(key))
@@ -161,22 +161,22 @@ class Ledger:
             self._wait(left)
         return given_up
 
-    def _wait(self, pairs: list[PairTask]) -> None:
+    def _wait(self, pairs: list[Pair]) -> None:
         minutes = _minutes(pairs)
         self._n_heaped += 1
         self._waiting_minutes += minutes
         heapq.heappush(self._heap, (-minutes, self._n_heaped, pairs))
 
 
-def _name(pair: PairTask) -> tuple[str, str]:
+def _name(pair: Pair) -> tuple[str, str]:
     return pair.model, pair.benchmark
 
 
-def _minutes(pairs: Iterable[PairTask]) -> float:
+def _minutes(pairs: Iterable[Pair]) -> float:
     return sum(pair.minutes for pair in pairs)
 
 
-def _start_of_last(pairs: list[PairTask], most_minutes: float) -> int:
+def _start_of_last(pairs: list[Pair], most_minutes: float) -> int:
     """Return where the last pairs start that take at most so long together; the last one is always among them."""
     start, minutes = len(pairs) - 1, pairs[-1].minutes
     while start and minutes + pairs[start - 1].minutes <= most_minutes:

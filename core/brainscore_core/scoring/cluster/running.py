@@ -16,7 +16,7 @@ from brainscore_core.scoring.cluster.places import Place, open_place
 from brainscore_core.scoring.cluster.resources import missing, wanted
 from brainscore_core.scoring.cluster.work import Task, outcome_of, score_task
 from brainscore_core.scoring.judging import Isolation, failed
-from brainscore_core.scoring.pairs import Limits, PairOutcome
+from brainscore_core.scoring.pairs import Limits, Outcome
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -42,7 +42,7 @@ def run_on_cluster(
     most_losses: int = MOST_LOSSES,
     tell: Callable[[str], object] = lambda line: None,  # noqa: ARG005 - a default that says nothing
     score: Callable[[str], list[str]] = score_task,
-) -> Iterator[PairOutcome]:
+) -> Iterator[Outcome]:
     """Score the pairs of batches on a cluster, and yield the outcome of each as soon as it is there.
 
     Batches are cut into pieces, long ones first. The scheduler has only as many of them as there are workers, however
@@ -107,7 +107,7 @@ class _Campaign:
         self.looked = float("-inf")  # for the workers, when that was
         self.workers_seen = self.tended = time.monotonic()
 
-    def run(self, task_of: Callable[[Piece], Task], topic: str, deadline: float) -> Iterator[PairOutcome]:
+    def run(self, task_of: Callable[[Piece], Task], topic: str, deadline: float) -> Iterator[Outcome]:
         """Yield outcomes until each pair has one or the time is over."""
         try:
             self._connect(topic)
@@ -182,7 +182,7 @@ class _Campaign:
 
     # -- out
 
-    def _hand_out(self, task_of: Callable[[Piece], Task]) -> Iterator[PairOutcome]:
+    def _hand_out(self, task_of: Callable[[Piece], Task]) -> Iterator[Outcome]:
         """Give the scheduler as many pieces as can be worked on; yield the outcomes of those that nobody can take."""
         self._look_after_workers()
         offers = list(self.place.offers) or [worker.get("resources") or {} for worker in self.workers.values()]
@@ -209,15 +209,15 @@ class _Campaign:
             self.futures[piece.key] = future
             future.add_done_callback(lambda done, key=piece.key: self.messages.put(("ended", (key, done))))
 
-    def _refused(self, piece: Piece, lack: str) -> Iterator[PairOutcome]:
+    def _refused(self, piece: Piece, lack: str) -> Iterator[Outcome]:
         record = failed(piece.batch.pairs[0], "NoWorker", lack)  # once: it asks git for the revision of the library
         for pair in self.ledger.ended(piece.key):
             self.ledger.done(pair.model, pair.benchmark)
-            yield PairOutcome(replace(record, benchmark=pair.benchmark))
+            yield Outcome(replace(record, benchmark=pair.benchmark))
 
     # -- in
 
-    def _hear(self, topic: str, deadline: float) -> Iterator[PairOutcome]:
+    def _hear(self, topic: str, deadline: float) -> Iterator[Outcome]:
         """Take the next message of the cluster, if there is one soon."""
         try:
             what, content = self.messages.get(timeout=_LOOK_EVERY_S)
@@ -238,14 +238,14 @@ class _Campaign:
         del self.futures[key]
         yield from self._ended(key, future, is_late=time.monotonic() >= deadline)
 
-    def _told(self, content: object) -> Iterator[PairOutcome]:
+    def _told(self, content: object) -> Iterator[Outcome]:
         if not isinstance(content, dict):
             return
         self.begun.add(str(content.get("piece")))
         if "outcome" in content:
             yield from self._outcome(content["outcome"])
 
-    def _outcome(self, text: object) -> Iterator[PairOutcome]:
+    def _outcome(self, text: object) -> Iterator[Outcome]:
         try:
             outcome = outcome_of(text)
         except CorruptFileError as error:
@@ -255,7 +255,7 @@ class _Campaign:
             self.n_errors = 0
             yield outcome
 
-    def _ended(self, key: str, future: Future[list[str]], *, is_late: bool) -> Iterator[PairOutcome]:
+    def _ended(self, key: str, future: Future[list[str]], *, is_late: bool) -> Iterator[Outcome]:
         from distributed import KilledWorker
 
         error = future.exception() if future.status == "error" else None
@@ -277,7 +277,7 @@ class _Campaign:
         given_up = self.ledger.lost(key, begun=key in self.begun or not isinstance(error, KilledWorker))
         if given_up is not None:
             message = f"given up after {self.ledger.most_losses} times: {why}"
-            yield PairOutcome(failed(given_up, "LostWorker", message))
+            yield Outcome(failed(given_up, "LostWorker", message))
 
     def _count_error(self, why: str) -> None:
         self.n_errors += 1

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from brainscore_core.scoring.batches import make_batches
+from brainscore_core.scoring.pairs import Pair
 
 # A library whose models do what their names say, and whose every pair is written down when it begins.
 LIBRARY = """
@@ -42,7 +43,7 @@ LIBRARY = """
         return pid
 
     for benchmark in options.benchmark:
-        add(options.events, json.dumps({"event": "started", "benchmark": benchmark}))
+        add(options.events, json.dumps(["started", benchmark]))
         add(here / "begun.txt", f"{options.model} {benchmark} {os.getpid()} {worker()}")
         if options.model == "deadly" and benchmark == "b1" or options.model == "once" and not (here / "go").exists():
             (here / "go").touch()
@@ -69,18 +70,12 @@ LIBRARY = """
             values = write_values(target, {"neuroid": numpy.arange(3.0)})
         record = {**template, "model": options.model, "benchmark": benchmark, "values": values}
         target.write_text(json.dumps(record))
-        add(options.events, json.dumps({"event": "ended", "benchmark": benchmark, "status": "scored"}))
+        add(options.events, json.dumps(["ended", benchmark]))
 """
 
 
-@dataclass(frozen=True)
-class Pair:
-    model: str
-    benchmark: str = "b"
-    minutes: float = 1.0
-    memory_gb: float = 0.1
-    private: bool = False
-    gpus: int = 0
+def pair_of(model, benchmark="b", minutes=1.0, memory_gb=0.1, **options):
+    return Pair(model, benchmark, minutes, memory_gb, **options)
 
 
 @dataclass(frozen=True)
@@ -122,8 +117,8 @@ class Library:
 
 @pytest.fixture
 def pair():
-    """Return the class of pairs."""
-    return Pair
+    """Return the function that makes pairs."""
+    return pair_of
 
 
 @pytest.fixture
@@ -131,7 +126,7 @@ def batches():
     """Return the function that makes batches of models x benchmarks."""
 
     def make(models, n_benchmarks=3, **options):
-        return make_batches(Pair(model, f"b{n}", **options) for model in models for n in range(n_benchmarks))
+        return make_batches(pair_of(model, f"b{n}", **options) for model in models for n in range(n_benchmarks))
 
     return make
 

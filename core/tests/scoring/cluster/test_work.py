@@ -10,7 +10,7 @@ from brainscore_core.errors import CorruptFileError
 from brainscore_core.records.record import ScoreRecord
 from brainscore_core.scoring.batches import Batch
 from brainscore_core.scoring.cluster.work import Task, outcome_of, outcome_text
-from brainscore_core.scoring.pairs import Limits, PairOutcome
+from brainscore_core.scoring.pairs import Limits, Outcome
 
 
 @pytest.fixture
@@ -23,7 +23,6 @@ def test_a_task_arrives_as_it_was(task):
     read = Task.from_json(task.to_json())
     assert read == task
     assert read.minutes is None
-    assert read.limits.most_minutes is None
     assert [(pair.benchmark, pair.gpus) for pair in read.pairs] == [("b0", 0), ("b/1 é", 2)]
 
 
@@ -54,7 +53,7 @@ def test_the_pairs_of_a_task_are_scored_here(batches, library):
 
 def test_an_outcome_arrives_as_it_was():
     record = ScoreRecord.without_score("failed:X", "no layer \udcff", model="m", benchmark="b")
-    outcome = PairOutcome(record, "said", b"\x00values\xff", "numpy==2.4.2\n", "numpy==2.3\n")
+    outcome = Outcome(record, "said", b"\x00values\xff", "numpy==2.4.2\n", "numpy==2.3\n")
     assert outcome_of(outcome_text(outcome)) == outcome
 
 
@@ -62,18 +61,18 @@ def test_values_that_are_too_many_do_not_travel():
     """The record says which there were; whoever keeps it takes that out."""
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
     most = 8 * 2**20
-    assert len(outcome_of(outcome_text(PairOutcome(record, values=b"v" * most))).values) == most
-    assert outcome_of(outcome_text(PairOutcome(record, values=b"v" * (most + 1)))).values == b""
+    assert len(outcome_of(outcome_text(Outcome(record, values=b"v" * most))).values) == most
+    assert outcome_of(outcome_text(Outcome(record, values=b"v" * (most + 1)))).values == b""
 
 
 def test_of_a_long_output_the_end_arrives():
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
-    assert outcome_of(outcome_text(PairOutcome(record, "x" * 100_000 + "end"))).output.endswith("xend")
+    assert outcome_of(outcome_text(Outcome(record, "x" * 100_000 + "end"))).output.endswith("xend")
 
 
 def test_values_that_are_no_base64_are_refused():
     record = ScoreRecord.without_score("failed:X", model="m", benchmark="b")
-    content = {**json.loads(outcome_text(PairOutcome(record))), "values": "no!"}
+    content = {**json.loads(outcome_text(Outcome(record))), "values": "no!"}
     with pytest.raises(CorruptFileError, match="base64"):
         outcome_of(json.dumps(content))
 
