@@ -1,25 +1,153 @@
-"""Cache results by their content.
+"""Cache results in folders of bounded size, under keys that digest everything that changes the result.
 
-A key is the digest of everything that changes the result. An entry is written under a temporary name in the same
-folder and renamed, so that it is either absent or whole; a file lock lets one process compute while others wait.
+An entry is renamed into place, so it is either absent or whole; a lock lets one process compute while others wait.
+
+Three caches evict nothing: environments may be running, the plugin index has one file per folder of plugins, and a
+mirror belongs to whoever filled it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
-from collections.abc import Callable
-from contextlib import ExitStack
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from brainscore_core.config import settings
 from brainscore_core.files import atomic_path, locked
 
-__all__ = ["cached_file"]
+__all__ = ["CacheEntry", "Store", "cache_limit_bytes", "cached_file"]
 
 Result = TypeVar("Result")
 
 _logger = logging.getLogger(__name__)
+
+
+def cache_limit_bytes() -> int:
+    """Return the size limit of each cache: ``BRAINSCORE_CACHE_GB``, else a quarter of the disk."""
+    current = settings()
+    if current.cache_gb is not None:
+        return int(current.cache_gb * 1e9)
+    current.cache_home.mkdir(parents=True, exist_ok=True)
+    return shutil.disk_usage(current.cache_home).total // 4
+
+
+@dataclass(frozen=True, order=True)
+class CacheEntry:
+    """A file, or a folder of files, of a cache; they sort by the time of their last use.
+
+    Attributes
+    ----------
+    used : float
+        Time of the last use, seconds since 1970.
+    size_bytes : int
+    path : Path
+    """
+
+    used: float
+    size_bytes: int
+    path: Path
+
+
+class Store:
+    """Cached results in a folder; the least recently used ones go when they exceed a size.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the cache, which may be absent.
+    limit_bytes : int, optional
+        Size limit; None is `cache_limit_bytes`.
+    pattern : str
+        Glob pattern of its entries; hidden files and locks are none.
+    """
+
+    def __init__(self, folder: Path, limit_bytes: int | None = None, *, pattern: str = "*") -> None:
+        self.folder = folder
+        self._limit_bytes = limit_bytes
+        self._pattern = pattern
+
+    def entries(self) -> list[CacheEntry]:
+        """Return all entries, the least recently used first."""
+        return sorted(self._entries())
+
+    def _entries(self) -> Iterator[CacheEntry]:
+        for path in self.folder.glob(self._pattern):
+            if path.name.startswith(".") or path.suffix == ".lock":
+                continue
+            files = []
+            for file in path.iterdir() if path.is_dir() else [path]:
+                with suppress(OSError):  # another process has removed it
+                    files.append(file.stat())
+            used = max((status.st_mtime for status in files), default=0.0)
+            yield CacheEntry(used, sum(status.st_size for status in files), path)
+
+    def size_bytes(self) -> int:
+        """Return the size of all entries."""
+        return sum(entry.size_bytes for entry in self._entries())
+
+    def make_room(
+        self, incoming_bytes: int = 0, *, remove: Callable[[Path], bool] = lambda path: _remove(path)
+    ) -> list[CacheEntry]:
+        """Remove the least recently used entries until the rest and `incoming_bytes` fit into the limit.
+
+        Parameters
+        ----------
+        incoming_bytes : int
+            Size of a new entry that is not in the folder yet.
+        remove : callable
+            ``remove(path)`` removes an entry and returns True, or keeps one that is in use and returns False.
+
+        Returns
+        -------
+        list of CacheEntry
+            Removed entries.
+        """
+        limit_bytes = cache_limit_bytes() if self._limit_bytes is None else self._limit_bytes
+        entries = self.entries()
+        total_bytes = incoming_bytes + sum(entry.size_bytes for entry in entries)
+        removed = []
+        for entry in entries:
+            if total_bytes <= limit_bytes:
+                break
+            if remove(entry.path):
+                removed.append(entry)
+                total_bytes -= entry.size_bytes
+        return removed
+
+    def read_json(self, name: str) -> object:
+        """Return the content of an entry; None if it is absent or damaged, or caching is disabled."""
+        if settings().caching_disabled:
+            return None
+        try:
+            checksum, _, text = (self.folder / name).read_bytes().partition(b"\n")
+            content: object = json.loads(text) if hashlib.sha256(text).hexdigest().encode() == checksum else None
+        except (OSError, ValueError):
+            return None
+        return content
+
+    def write_json(self, name: str, content: object) -> None:
+        """Write an entry, below a line with its checksum, unless caching is disabled; if it fails, warn."""
+        if settings().caching_disabled:
+            return
+        path = self.folder / name
+        text = json.dumps(content, separators=(",", ":")).encode("ascii")
+        try:
+            with atomic_path(path) as temporary:
+                temporary.write_bytes(hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
+        except OSError as error:
+            _logger.warning("%s cannot be written, so it is computed again each time: %s", path, error)
+
+
+def _remove(path: Path) -> bool:
+    path.unlink(missing_ok=True)
+    return True
 
 
 def cached_file(
@@ -31,7 +159,7 @@ def cached_file(
     read: Callable[[Path], Result],
     compute: Callable[[], Result],
 ) -> Result:
-    """Return the cached result under a content key, computing and storing it the first time.
+    """Return the cached result of a key; compute and store it the first time.
 
     Parameters
     ----------
@@ -44,34 +172,36 @@ def cached_file(
     write : callable
         ``write(result, path)`` stores a result.
     read : callable
-        ``read(path)`` restores it; an entry that cannot be read (`OSError`, `ValueError`) is computed anew.
+        ``read(path)`` restores it; an entry that raises `OSError` or `ValueError` is computed again.
     compute : callable
-        Makes the result. Runs in one process at a time for one key, where the disk has locks.
+        Computes the result, in one process at a time for each key if the disk has locks.
 
     Notes
     -----
-    A disk that is full, or may only be read, costs time and a warning, never the result.
+    A full or read-only disk costs time and a warning, never the result.
     """
     current = settings()
     if current.caching_disabled:
         return compute()
-    path = current.cache_home / kind / key[:2] / f"{key}{suffix}"
-    found = _read_entry(path, read)  # whole or absent, so that no lock is needed
-    if found:
-        return found[0]
-    with ExitStack() as held:
+    store = Store(current.cache_home / kind, pattern="*/*")
+    path = store.folder / key[:2] / f"{key}{suffix}"
+    entry = _read_entry(path, read)  # needs no lock: it is whole or absent
+    if entry:
+        return entry[0]
+    with ExitStack() as stack:
         try:
-            held.enter_context(locked(path))
+            stack.enter_context(locked(path))
         except (OSError, NotImplementedError) as error:  # the latter where the file system has no locks
             _logger.warning("%s is computed without the cache, which cannot be used: %s", kind, error)
             return compute()
-        found = _read_entry(path, read)  # somebody else may have computed it by now
-        if found:
-            return found[0]
+        entry = _read_entry(path, read)  # another process may have computed it meanwhile
+        if entry:
+            return entry[0]
         result = compute()
         try:
             with atomic_path(path) as temporary:
                 write(result, temporary)
+                store.make_room(temporary.stat().st_size)
         except OSError as error:
             _logger.warning("%s is not cached, because %s cannot be written: %s", kind, path, error)
         return result
@@ -79,6 +209,10 @@ def cached_file(
 
 def _read_entry(path: Path, read: Callable[[Path], Result]) -> tuple[Result] | None:
     try:
-        return (read(path),) if path.is_file() else None
+        entry = (read(path),) if path.is_file() else None
     except (OSError, ValueError):
         return None
+    if entry:
+        with suppress(OSError):  # a cache on a read-only disk serves as well
+            os.utime(path)
+    return entry

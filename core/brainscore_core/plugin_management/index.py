@@ -6,31 +6,29 @@ the stamps of the plugins, so that among a thousand plugins a look-up takes mill
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
-import logging
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 from brainscore_core.config import settings
 from brainscore_core.errors import PluginError
-from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import text_digest
 from brainscore_core.identity.stamp import Stamp, file_stamp
+from brainscore_core.identity.store import Store
 from brainscore_core.plugin_management.registry import FOLDERS, Kind, kind_named
 from brainscore_core.plugin_management.source import Computed, Registration, find_registrations, parse
 
 __all__ = ["Computed", "Plugin", "PluginIndex", "PluginRoot", "Registration", "library_roots", "owners"]
 
-_FORMAT = 3  # of the index file; raise it whenever what is read from a plugin changes
+_FORMAT = 4  # of the index file; raise it whenever what is read from a plugin changes
 # A file changed so shortly before it was read may change again without a new time stamp; it is read anew next time.
 _SETTLED_AFTER_NS = 2_000_000_000
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,15 +135,22 @@ class PluginIndex:
 
         Folders whose names start with ``.`` or ``_`` and folders without ``__init__.py`` are no plugins.
         """
-        return [plugin for root in self.roots if root.folder == folder for plugin in _refreshed(root)]
+        return [
+            _plugin(root, name, row)
+            for root in self.roots
+            if root.folder == folder
+            for name, row in _refreshed(root).items()
+        ]
 
     def find(self, kind: Kind, identifier: str) -> list[tuple[Plugin, Registration]]:
         """Return every plugin that registers an identifier, and where; normally one."""
         return [
-            (plugin, found)
-            for plugin in self.plugins(kind.folder)
-            for found in plugin.registrations
-            if found.identifier == identifier and found.registry == kind.registry
+            (_plugin(root, name, row), Registration(*values))
+            for root in self.roots
+            if root.folder == kind.folder
+            for name, row in _refreshed(root).items()
+            for values in row[2]
+            if values[1] == identifier and values[0] == kind.registry
         ]
 
     def owners(self, kind: Kind) -> dict[str, list[Path]]:
@@ -192,131 +197,75 @@ class PluginIndex:
         return [plugin for plugin in self.plugins(folder) if plugin.problem is not None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Entry:
-    """One plugin as it was when its ``__init__.py`` had a stamp."""
+# One plugin in the index: stamp of its `__init__.py`, whether that was old enough to show later changes, registrations,
+# computed registrations, problem. Plain lists: a look-up of one name turns only its own plugin into objects.
+_Row = list[Any]
 
-    stamp: Stamp
-    settled: bool
-    plugin: Plugin
-
-
-# What this process last knew, by index file and root. Never trusted without comparing stamps.
-_known: dict[tuple[Path, PluginRoot], dict[str, _Entry]] = {}
+# Rows of this process by index file and root. Never trusted without comparing stamps.
+_rows_in_memory: dict[tuple[Path, PluginRoot], dict[str, _Row]] = {}
 
 
-def _refreshed(root: PluginRoot) -> list[Plugin]:
-    file = _index_file(root)
-    known = _known.get((file, root))
-    if known is None:
-        known = {} if settings().caching_disabled else _read(file, root)
+def _refreshed(root: PluginRoot) -> dict[str, _Row]:
+    """Return plugin name -> row, sorted, after parsing plugins whose stamp has changed."""
+    store, file_name = Store(settings().cache_home / "plugin-index"), _index_name(root)
+    key = store.folder / file_name, root
+    rows = _rows_in_memory.get(key)
+    if rows is None:
+        content = store.read_json(file_name)
+        rows = content if isinstance(content, dict) else {}
     stamps = _stamps(root.path)
-    current: dict[str, _Entry] = {}
+    current: dict[str, _Row] = {}
     for name in sorted(stamps):
-        entry = known.get(name)
-        if entry is None or not entry.settled or entry.stamp != stamps[name]:
-            entry = _parse(root, name, stamps[name])
-        current[name] = entry
-    if current != known:
-        _write(file, root, current)
-    _known[file, root] = current
-    return [entry.plugin for entry in current.values()]
+        row = rows.get(name)
+        current[name] = row if row and row[1] and tuple(row[0]) == stamps[name] else _parse(root, name, stamps[name])
+    if current != rows:
+        store.write_json(file_name, current)
+    _rows_in_memory[key] = current
+    return current
+
+
+def _plugin(root: PluginRoot, name: str, row: _Row) -> Plugin:
+    _, _, registrations, computed, problem = row
+    return Plugin(
+        name=name,
+        root=root,
+        registrations=tuple(Registration(*values) for values in registrations),
+        computed=tuple(Computed(*values) for values in computed),
+        problem=problem,
+    )
 
 
 def _stamps(root: Path) -> dict[str, Stamp]:
-    stamps: dict[str, Stamp] = {}
     try:
         with os.scandir(root) as folders:
-            names = [folder.name for folder in folders if not folder.name.startswith((".", "_")) and folder.is_dir()]
+            paths = {folder.name: folder.path for folder in folders if folder.name[0] not in "._" and folder.is_dir()}
     except (FileNotFoundError, NotADirectoryError):
-        return stamps
-    for name in names:
-        if stamp := file_stamp(f"{root}/{name}/__init__.py"):
-            stamps[name] = stamp
-    return stamps
-
-
-def _parse(root: PluginRoot, name: str, stamp: Stamp) -> _Entry:
-    settled = stamp.is_older_than(_SETTLED_AFTER_NS, time.time_ns())
-    plugin = Plugin(name=name, root=root)
-    try:
-        registrations, computed = find_registrations(parse(plugin.init_file.read_bytes(), str(plugin.init_file)))
-        plugin = replace(plugin, registrations=tuple(registrations), computed=tuple(computed))
-    except SyntaxError as error:
-        plugin = replace(plugin, problem=f"{plugin.init_file}:{error.lineno or 1}: {error.msg}")
-    except (OSError, RecursionError) as error:
-        plugin = replace(plugin, problem=f"{plugin.init_file}:1: {type(error).__name__}: {error}")
-    return _Entry(stamp=stamp, settled=settled, plugin=plugin)
-
-
-# The index file ------------------------------------------------------------------------------------------------------
-
-
-def _header(root: PluginRoot) -> dict[str, Any]:
-    python = [sys.implementation.name, *sys.version_info[:2]]  # which source parses depends on the interpreter
-    return {"format": _FORMAT, "python": python, "root": str(root.path)}
-
-
-def _index_file(root: PluginRoot) -> Path:
-    digest = hashlib.sha256(json.dumps(_header(root)).encode()).hexdigest()[:32]
-    return settings().cache_home / "plugin-index" / f"{digest}.json"
-
-
-def _write(file: Path, root: PluginRoot, entries: Mapping[str, _Entry]) -> None:
-    if settings().caching_disabled:
-        return
-    content = {**_header(root), "plugins": {name: _to_json(entry) for name, entry in entries.items()}}
-    try:
-        with atomic_path(file) as temporary:
-            temporary.write_text(json.dumps(content, separators=(",", ":")), encoding="ascii")
-    except OSError as error:
-        _logger.warning("The plugin index cannot be kept at %s, so look-ups are slower: %s", file, error)
-
-
-def _read(file: Path, root: PluginRoot) -> dict[str, _Entry]:
-    """Return what the index file says, or nothing if it is absent, of another root or damaged in any way."""
-    try:
-        content = json.loads(file.read_bytes())
-        if any(content[key] != value for key, value in _header(root).items()):
-            return {}
-        return {name: _from_json(root, name, *values) for name, values in content["plugins"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
+    stamps = {name: file_stamp(f"{path}/__init__.py") for name, path in paths.items()}
+    return {name: stamp for name, stamp in stamps.items() if stamp}
 
 
-def _to_json(entry: _Entry) -> list[Any]:
-    plugin = entry.plugin
+def _parse(root: PluginRoot, name: str, stamp: Stamp) -> _Row:
+    registrations: list[Registration] = []
+    computed: list[Computed] = []
+    problem = None
+    file = root.path / name / "__init__.py"
+    try:
+        registrations, computed = find_registrations(parse(file.read_bytes(), str(file)))
+    except SyntaxError as error:
+        problem = f"{file}:{error.lineno or 1}: {error.msg}"
+    except (OSError, RecursionError) as error:
+        problem = f"{file}:1: {type(error).__name__}: {error}"
     return [
-        entry.stamp,
-        entry.settled,
-        [[found.registry, found.identifier, found.line, found.conditional] for found in plugin.registrations],
-        [[computed.registry, computed.line] for computed in plugin.computed],
-        plugin.problem,
+        list(stamp),
+        stamp.is_older_than(_SETTLED_AFTER_NS, time.time_ns()),
+        [list(astuple(registration)) for registration in registrations],
+        [list(astuple(registration)) for registration in computed],
+        problem,
     ]
 
 
-def _from_json(
-    root: PluginRoot, name: str, stamp: object, settled: object, found: object, computed: object, problem: object
-) -> _Entry:
-    if not isinstance(settled, bool) or not (problem is None or isinstance(problem, str)):
-        raise TypeError("not an entry of a plugin index")
-    plugin = Plugin(
-        name=name,
-        root=root,
-        registrations=tuple(Registration(*_row(row, str, str, int, bool)) for row in _rows(found)),
-        computed=tuple(Computed(*_row(row, str, int)) for row in _rows(computed)),
-        problem=problem,
-    )
-    return _Entry(stamp=Stamp(*_row(stamp, int, int, int, int)), settled=settled, plugin=plugin)
-
-
-def _rows(value: object) -> Iterable[object]:
-    if not isinstance(value, list):
-        raise TypeError("not a list")
-    return value
-
-
-def _row(value: object, *types: type) -> list[Any]:
-    if not isinstance(value, list) or [type(part) for part in value] != list(types):
-        raise TypeError("not a row of the expected types")
-    return value
+def _index_name(root: PluginRoot) -> str:
+    # Which source parses depends on the interpreter.
+    parts = [_FORMAT, sys.implementation.name, *sys.version_info[:2], str(root.path)]
+    return f"{text_digest(json.dumps(parts))[:32]}.json"

@@ -8,7 +8,6 @@ data stay unknown.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brainscore_core.config import settings
-from brainscore_core.files import atomic_path
+from brainscore_core.identity.digest import text_digest
 from brainscore_core.identity.sources import library_digest
 from brainscore_core.identity.stamp import folder_stamps
+from brainscore_core.identity.store import Store
 from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 from brainscore_vision import hierarchy
 from brainscore_vision.catalogue.entries import Entry, entries, is_public, metadata_of, plugin_index
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["BenchmarkFacts", "benchmark_facts"]
 
 _FORMAT = 1  # of what is kept
-_Kept = dict[str, dict[str, object]]
+_MOST_BYTES = 64 * 2**20  # of facts, most of them of plugins as they once were
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +87,7 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
     tell : callable, optional
         Is told if benchmarks have to be made, which takes a while.
     """
+    cached = Store(settings().cache_home / "benchmark-facts", _MOST_BYTES)
     library = library_digest(Path(hierarchy.__file__).parent, FOLDERS)
     entry_of = {(entry.kind, entry.identifier): entry for entry in entries()}
     told = tell is None
@@ -95,15 +96,17 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
         wanted = [name for name in plugin.identifiers(KINDS["benchmark"]) if identifier in (None, name)]
         if not wanted:
             continue
-        file = _cache_file(plugin, library)
-        kept = _read(file)
+        file_name = _cache_name(plugin, library)
+        content = cached.read_json(file_name)
+        kept: dict[str, dict[str, object]] = content if isinstance(content, dict) else {}
         missing = [name for name in wanted if name not in kept]
         if missing and not told and tell is not None:
             tell("Looking up what benchmarks need; that is remembered ...")
             told = True
         if missing:
             kept |= {name: _look(name) for name in missing}
-            _write(file, kept)
+            cached.write_json(file_name, kept)
+            cached.make_room()
         found += [_facts(name, plugin, kept[name], entry_of) for name in dict.fromkeys(wanted)]
     return sorted(found, key=lambda facts: facts.identifier)
 
@@ -182,22 +185,6 @@ def _with_stimuli(data: Sequence[Sequence[str]], entry_of: Mapping[tuple[str, st
 # What is kept ---------------------------------------------------------------------------------------------------------
 
 
-def _cache_file(plugin: Plugin, library: str) -> Path:
+def _cache_name(plugin: Plugin, library: str) -> str:
     parts = [_FORMAT, str(plugin.directory), list(folder_stamps(plugin.directory)), library]
-    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
-    return settings().cache_home / "benchmark-facts" / f"{digest}.json"
-
-
-def _read(file: Path) -> _Kept:
-    try:
-        content = json.loads(file.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _write(file: Path, kept: _Kept) -> None:
-    if settings().caching_disabled:
-        return
-    with contextlib.suppress(OSError), atomic_path(file) as temporary:
-        temporary.write_text(json.dumps(kept), encoding="utf-8")
+    return f"{text_digest(json.dumps(parts))[:32]}.json"

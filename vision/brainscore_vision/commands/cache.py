@@ -10,6 +10,7 @@ import typer
 
 from brainscore_core import command_line
 from brainscore_core.errors import ConfigurationError
+from brainscore_core.identity.store import CacheEntry, cache_limit_bytes
 
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.cache import Call, Stored
@@ -28,8 +29,8 @@ def list_entries(
     as_json: Annotated[bool, typer.Option("--json", help="print JSON, with every part of the keys")] = False,
 ) -> int:
     """Say what is cached, what was not used for the longest time first."""
-    from brainscore_vision.isolation.kept import answers_folder, size_bytes
-    from brainscore_vision.model_helpers.activations.cache import cache_folder, limit_bytes, stored_entries
+    from brainscore_vision.isolation.kept import answers_folder, stored_answers
+    from brainscore_vision.model_helpers.activations.cache import cache_folder, stored_entries
 
     entries = stored_entries()
     states = [_state(stored, verify=verify) for stored in entries]
@@ -40,9 +41,9 @@ def list_entries(
     for stored, state in zip(entries, states, strict=True):
         print(_line(stored, state))  # noqa: T201 - the result
     total = sum(stored.size_bytes for stored in entries)
-    print(f"{len(entries)} entries, {_size(total)} of {_size(limit_bytes())}, in {cache_folder()}")  # noqa: T201 - the result
-    if size_bytes():
-        print(f"Answers of models in boxes: {_size(size_bytes())}, in {answers_folder()}")  # noqa: T201 - the result
+    print(f"{len(entries)} entries, {_size(total)} of {_size(cache_limit_bytes())}, in {cache_folder()}")  # noqa: T201 - the result
+    if answers_bytes := stored_answers().size_bytes():
+        print(f"Answers of models in boxes: {_size(answers_bytes)}, in {answers_folder()}")  # noqa: T201 - the result
     return command_line.FAILED if "damaged" in states else 0
 
 
@@ -168,15 +169,16 @@ def clean(
         raise ConfigurationError(f"--to-gb is {to_gb}; expected a number of GB from 0.")
     if damaged:
         entries = stored_entries()
-        removed = remove_entries(
+        removed: Sequence[Stored | CacheEntry] = remove_entries(
             [stored for stored in entries if _state(stored, verify=True) in ("damaged", "outdated")]
         )
     else:
-        removed = make_room(int((to_gb or 0) * 1e9))
-        answers = kept.remove_answers() if everything else kept.make_room(int((to_gb or 0) * 1e9))
+        limit_bytes = int((to_gb or 0) * 1e9)
+        removed = make_room(limit_bytes)
+        answers = kept.remove_answers() if everything else len(kept.stored_answers(limit_bytes).make_room())
         if answers:
             print(f"Removed {answers} answers of models in boxes.")  # noqa: T201 - the result
-    freed = sum(stored.size_bytes for stored in removed)
+    freed = sum(entry.size_bytes for entry in removed)
     left = len(stored_entries())
     print(f"Removed {len(removed)} entries, {_size(freed)}; {left} are left.")  # noqa: T201 - the result
     if everything and left:

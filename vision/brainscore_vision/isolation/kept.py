@@ -34,13 +34,13 @@ from brainscore_core.files import atomic_path
 from brainscore_core.identity import software, sources
 from brainscore_core.identity.digest import content_digest, file_digest
 from brainscore_core.identity.stamp import folder_stamps
+from brainscore_core.identity.store import Store, cache_limit_bytes
 from brainscore_core.plugin_management.index import library_roots
 from brainscore_core.plugin_management.registry import FOLDERS
 from brainscore_core.scoring.isolation.values import pack
 from brainscore_core.scoring.isolation.wire import Bounds, Message, read_message, write_message
 from brainscore_core.untrusted import Name, Untrusted, at_most, checked, read_start
 from brainscore_vision.isolation.prepared import Prepared, box_of, plugin_folder, weights_of
-from brainscore_vision.model_helpers.activations.cache import limit_bytes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,11 +48,10 @@ if TYPE_CHECKING:
 __all__ = [
     "KeptAnswers",
     "answers_folder",
-    "make_room",
     "may_be_kept",
     "question_digest",
     "remove_answers",
-    "size_bytes",
+    "stored_answers",
 ]
 
 _FORMAT = 1
@@ -198,10 +197,9 @@ class KeptAnswers:
             return
         content = {"state": self.state, "plugins": plugins, "reply": reply}
         try:
-            most = limit_bytes()
             with _private_path(self._folder / f"{question}{_SUFFIX}") as temporary:
-                write_message(temporary, Message(question, 0, content), most)
-                make_room(most - temporary.stat().st_size)
+                write_message(temporary, Message(question, 0, content), cache_limit_bytes())
+                stored_answers().make_room(temporary.stat().st_size)
         except (OSError, ProtocolError) as error:
             self._give_up(error)
 
@@ -352,41 +350,13 @@ def _private_path(target: Path) -> Iterator[Path]:
 # -- room --------------------------------------------------------------------------------------------------------------
 
 
-def size_bytes() -> int:
-    """Return how much all kept answers take."""
-    return sum(size for _, size, _ in _entries())
-
-
-def make_room(limit: int) -> int:
-    """Remove answers, those first that were not used for the longest time, until the rest takes at most `limit` bytes.
-
-    Returns
-    -------
-    int
-        How many were removed. A process that reads one keeps it until it has done.
-    """
-    entries = sorted(_entries())
-    total, removed = sum(size for _, size, _ in entries), 0
-    for _, size, file in entries:
-        if total <= limit:
-            break
-        file.unlink(missing_ok=True)
-        total, removed = total - size, removed + 1
-    return removed
+def stored_answers(limit: int | None = None) -> Store:
+    """Return the cache of all answers, with a size limit in bytes; None is that of the settings."""
+    return Store(answers_folder(), limit, pattern=f"*/*/*{_SUFFIX}")
 
 
 def remove_answers() -> int:
     """Remove all kept answers, and return how many there were."""
-    count = sum(1 for _ in _entries())
+    count = len(stored_answers().entries())
     shutil.rmtree(answers_folder(), ignore_errors=True)
     return count
-
-
-def _entries() -> Iterator[tuple[float, int, Path]]:
-    """Yield when each was last used, its size, and where it is."""
-    for file in answers_folder().glob(f"*/*/[!.]*{_SUFFIX}"):  # what is being written has a dot in front
-        try:
-            status = file.stat()
-        except OSError:  # another process has removed it
-            continue
-        yield status.st_mtime, status.st_size, file

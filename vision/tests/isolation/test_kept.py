@@ -18,7 +18,7 @@ from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidA
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 from brainscore_vision.__main__ import main
 from brainscore_vision.isolation import kept as kept_answers
-from brainscore_vision.isolation.kept import KeptAnswers, answers_folder, make_room, remove_answers, size_bytes
+from brainscore_vision.isolation.kept import KeptAnswers, answers_folder, remove_answers, stored_answers
 from brainscore_vision.isolation.prepared import Prepared
 from brainscore_vision.isolation.starting import started
 from brainscore_vision.model_helpers.activations.cache import NotStoredError
@@ -389,18 +389,18 @@ def test_a_candidate_reaches_no_kept_answers(library, tmp_path, stimuli):
 def test_what_was_not_used_for_the_longest_time_goes(recorded, again, stimuli, prepared, remote, monkeypatch):
     for age, file in enumerate(_answer_files()):
         os.utime(file, (age, age))
-    before = size_bytes()
+    before = stored_answers().size_bytes()
     newest = _answer_files()[-1]
-    make_room(newest.stat().st_size)
+    stored_answers(newest.stat().st_size).make_room()
     assert _answer_files() == [newest]
-    assert size_bytes() < before
+    assert stored_answers().size_bytes() < before
     monkeypatch.setenv("BRAINSCORE_CACHE_GB", "0.00002")
     model = remote(Drawing(), kept=KeptAnswers(prepared))
     for number in range(12):
         _look(model, stimuli, f"region{number}")
-    assert 0 < size_bytes() <= 20_000
+    assert 0 < stored_answers().size_bytes() <= 20_000
     assert remove_answers() > 0
-    assert size_bytes() == 0
+    assert stored_answers().size_bytes() == 0
 
 
 def test_the_commands_of_the_cache_know_them(recorded, capsys):
@@ -408,7 +408,7 @@ def test_the_commands_of_the_cache_know_them(recorded, capsys):
     assert f"in {answers_folder()}" in capsys.readouterr().out
     assert main(["cache", "clean", "--all"]) == 0
     assert "answers of models in boxes" in capsys.readouterr().out
-    assert size_bytes() == 0
+    assert stored_answers().size_bytes() == 0
     assert main(["cache", "list"]) == 0
     assert str(answers_folder()) not in capsys.readouterr().out
 

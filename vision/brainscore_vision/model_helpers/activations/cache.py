@@ -6,9 +6,8 @@ All entries of the same key, whichever layers they hold, lie in one folder that 
 from __future__ import annotations
 
 import json
-import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,10 +17,12 @@ from brainscore_core.config import settings
 from brainscore_core.errors import BrainScoreError
 from brainscore_core.files import locked
 from brainscore_core.identity.digest import content_digest
+from brainscore_core.identity.store import CacheEntry, Store
 from brainscore_vision.model_helpers.activations.store import (
     FORMAT,
     Entry,
     Parts,
+    discard,
     is_held,
     read_record,
 )
@@ -35,7 +36,6 @@ __all__ = [
     "cache_wanted",
     "differences",
     "group_of",
-    "limit_bytes",
     "make_room",
     "nearest_entry",
     "note_call",
@@ -47,6 +47,7 @@ __all__ = [
     "without_cache",
 ]
 
+_PATTERN = "??/*/*"
 _CALLS = "calls.jsonl"
 _CALLS_BYTES = 2**20
 _SHOWN_CALLS = 200
@@ -169,78 +170,48 @@ class Stored:
 
 
 def stored_entries() -> list[Stored]:
-    """Return all entries, those first that were not used for the longest time."""
-    folders = [path for path in cache_folder().glob("??/*/*") if path.is_dir()]
-    return sorted(map(_stored, folders), key=lambda stored: (stored.used, stored.key))
+    """Return all entries, the least recently used first."""
+    return [_stored(entry) for entry in Store(cache_folder(), pattern=_PATTERN).entries() if entry.path.is_dir()]
 
 
-def _stored(folder: Path) -> Stored:
-    files = []
-    for path in folder.iterdir():
-        try:
-            files.append(path.stat())
-        except FileNotFoundError:  # another process is at work here
-            continue
-    state, record, finished = read_record(folder)
+def _stored(entry: CacheEntry) -> Stored:
+    state, record, finished = read_record(entry.path)
     return Stored(
-        folder,
+        entry.path,
         state,
         layers=record.get("layers", ()),
         n_stimuli=record.get("n_stimuli", 0),
         finished=finished,
-        size_bytes=sum(status.st_size for status in files),
-        used=max((status.st_mtime for status in files), default=0.0),
+        size_bytes=entry.size_bytes,
+        used=entry.used,
         parts=record.get("parts", {}),
         about=record.get("about", {}),
     )
 
 
-def limit_bytes() -> int:
-    """Return how much cached activations may take: ``BRAINSCORE_CACHE_GB``, else a quarter of the disk."""
-    given = settings().cache_gb
-    if given is not None:
-        return int(given * 1e9)
-    folder = settings().cache_home
-    folder.mkdir(parents=True, exist_ok=True)
-    return shutil.disk_usage(folder).total // 4
+def make_room(limit_bytes: int | None = None, keep: Collection[Path] = ()) -> list[CacheEntry]:
+    """Remove the least recently used entries until the rest fits into a limit in bytes; return the removed ones.
 
-
-def make_room(limit: int, keep: Sequence[Path] = ()) -> list[Stored]:
-    """Remove entries, those first that were not used for the longest time, until the rest takes at most `limit` bytes.
-
-    An entry that a process reads or fills stays, as do those in `keep`.
-
-    Returns
-    -------
-    list of Stored
-        What was removed.
+    Entries in `keep`, and those that a process reads or fills, stay. A limit of None is that of the settings.
     """
-    entries = stored_entries()
-    total = sum(stored.size_bytes for stored in entries)
-    removed = []
-    for stored in entries:
-        if total <= limit:
-            break
-        if stored.folder not in keep and _remove(stored):
-            removed.append(stored)
-            total -= stored.size_bytes
-    return removed
+    store = Store(cache_folder(), limit_bytes, pattern=_PATTERN)
+    return store.make_room(remove=lambda folder: folder not in keep and _remove(folder))
 
 
 def remove_entries(entries: Sequence[Stored]) -> list[Stored]:
-    """Remove entries, and return those that went: what a process reads or fills stays."""
-    return [stored for stored in entries if _remove(stored)]
+    """Remove entries unless a process reads or fills them; return the removed ones."""
+    return [stored for stored in entries if _remove(stored.folder)]
 
 
-def _remove(stored: Stored) -> bool:
+def _remove(folder: Path) -> bool:
     from filelock import Timeout  # imported when needed: start-up stays fast
 
-    group = stored.folder.parent
+    group = folder.parent
     try:
         with locked(group, timeout_s=0):
-            if is_held(stored.folder / "values.npy"):
+            if is_held(folder / "values.npy"):
                 return False
-            stored.entry().discard()
+            discard(folder)
             if not any(group.iterdir()):
                 group.rmdir()
     except (Timeout, OSError, NotImplementedError):  # the last where the file system has no locks

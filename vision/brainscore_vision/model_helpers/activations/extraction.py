@@ -13,7 +13,7 @@ import numpy as np
 
 from brainscore_core.files import locked
 from brainscore_core.identity.stamp import Stamp, file_stamp
-from brainscore_vision.model_helpers.activations.cache import Group, group_of, limit_bytes, make_room, note_call
+from brainscore_vision.model_helpers.activations.cache import Group, group_of, make_room, note_call
 from brainscore_vision.model_helpers.activations.digests import NotDigestibleError
 from brainscore_vision.model_helpers.activations.layout import Layout, pieces
 from brainscore_vision.model_helpers.activations.matrix import Recorded, SideBySide, exceeds_budget
@@ -132,7 +132,7 @@ def _from_cache(work: Extraction, parts: Parts, stamp: Stamps, rows: Sequence[in
         else:
             with _lock_free():
                 kept = [group.entry(recording.layout.layers).folder for recording in found.values()]
-                make_room(limit_bytes(), keep=kept)
+                make_room(keep=kept)
     note_call(work.about, parts, outcomes)
     return asked.of(found)
 

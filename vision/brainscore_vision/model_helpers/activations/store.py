@@ -33,7 +33,18 @@ from brainscore_vision.model_helpers.activations.layout import Layout, pieces
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.packaging import Array
 
-__all__ = ["FORMAT", "CacheTroubleError", "Entry", "Parts", "Recording", "Spans", "hold", "is_held", "read_record"]
+__all__ = [
+    "FORMAT",
+    "CacheTroubleError",
+    "Entry",
+    "Parts",
+    "Recording",
+    "Spans",
+    "discard",
+    "hold",
+    "is_held",
+    "read_record",
+]
 
 FORMAT = 3
 """Counted up whenever the meaning of an entry changes."""
@@ -357,8 +368,13 @@ class Entry:
     def discard(self) -> None:
         """Remove the entry, whole or not; arrays that were read from it stay as they are."""
         self._head, self._batches = None, {}
-        (self.folder / _ENTRY).unlink(missing_ok=True)  # first, so that what is left is never taken for whole
-        shutil.rmtree(self.folder, ignore_errors=True)
+        discard(self.folder)
+
+
+def discard(folder: Path) -> None:
+    """Remove the folder of an entry."""
+    (folder / _ENTRY).unlink(missing_ok=True)  # first, so that what is left is never taken for whole
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def read_record(folder: Path) -> tuple[str, Parts, int]:

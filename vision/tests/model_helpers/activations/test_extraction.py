@@ -18,7 +18,8 @@ from PIL import Image
 
 from brainscore_core.config import settings
 from brainscore_core.errors import AssemblyError, MissingStimulusError
-from brainscore_vision.model_helpers.activations import cache, extraction, matrix, store
+from brainscore_core.identity.store import cache_limit_bytes
+from brainscore_vision.model_helpers.activations import extraction, matrix, store
 from brainscore_vision.model_helpers.activations.cache import stored_entries
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.store import Entry
@@ -686,4 +687,4 @@ def test_the_cache_is_limited(model, stimuli, monkeypatch):
         sizes.append(sum(stored.size_bytes for stored in stored_entries()))
     assert max(sizes) <= 4000 + max(stored.size_bytes for stored in stored_entries())
     assert len(stored_entries()) < 4
-    assert cache.limit_bytes() == 4000
+    assert cache_limit_bytes() == 4000
