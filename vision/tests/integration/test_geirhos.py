@@ -150,6 +150,7 @@ class Remembering(BrainModel):
         return self.answers[shown]
 
 
+@pytest.mark.slow
 def test_known_answers(experiment):
     known = experiment.known
     assembly = load_dataset(experiment.identifier)

@@ -42,6 +42,7 @@ def myalexnet():
     del model_registry["myalexnet"]
 
 
+@pytest.mark.slow
 def test_alexnet_and_mine_are_scored(weights, myalexnet):
     for name in ("alexnet", "myalexnet"):
         assert load_model(name).identifier == name
