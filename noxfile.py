@@ -27,9 +27,9 @@ LIBRARY = ("core/brainscore_core", "vision/brainscore_vision")
 # Scripts in perf/, in the order they run; what `metrics` measures on comes from metric_cases.
 MEASUREMENTS = (
     "first_score", "plugin_index", "plan", "simulated_truth", "ceiling_truth", "geometry_truth", "data_standards",
-    "metrics", "mappings", "limits", "coverage", "coverage_behaviour", "bias", "error_cost", "activations",
+    "metrics", "costs", "limits", "coverage", "coverage_behaviour", "bias", "activations",
     "memory_budget", "extraction_memory", "threads", "video", "layer_selection", "benchmarks", "screen",
-    "shared_stimuli", "fmri", "geometry_cost", "isolation", "comparison", "scheduling",
+    "shared_stimuli", "fmri", "isolation", "comparison", "scheduling",
     "campaign", "leaderboard", "leaderboard_table", "leaderboard_audit",
 )  # fmt: skip
 # What tests find around them, other than developers have it: no test may hang on how output is buffered, on the width

@@ -10,21 +10,11 @@ the wall; the least of some calls. The bare loop runs the network over tensors t
 to it the time is added that decoding and normalising the same pictures takes, one by one with Pillow and NumPy.
 """
 
-import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
-from data_standards import replace_section
-
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "activations.json"
-TABLE = HERE / "RESULTS.md"
-TITLE = "## Activations"
+from harness import compare, keep, markdown, memory_mib, options_of, ratio_of, read, say, seconds, timed, verdict
 
 IMAGES, SIDE_PX, BATCH = 500, 400, 50
 LAYERS = ("stem", "stage1", "stage2", "stage3", "stage4", "fc")
@@ -89,8 +79,6 @@ def network():
 
 
 def preprocessing():
-    from functools import partial
-
     from brainscore_vision.model_helpers.activations.pytorch import load_preprocess_images
 
     return partial(load_preprocess_images, image_size=224)
@@ -114,7 +102,7 @@ def measure_extraction(paths):
     with timed() as spent:
         activations = wrapper(stimuli, layers=list(LAYERS))
         total = float(activations.values.sum(dtype="float64"))
-    return {**spent, "peak_mib": peak_mib(), "sum": total, "shape": list(activations.shape)}
+    return {**spent, "peak_mib": memory_mib("VmHWM"), "sum": total, "shape": list(activations.shape)}
 
 
 def measure_preprocess(paths):
@@ -173,28 +161,6 @@ def measure_hooks(_paths):
     return {"layers": len(layers), "bare_s": min(bare), "cpu_s": min(recorded), "ratio": min(recorded) / min(bare)}
 
 
-class timed(dict):  # noqa: N801 - reads as a statement: with timed() as spent
-    """Measure a block: seconds of all threads, and on the wall."""
-
-    def __enter__(self):
-        self._cpu, self._wall = time.process_time(), time.perf_counter()
-        return self
-
-    def __exit__(self, *_):
-        self.update(cpu_s=time.process_time() - self._cpu, wall_s=time.perf_counter() - self._wall)
-
-
-def peak_mib():
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024
-
-
-def measure(what, folder):
-    paths = sorted(Path(folder).glob("*.jpg"))
-    function = measure_extraction if what in ("cold", "cached") else globals()[f"measure_{what}"]
-    return function(paths)
-
-
 # -- all measurements --------------------------------------------------------------------------------------------------
 
 
@@ -211,104 +177,52 @@ def write_images(folder):
         Image.fromarray(pixels).save(Path(folder) / f"image{number:04d}.jpg", quality=90)
 
 
-def ask(python, what, images, home, threads):
-    """Have an interpreter measure something with some threads on as many processors."""
-    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-    environment = {
-        **os.environ, **limits,
-        "BS_INSTALL_DEPENDENCIES": "no", "BRAINSCORE_HOME": home, "RESULTCACHING_HOME": f"{home}/peer",
-    }  # fmt: skip
-    processors = sorted(os.sched_getaffinity(0))[-threads:]
-    done = subprocess.run(
-        [python, "-W", "ignore", __file__, "--measure", what, images],
-        env=environment if python == sys.executable else {**environment, "PYTHONPATH": ""},
-        preexec_fn=lambda: os.sched_setaffinity(0, processors),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise SystemExit(f"{python}, {what}:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def measure_all(peer, calls, threads, images, only=None):
-    results = {}
-    only = [*only, "cold"] if only and "cached" in only else only  # `cached` finds what `cold` has left
-    pythons = {"here": sys.executable, "peer": peer}
-    for _ in range(calls):
-        for who, python in pythons.items():
-            with tempfile.TemporaryDirectory() as home:
-                for what, (_title, systems, _target) in MEASURES.items():
-                    if python is None or who not in systems or (only and what not in only):
-                        continue
-                    new = ask(python, what, images, home, threads)
-                    last = results.setdefault(what, {}).get(who)
-                    results[what][who] = new if last is None or new["cpu_s"] < last["cpu_s"] else last
-                    print(f"{who} {what}: {json.dumps(new)}", flush=True)
-    return results
-
-
 def table(results):
-    """Write the results as Markdown."""
-    lines = ["| what | peer, s CPU / wall | here, s CPU / wall | times faster | target |", "|---|---|---|---|---|"]
-
-    def times(answer):
-        return f"{answer['cpu_s']:.3g} / {answer['wall_s']:.3g}" if answer else "-"
-
+    """Return the results as Markdown."""
+    rows = []
     for what, (title, _systems, target) in MEASURES.items():
-        if what == "hooks" or what not in results:
-            continue
-        here, peer = results[what]["here"], results[what].get("peer")
-        ratio = peer["cpu_s"] / here["cpu_s"] if peer else None
-        verdict = f">= {target:g}: {'?' if ratio is None else yes(ratio >= target)}" if target else "-"
-        lines.append(f"| {title} | {times(peer)} | {times(here)} | {f'{ratio:.2f}' if ratio else '-'} | {verdict} |")
-    lines += ["", "| beside it | measured | target |", "|---|---|---|"]
-    cold = results["cold"]
-    bare_s = results["loop"]["here"]["cpu_s"] + results["decode"]["here"]["cpu_s"]
-    ratio = cold["here"]["cpu_s"] / bare_s
-    lines.append(
-        f"| cold, against `loop` and `decode` | {ratio:.2f} x | <= {LOOP_TARGET} x: {yes(ratio <= LOOP_TARGET)} |"
-    )
-    if "peer" in cold:
-        for what in ("cold", "cached"):
-            here, peer = (results[what][who]["peak_mib"] for who in ("here", "peer"))
-            verdict = yes(here <= MEMORY_TARGET * peer)
-            lines.append(
-                f"| peak memory, {what} | {here:.0f} MiB, peer {peer:.0f} MiB: {here / peer:.2f} x | "
-                f"<= {MEMORY_TARGET} x: {verdict} |"
-            )
-    hooks = results["hooks"]["here"]
-    verdict = yes(hooks["ratio"] <= HOOKS_TARGET)
-    lines.append(f"| {MEASURES['hooks'][0]} | {hooks['ratio']:.2f} x | <= {HOOKS_TARGET} x: {verdict} |")
-    return "\n".join(lines)
-
-
-def yes(fulfilled):
-    return "yes" if fulfilled else "no"
+        if what != "hooks" and what in results:
+            ratio = ratio_of(results[what])
+            cells = [title, seconds(results[what].get("peer")), seconds(results[what]["here"])]
+            rows.append([*cells, f"{ratio:.2f}" if ratio else "-", verdict(ratio, target)])
+    cold, hooks = results["cold"], results["hooks"]["here"]["ratio"]
+    ratio = cold["here"]["cpu_s"] / (results["loop"]["here"]["cpu_s"] + results["decode"]["here"]["cpu_s"])
+    beside = [["cold, against `loop` and `decode`", f"{ratio:.2f} x", verdict(ratio, LOOP_TARGET, at_most=True)]]
+    for what in ("cold", "cached") if "peer" in cold else ():
+        here, peer = (results[what][who]["peak_mib"] for who in ("here", "peer"))
+        cell = f"{here:.0f} MiB, peer {peer:.0f} MiB: {here / peer:.2f} x"
+        beside.append([f"peak memory, {what}", cell, verdict(here / peer, MEMORY_TARGET, at_most=True)])
+    beside.append([MEASURES["hooks"][0], f"{hooks:.2f} x", verdict(hooks, HOOKS_TARGET, at_most=True)])
+    head = ["what", "peer, s CPU / wall", "here, s CPU / wall", "times faster", "target"]
+    return f"{markdown(head, rows)}\n\n{markdown(['beside it', 'measured', 'target'], beside)}"
 
 
 def main():
-    """Parse, measure, write the table."""
-    parser = argparse.ArgumentParser(description="Time activations, beside the published system and a bare loop.")
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--calls", type=int, default=2, help="the best of so many counts")
-    parser.add_argument("--threads", type=int, default=1, help="of each process, and processors it may use")
-    parser.add_argument("--only", action="append", choices=MEASURES, help="may be repeated; the rest stays as it was")
-    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    """Measure and write the table."""
+    more = [("--threads", {"type": int, "default": 1, "help": "of each process, and processors it may use"})]
+    options = options_of(__doc__, MEASURES, more=more)
     if options.measure:
-        print(json.dumps(measure(*options.measure)))
+        what, images = options.measure
+        measure = measure_extraction if what in ("cold", "cached") else globals()[f"measure_{what}"]
+        say(measure(sorted(Path(images).glob("*.jpg"))))
         return
-    with tempfile.TemporaryDirectory() as images:
+    if options.only and "cached" in options.only:
+        options.only.append("cold")  # `cached` reads what `cold` leaves
+    systems = {what: systems for what, (_title, systems, _target) in MEASURES.items()}
+    with tempfile.TemporaryDirectory() as images, tempfile.TemporaryDirectory() as homes:
         write_images(images)
-        results = measure_all(options.peer, options.calls, options.threads, images, options.only)
-    if options.only:
-        stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        if stored.pop("threads", None) != options.threads:
-            return
-        results = {**stored, **results}
-    RESULTS.write_text(json.dumps({"threads": options.threads, **results}, indent=1) + "\n")
+        results = compare(__file__, systems, options, images, homes=homes, threads=options.threads)
+    stored = read("activations") if options.only else {}
+    if stored.pop("threads", options.threads) != options.threads:
+        return
+    results = {**stored, **results}
     how = f"`python perf/activations.py --peer PYTHON`, {options.threads} thread(s)."
-    TABLE.write_text(replace_section(TABLE.read_text(), TITLE, f"{how}\n\n{table(results)}\n{REMARKS}"))
+    keep(
+        "activations",
+        {"threads": options.threads, **results},
+        title="Activations",
+        text=f"{how}\n\n{table(results)}\n{REMARKS}",
+    )
     print(table(results))
 
 

@@ -10,17 +10,13 @@ in a process that has imported xarray and pandas already, from an empty home and
 other work on the machine disturbs the clock on the wall; the least of some calls.
 """
 
-import argparse
-import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-HERE = Path(__file__).parent
-RESULTS, TABLE, TITLE = HERE / "results" / "benchmarks.json", HERE / "RESULTS.md", "## Benchmarks"
+from harness import compare, keep, markdown, options_of, ratio_of, read, say, seconds, timed, verdict
+
 # What is measured, by whom, and what it shall be: how many times faster, or at most how many seconds of CPU time.
 MEASURES = {
     "score": ("score on 3,200 x 168, ten folds, ceiling included, features cached", ("here", "peer"), {"times": 10.0}),
@@ -153,93 +149,31 @@ def measure_load(_folder):
     return {"cpu_s": times[slowest][0], "wall_s": times[slowest][1], "slowest": slowest}
 
 
-class timed(dict):  # noqa: N801 - reads as a statement: with timed() as spent
-    """Measure a block: seconds of all threads, and on the wall."""
-
-    def __enter__(self):
-        self._cpu, self._wall = time.process_time(), time.perf_counter()
-        return self
-
-    def __exit__(self, *_):
-        self.update(cpu_s=time.process_time() - self._cpu, wall_s=time.perf_counter() - self._wall)
-
-
-# -- all measurements --------------------------------------------------------------------------------------------------
-
-
-def ask(python, what):
-    """Have an interpreter measure something in an empty home, with one thread."""
-    with tempfile.TemporaryDirectory() as home:
-        environment = {
-            **os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-            "BS_INSTALL_DEPENDENCIES": "no", "BRAINSCORE_HOME": home, "RESULTCACHING_HOME": f"{home}/peer",
-        }  # fmt: skip
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once, as where a package is installed
-        command = [python, "-W", "ignore", __file__, "--measure", what, home]
-        own = environment if python == sys.executable else {**environment, "PYTHONPATH": ""}
-        done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{python}, {what}:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def measure_all(peer, calls, only=None):
-    """Return the fastest of some calls, by measurement and system."""
-    results = {}
-    for _ in range(calls):
-        for what, (_title, systems, _target) in MEASURES.items():
-            for who, python in {"here": sys.executable, "peer": peer}.items():
-                if python is None or who not in systems or (only and what not in only):
-                    continue
-                new = ask(python, what)
-                last = results.setdefault(what, {}).get(who)
-                results[what][who] = new if last is None or new["cpu_s"] < last["cpu_s"] else last
-                print(f"{who} {what}: {json.dumps(new)}", flush=True)
-    return results
-
-
 def table(results):
-    """Write the results as Markdown."""
-    lines = ["| what | peer, s CPU / wall | here, s CPU / wall | times faster | target |", "|---|---|---|---|---|"]
+    """Return the results as Markdown."""
+    rows = []
     for what, (title, _systems, target) in MEASURES.items():
-        if what not in results:
-            continue
-        here, peer = results[what]["here"], results[what].get("peer")
-        shown = [f"{each['cpu_s']:.3g} / {each['wall_s']:.3g}" if each else "-" for each in (peer, here)]
-        ratio = peer["cpu_s"] / here["cpu_s"] if peer else None
-        if "times" in target:
-            verdict = f">= {target['times']:g}: {'?' if ratio is None else _yes(ratio >= target['times'])}"
-        elif not target:
-            verdict = "-"
-        else:
-            verdict = f"<= {target['seconds']:g} s: {_yes(here['cpu_s'] <= target['seconds'])}"
-        lines.append(f"| {title} | {' | '.join(shown)} | {f'{ratio:.1f}' if ratio else '-'} | {verdict} |")
-    return "\n".join(lines)
-
-
-def _yes(fulfilled):
-    return "yes" if fulfilled else "no"
+        if what in results:
+            here, ratio = results[what]["here"], ratio_of(results[what])
+            reached = verdict(ratio, target.get("times"))
+            if "seconds" in target:
+                reached = verdict(here["cpu_s"], target["seconds"], at_most=True, unit=" s")
+            cells = [title, seconds(results[what].get("peer")), seconds(here)]
+            rows.append([*cells, f"{ratio:.1f}" if ratio else "-", reached])
+    return markdown(["what", "peer, s CPU / wall", "here, s CPU / wall", "times faster", "target"], rows)
 
 
 def main():
-    """Parse, measure, write the table."""
-    parser = argparse.ArgumentParser(description="Time benchmarks, beside those of the published system.")
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--calls", type=int, default=2, help="the best of so many counts")
-    parser.add_argument("--only", action="append", choices=MEASURES, help="may be repeated; the rest stays as it was")
-    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    """Measure and write the table."""
+    options = options_of(__doc__, MEASURES)
     if options.measure:
-        what, folder = options.measure
-        print(json.dumps(globals()[f"measure_{what}"](folder)))
+        with tempfile.TemporaryDirectory() as folder:
+            say(globals()[f"measure_{options.measure[0]}"](folder))
         return
-    from data_standards import replace_section  # which the published system cannot import
-
-    stored = json.loads(RESULTS.read_text()) if options.only and RESULTS.exists() else {}
-    results = {**stored, **measure_all(options.peer, options.calls, options.only)}
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    section = f"`python perf/benchmarks.py --peer PYTHON`, one thread.\n\n{table(results)}"
-    TABLE.write_text(replace_section(TABLE.read_text(), TITLE, section))
+    systems = {what: systems for what, (_title, systems, _target) in MEASURES.items()}
+    results = {**(read("benchmarks") if options.only else {}), **compare(__file__, systems, options)}
+    how = "`python perf/benchmarks.py --peer PYTHON`, one thread."
+    keep("benchmarks", results, title="Benchmarks", text=f"{how}\n\n{table(results)}")
     print(table(results))
 
 

@@ -7,22 +7,15 @@ its array included. Without ``--peer`` only this project is measured. Results go
 to a section of ``RESULTS.md``; other sections stay as they are.
 """
 
-import argparse
-import json
-import os
-import platform
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "data_standards.json"
-TABLE = HERE / "RESULTS.md"
-TITLE = "## Data standards"
+from harness import compare, keep, markdown, memory_mib, options_of, read, reset_peak, say, timed, verdict
+
 NOTE = """
 The rows on images say little beyond their order of magnitude: on the machine of these numbers a plain copy of the same
 files took .2 to 1.0 s from one run to the next, and so did the creation of the files in unpacking. Packaging decodes
@@ -243,11 +236,11 @@ def copy_images(folder):
         shutil.copyfile(path, target / path.name)
 
 
-def timed(run):
+def wall_s(run):
     """Return how long a call takes in seconds."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+    with timed() as spent:
+        run()
+    return spent["wall_s"]
 
 
 def time_case(case, calls, folder):
@@ -259,22 +252,16 @@ def time_case(case, calls, folder):
     for call in range(calls):
         # A disk is slower after much was written: whoever comes second pays, so they take turns.
         if with_images and call % 2 == 0:
-            copies.append(timed(lambda: copy_images(folder)))
-        seconds.append(timed(run))
+            copies.append(wall_s(lambda: copy_images(folder)))
+        seconds.append(wall_s(run))
         if with_images and call % 2 == 1:
-            copies.append(timed(lambda: copy_images(folder)))
+            copies.append(wall_s(lambda: copy_images(folder)))
     answer = {"s": min(seconds)}
     if with_images:
         answer = {"s": statistics.median(seconds), "copy_s": statistics.median(copies)}
     if case.startswith("write"):
         answer["bytes"] = next(folder.glob("*.nc")).stat().st_size
     return answer
-
-
-def resident(field):
-    """Return the resident memory (VmRSS) or its peak (VmHWM) of this process in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
 
 
 def measure_memory(case, folder):
@@ -300,9 +287,9 @@ def measure_memory(case, folder):
     coords = make_coordinates(n)
     if case == "read":
         # Written by a process of its own, so that this one never held the array.
-        command = [sys.executable, __file__, "--memory", "write", "--folder", str(folder)]
+        command = [sys.executable, __file__, "--measure", "memory:write", str(folder)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    before = resident("VmRSS")
+    before = memory_mib("VmRSS")
     if case == "construct":
         values = np.ones((n, width))
         reset_peak()
@@ -315,115 +302,52 @@ def measure_memory(case, folder):
         assembly = make_assembly(n, width, coords)
         reset_peak()
         runs[case](assembly)
-    peak = resident("VmHWM") - before
-    return {"ratio": peak / (n * width * 8)}
-
-
-def reset_peak():
-    """Have the system count the peak of this process's memory from now on."""
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def ask(python, *arguments):
-    """Run this script with an interpreter, one thread, and return its answer."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, **threads, "BS_INSTALL_DEPENDENCIES": "no", "BRAINSCORE_HOME": folder}
-        done = subprocess.run(
-            [python, __file__, *arguments, "--folder", folder],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if done.returncode:
-        raise SystemExit(f"{python} {' '.join(arguments)} failed:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def verdict(value, target, *, at_most=False):
-    """Say whether a target is reached."""
-    if target is None:
-        return "-"
-    reached = value <= target if at_most else value >= target
-    return f"{'<=' if at_most else '>='} {target:g}: {'yes' if reached else 'no'}"
+    peak = memory_mib("VmHWM") - before
+    return {"ratio": peak * 2**20 / (n * width * 8)}
 
 
 def table(results):
-    """Write the results as Markdown."""
-    lines = [
-        "| what | peer, s | here, s | times faster | target |",
-        "|---|---|---|---|---|",
-    ]
+    """Return the results as Markdown."""
+    rows, memory = [], []
     for case, (what, target) in CASES.items():
-        if case not in results["time"]:
+        if case not in results:
             continue
-        here, peer = results["time"][case]["here"], results["time"][case].get("peer")
+        here, peer = results[case]["here"], results[case].get("peer")
         ratio = peer["s"] / here["s"] if peer else None
-        compared = f"{peer['s']:.3g}" if peer else "-", f"{ratio:.1f}" if peer else "-"
-        said = verdict(ratio, target) if peer else "-"
-        sizes = ""
         if "bytes" in here:
-            sizes = f" ({here['bytes'] / 1e6:.1f} MB" + (f", peer {peer['bytes'] / 1e6:.1f} MB)" if peer else ")")
+            beside = f", peer {peer['bytes'] / 1e6:.1f} MB" if peer else ""
+            what += f" ({here['bytes'] / 1e6:.1f} MB{beside})"
+        reached = verdict(ratio, target)
         if "copy_s" in here:
-            said = f"{here['s'] / here['copy_s']:.2f} x a plain copy, " + verdict(
-                here["s"] / here["copy_s"], 2, at_most=True
-            )
-        lines.append(f"| {what}{sizes} | {compared[0]} | {here['s']:.3g} | {compared[1]} | {said} |")
-    lines += ["", "| peak memory, multiples of the array (80 MB) | peer | here | target |", "|---|---|---|---|"]
+            copies = here["s"] / here["copy_s"]
+            reached = f"{copies:.2f} x a plain copy, {verdict(copies, 2, at_most=True)}"
+        cells = [f"{peer['s']:.3g}" if peer else "-", f"{here['s']:.3g}", f"{ratio:.1f}" if peer else "-"]
+        rows.append([what, *cells, reached])
     for case, what in MEMORY.items():
-        if case not in results["memory"]:
-            continue
-        here, peer = results["memory"][case]["here"], results["memory"][case].get("peer")
-        beside = f"{peer['ratio']:.2f}" if peer else "-"
-        said = verdict(here["ratio"], MEMORY_TARGET, at_most=True)
-        lines.append(f"| {what} | {beside} | {here['ratio']:.2f} | {said} |")
-    return "\n".join(lines)
-
-
-def replace_section(text, title, section):
-    """Return a Markdown text with one section replaced or, if it is new, added at the end."""
-    head, found, rest = text.partition(title + "\n")
-    if not found:
-        return text.rstrip("\n") + ("\n\n" if text.strip() else "") + f"{title}\n\n{section}\n"
-    following = rest.find("\n## ")
-    tail = rest[following + 1 :] if following >= 0 else ""
-    return f"{head}{title}\n\n{section.rstrip()}\n" + (f"\n{tail}" if tail else "")
+        if f"memory:{case}" in results:
+            here, peer = (results[f"memory:{case}"].get(who, {}).get("ratio") for who in ("here", "peer"))
+            beside = "-" if peer is None else f"{peer:.2f}"
+            memory.append([what, beside, f"{here:.2f}", verdict(here, MEMORY_TARGET, at_most=True)])
+    times = markdown(["what", "peer, s", "here, s", "times faster", "target"], rows)
+    return f"{times}\n\n{markdown(['peak memory, multiples of the array (80 MB)', 'peer', 'here', 'target'], memory)}"
 
 
 def main():
-    """Parse, measure, write the table."""
-    parser = argparse.ArgumentParser(description="Time the data standards, beside those of the published system.")
-    parser.add_argument(
-        "--case", action="append", choices=list(dict.fromkeys([*CASES, *MEMORY])), help="may be repeated; all without"
-    )
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--calls", type=int, default=5, help="the best of so many counts")
-    parser.add_argument("--time", help=argparse.SUPPRESS)
-    parser.add_argument("--memory", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.time or options.memory:
-        case = options.time or options.memory
-        answer = (
-            time_case(case, options.calls, options.folder) if options.time else measure_memory(case, options.folder)
-        )
-        print(json.dumps(answer))
+    """Measure and write the table."""
+    cases = [*CASES, *(f"memory:{case}" for case in MEMORY)]
+    options = options_of(__doc__, cases, calls=5)
+    if options.measure:
+        case, *folder = options.measure
+        kind, _, name = case.rpartition(":")
+        with tempfile.TemporaryDirectory() as own:
+            place = Path(*folder or (own,))
+            say(measure_memory(name, place) if kind else time_case(case, options.calls, place))
         return
-    wanted = list(dict.fromkeys(options.case or [*CASES, *MEMORY]))
-    results = json.loads(RESULTS.read_text()) if options.case and RESULTS.exists() else {"time": {}, "memory": {}}
-    pythons = {"here": sys.executable, **({"peer": options.peer} if options.peer else {})}
-    for kind, cases, extra in (("time", CASES, ["--calls", str(options.calls)]), ("memory", MEMORY, [])):
-        for case in [case for case in wanted if case in cases]:
-            results[kind][case] = {who: ask(python, f"--{kind}", case, *extra) for who, python in pythons.items()}
-            print(kind, case, results[kind][case], flush=True)
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    results["machine"] = f"{platform.machine()}, Python {platform.python_version()}"
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    how = f"`python perf/data_standards.py --peer PYTHON`, one thread, best of {options.calls} or more calls."
-    section = f"{how}\n\n{table(results)}\n{NOTE}"
-    TABLE.write_text(replace_section(TABLE.read_text() if TABLE.exists() else "# Measurements\n", TITLE, section))
+    calls, options.calls = options.calls, 1  # each process makes its calls itself
+    results = read("data_standards") if options.only else {}
+    results |= compare(__file__, dict.fromkeys(cases, ("here", "peer")), options)
+    how = f"`python perf/data_standards.py --peer PYTHON`, one thread, best of {calls} or more calls."
+    keep("data_standards", results, title="Data standards", text=f"{how}\n\n{table(results)}\n{NOTE}")
     print(table(results))
 
 

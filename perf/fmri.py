@@ -1,6 +1,6 @@
 """Measure the memory and the time of benchmarks on large sets of fMRI and EEG, on stand-ins of their size.
 
-    python perf/fmri.py --out perf/results/fmri.json
+    python perf/fmri.py
     python perf/fmri.py --only gifford2022 --share 1
 
 Every case writes files of the published shape, with a planted signal, and scores a model of random features of that
@@ -9,10 +9,6 @@ is made (all of them are 11 GB). Prints score, seconds and the peak of the memor
 size of the files. Pages of files that are mapped are not counted: the system takes them back when it needs them.
 """
 
-import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from harness import ask, keep, memory_mib, options_of, say, timed
 
 N_FEATURES, N_DIMENSIONS = 1000, 20
 CASES = {
@@ -89,7 +86,7 @@ def coords(case, split, shown, repetitions, subjects):
 
 
 def score(folder, case):
-    """Score the model of features on the files in a folder; prints one line of JSON."""
+    """Score the model of features on the files in a folder; return the numbers."""
     from brainscore_core.supported_data_standards.brainio import s3
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
@@ -116,19 +113,15 @@ def score(folder, case):
     benchmark = load_benchmark(identifier)
     peak = Peak()
     peak.start()
-    started = time.perf_counter()
-    result = benchmark(PrecomputedFeatures(features, visual_degrees=benchmark._visual_degrees))  # noqa: SLF001 - its own size
-    print(
-        json.dumps(
-            {
-                "score": round(float(result), 4),
-                "ceiling": round(float(benchmark.ceiling), 4),
-                "n_neuroids": int(result.attrs["n_neuroids"]),
-                "seconds": round(time.perf_counter() - started, 1),
-                "peak_gb": round(peak.kib * 1024 / 1e9, 2),
-            }
-        )
-    )
+    with timed() as spent:
+        result = benchmark(PrecomputedFeatures(features, visual_degrees=benchmark._visual_degrees))  # noqa: SLF001 - its own size
+    return {
+        "score": round(float(result), 4),
+        "ceiling": round(float(benchmark.ceiling), 4),
+        "n_neuroids": int(result.attrs["n_neuroids"]),
+        "seconds": round(spent["wall_s"], 1),
+        "peak_gb": round(peak.mib * 2**20 / 1e9, 2),
+    }
 
 
 class Peak(threading.Thread):
@@ -136,15 +129,12 @@ class Peak(threading.Thread):
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.kib = 0
+        self.mib = 0.0
 
     def run(self):
         """Look until the process ends."""
         while True:
-            line = next(
-                each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith("RssAnon")
-            )
-            self.kib = max(self.kib, int(line.split()[1]))
+            self.mib = max(self.mib, memory_mib("RssAnon"))
             time.sleep(0.01)
 
 
@@ -156,29 +146,23 @@ def load_once(name):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", choices=CASES)
-    parser.add_argument("--share", type=float, default=0.25)
-    parser.add_argument("--out", type=Path)
-    parser.add_argument("--score", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.score:
-        score(options.score, options.only)
+    """Measure, print and write results/fmri.json."""
+    options = options_of(__doc__, CASES, more=[("--share", {"type": float, "default": 0.25})])
+    if options.measure:
+        case, folder = options.measure
+        say(score(Path(folder), case))
         return
     results = {}
-    for case in [options.only] if options.only else CASES:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            size = write(folder, case, options.share)
-            command = [sys.executable, __file__, "--only", case, "--score", name]
-            environment = os.environ | {"BRAINSCORE_HOME": f"{name}/home"}
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, check=True)
-        results[case] = {"files_gb": round(size / 1e9, 2), **json.loads(done.stdout.splitlines()[-1])}
+    for case in options.only or CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            size = write(Path(folder), case, options.share)
+            answer = ask(sys.executable, __file__, "--measure", case, folder)
+        results[case] = {"files_gb": round(size / 1e9, 2), **answer}
         if case == "gifford2022":
             results[case]["share"] = options.share
         print(case, results[case], flush=True)
-    if options.out:
-        options.out.write_text(json.dumps(results, indent=1) + "\n")
+    if not options.only:
+        keep("fmri", results)
 
 
 if __name__ == "__main__":

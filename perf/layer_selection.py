@@ -11,16 +11,13 @@ its time. Imports and data are not.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-RESULTS = Path(__file__).parent / "results"
+from harness import ask, keep, options_of, say, timed
+
 REGIONS = {"V1": "2", "V2": "4", "V4": "6", "IT": "9"}  # and the layer whose activity, with noise, is its responses
 N_STIMULI, N_NEUROIDS, SIZE_PX, CEILING = 500, 96, 64, 0.9
 LAYERS = [str(index) for index in range(10)]
@@ -150,9 +147,8 @@ def measure_here(folder):
     selection = LayerSelection("measured", wrapper, LAYERS, visual_degrees=8)
     found = {}
     for name in ("first", "again"):
-        wall, cpu = time.perf_counter(), time.process_time()
-        atlas = selection.atlas(benchmarks)
-        found[name] = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+        with timed() as found[name]:
+            atlas = selection.atlas(benchmarks)
     found["chosen"] = {choice.region: choice.layer for choice in atlas.regions}
     found["separable"] = {choice.region: choice.separable for choice in atlas.regions}
     return found
@@ -169,63 +165,40 @@ def measure_peer(folder):
     components = {"wall_s": 0.0, "cpu_s": 0.0}
     fit = pca.LayerPCA._pcas  # noqa: SLF001 - measured by itself
 
-    def timed(*arguments, **kwargs):
-        wall, cpu = time.perf_counter(), time.process_time()
-        try:
-            return fit(*arguments, **kwargs)
-        finally:
-            components["wall_s"] += time.perf_counter() - wall
-            components["cpu_s"] += time.process_time() - cpu
+    def timed_fit(*arguments, **kwargs):
+        with timed() as spent:
+            fitted = fit(*arguments, **kwargs)
+        components["wall_s"] += spent["wall_s"]
+        components["cpu_s"] += spent["cpu_s"]
+        return fitted
 
-    pca.LayerPCA._pcas = timed  # noqa: SLF001 - see above
+    pca.LayerPCA._pcas = timed_fit  # noqa: SLF001 - see above
     selection = LayerSelection("measured", wrapper, LAYERS, visual_degrees=8)
-    wall, cpu = time.perf_counter(), time.process_time()
-    chosen = {region: str(selection(region, benchmark)) for region, benchmark in benchmarks.items()}
-    first = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+    with timed() as first:
+        chosen = {region: str(selection(region, benchmark)) for region, benchmark in benchmarks.items()}
     return {"first": first, "components": components, "chosen": chosen}
-
-
-# -- both --------------------------------------------------------------------------------------------------------------
-
-
-def ask(python, who, folder):
-    """Have an interpreter measure with one thread and an empty home."""
-    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    with tempfile.TemporaryDirectory() as home:
-        homes = dict.fromkeys(("BRAINSCORE_HOME", "RESULTCACHING_HOME", "BRAINIO_HOME", "MT_HOME"), home)
-        environment = {**os.environ, **limits, **homes, "BS_INSTALL_DEPENDENCIES": "no", "MT_MULTITHREAD": "0"}
-        if who == "peer":
-            environment.pop("PYTHONPATH", None)  # it may lead to this project's packages of the same names
-        command = [python, "-W", "ignore", __file__, "--measure", who, "--folder", str(folder)]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 def main():
     """Measure, print and write results/layer_selection.json."""
-    parser = argparse.ArgumentParser(description="Measure the choice among layers.")
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--stimuli", type=int, default=N_STIMULI)
-    parser.add_argument("--measure", choices=("here", "peer"), help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of(__doc__, (), more=[("--stimuli", {"type": int, "default": N_STIMULI})])
     if options.measure:
-        print(json.dumps({"here": measure_here, "peer": measure_peer}[options.measure](options.folder)))
+        who, folder = options.measure
+        say({"here": measure_here, "peer": measure_peer}[who](Path(folder)))
         return
     with tempfile.TemporaryDirectory() as name:
         make_data(Path(name), options.stimuli, N_COMPONENTS if options.peer else 0)
-        found = {"stimuli": options.stimuli, "here": ask(sys.executable, "here", name)}
+        results = {"stimuli": options.stimuli, "here": ask(sys.executable, __file__, "--measure", "here", name)}
         if options.peer:
-            found["peer"] = ask(options.peer, "peer", name)
-    if "peer" in found:
-        here, peer = found["here"]["first"], found["peer"]["first"]
-        found["times_faster"] = {key: peer[key] / here[key] for key in here}
-        fits = {key: peer[key] - found["peer"]["components"][key] for key in here}
-        found["times_faster_without_components"] = {key: fits[key] / here[key] for key in here}
-        found["target"] = TARGET
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "layer_selection.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(json.dumps(found, indent=2))
+            results["peer"] = ask(options.peer, __file__, "--measure", "peer", name)
+    if "peer" in results:
+        here, peer = results["here"]["first"], results["peer"]["first"]
+        results["times_faster"] = {key: peer[key] / here[key] for key in here}
+        fits = {key: peer[key] - results["peer"]["components"][key] for key in here}
+        results["times_faster_without_components"] = {key: fits[key] / here[key] for key in here}
+        results["target"] = TARGET
+        keep("layer_selection", results)
+    print(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

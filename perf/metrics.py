@@ -1,35 +1,33 @@
 """Time the metrics of this project and of the published system on the same arrays, one thread each, and write a table.
 
     python perf/metrics.py --peer /path/to/peer/bin/python                      # everything, results/metrics.json
-    python perf/metrics.py --peer PYTHON --case pls-200x1000x50 --case i2n      # some, printed only
-    python perf/metrics.py --peer PYTHON --run 2026-11-21 --case cka-3200       # some, into the results of that run
+    python perf/metrics.py --peer PYTHON --only pls-200x1000x50 --only cka-3200 # some; the others stay as stored
     python perf/metrics.py --gpu                                               # on CUDA, results/metrics_gpu.json
 
 Every measurement runs in a process of its own, in turn with the other system's: a call on small arrays first, which
-loads libraries, then the one that counts; the best of ``--calls`` such processes. The published system is asked again
-only while it takes less than a minute. Results of a run are kept together: with the name of the run that is stored,
-measurements of the published system are reused; with another name everything is measured anew.
+loads libraries, then the one that counts; the best of ``--calls`` such processes.
 """
 
-import argparse
-import json
 import os
-import platform
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import metric_cases
-from data_standards import replace_section, reset_peak
-
-HERE = Path(__file__).parent
-RESULTS = HERE / "results" / "metrics.json"
-ON_GPU = HERE / "results" / "metrics_gpu.json"
-TABLE = HERE / "RESULTS.md"
-TITLE = "## Metrics"
-PATIENCE_S = 60  # what the published system needs longer for is measured once
+from harness import (
+    ask,
+    compare,
+    keep,
+    markdown,
+    memory_mib,
+    options_of,
+    ratio_of,
+    read,
+    reset_peak,
+    say,
+    seconds,
+    verdict,
+)
 
 # case: what is measured (metric, maker of the data, its sizes) and what is aimed at (times faster, peak in MiB)
 CASES = {
@@ -103,7 +101,7 @@ def measure(name):
     case = CASES[name]
     prepare(case, SMALL[case["data"]])()
     compute = prepare(case, case["sizes"])
-    before = resident("VmRSS")
+    before = memory_mib("VmRSS")
     reset_peak()
     wall, cpu = time.perf_counter(), cpu_seconds()
     score = compute()
@@ -112,7 +110,7 @@ def measure(name):
         **answer,
         "score": np.asarray(score, dtype=float).tolist(),
         "before_mib": before,
-        "peak_mib": resident("VmHWM"),
+        "peak_mib": memory_mib("VmHWM"),
     }
 
 
@@ -181,57 +179,23 @@ def cpu_seconds():
     own = os.getpid()
     ended = os.times()
     total = time.process_time() + ended.children_user + ended.children_system
-    for pid, seconds in used.items():
+    for pid, spent in used.items():
         above = parents.get(pid)
         while above in parents and above != own:
             above = parents[above]
-        total += seconds if above == own else 0.0
+        total += spent if above == own else 0.0
     return total
-
-
-def resident(field):
-    """Return a figure of this process's memory in MiB: `VmRSS` now, `VmHWM` at most since `reset_peak`."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field + ":"))
-    return int(line.split()[1]) / 1024
 
 
 # -- all measurements --------------------------------------------------------------------------------------------------
 
 
-def ask(python, what, name, threads=1):
-    """Have an interpreter measure something with some threads."""
-    limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-    with tempfile.TemporaryDirectory() as folder:
-        environment = {
-            **os.environ, **limits,
-            "BS_INSTALL_DEPENDENCIES": "no", "BRAINSCORE_HOME": folder, "RESULTCACHING_HOME": folder,
-        }  # fmt: skip
-        command = [python, "-W", "ignore", __file__, "--measure", what, name]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(command)} failed:\n{done.stderr[-3000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def compare(name, peer, calls, known):
-    """Measure a case with both systems in turn; the fastest of the calls of each counts."""
-    found = {"here": None, "peer": known}
-    for _ in range(calls):
-        for who, python in (("here", sys.executable), ("peer", peer)):
-            last = found[who]
-            if python is None or (who == "peer" and last and (known or last["wall_s"] > PATIENCE_S)):
-                continue
-            new = ask(python, "case", name)
-            by = CASES[name].get("by", "cpu_s")
-            found[who] = new if last is None or new[by] < last[by] else last
-    return {who: answer for who, answer in found.items() if answer}
-
-
 def measure_rest():
     """Measure the overhead around the kernel and the Gram step with one and two threads."""
-    gram = "x".join(map(str, GRAM))
-    threads = {str(count): ask(sys.executable, "gram", gram, count)["wall_s"] for count in (1, 2)}
-    return {"overhead": {name: ask(sys.executable, "overhead", name) for name in OVERHEAD}, "gram": threads}
+    command = (sys.executable, __file__, "--measure")
+    gram = (*command, "gram", "x".join(map(str, GRAM)))
+    threads = {str(count): ask(*gram, threads=count)["wall_s"] for count in (1, 2)}
+    return {"overhead": {name: ask(*command, "overhead", name) for name in OVERHEAD}, "gram": threads}
 
 
 def measure_gpu(calls):
@@ -240,10 +204,9 @@ def measure_gpu(calls):
 
     if not torch.cuda.is_available():
         raise SystemExit("This machine has no CUDA device that torch can use.")
-    os.environ["BRAINSCORE_ARRAY_BACKEND"] = "torch:cuda"
-    found = [ask(sys.executable, "case", GPU_CASE) for _ in range(calls)]
-    os.environ["BRAINSCORE_ARRAY_BACKEND"] = "numpy"
-    reference = ask(sys.executable, "case", GPU_CASE)
+    command = (sys.executable, __file__, "--measure", GPU_CASE)
+    found = [ask(*command, BRAINSCORE_ARRAY_BACKEND="torch:cuda") for _ in range(calls)]
+    reference = ask(*command, BRAINSCORE_ARRAY_BACKEND="numpy")
     return {
         "case": GPU_CASE,
         "device": torch.cuda.get_device_name(),
@@ -260,87 +223,63 @@ def row(name, result):
 
     case, here, peer = CASES[name], result["here"], result.get("peer")
     by = case.get("by", "cpu_s")
-    cells = [name if by == "cpu_s" else f"{name} (by wall clock)"]
+    ratio, compared = ratio_of(result, by), ["-", "-", "-"]
     if peer:
-        ratio = peer[by] / here[by]
         difference = np.max(np.abs(np.asarray(peer["score"]) - np.asarray(here["score"])))
-        cells += [f"{peer['cpu_s']:.3g} / {peer['wall_s']:.3g}", f"{here['cpu_s']:.3g} / {here['wall_s']:.3g}"]
-        cells += [f"{ratio:.1f}", f"{difference:.0e}", f"{peer['peak_mib']:.0f}"]
-    else:
-        cells += ["-", f"{here['cpu_s']:.3g} / {here['wall_s']:.3g}", "-", "-", "-"]
-    cells += [f"{here['peak_mib']:.0f} ({here['before_mib']:.0f} before)"]
-    verdicts = [f">= {case['target']}: {'?' if not peer else 'yes' if ratio >= case['target'] else 'no'}"]
+        compared = [f"{ratio:.1f}", f"{difference:.0e}", f"{peer['peak_mib']:.0f}"]
+    verdicts = [verdict(ratio, case["target"])]
     if "peak_mib" in case:
-        verdicts.append(f"peak <= {case['peak_mib']:.0f}: {'yes' if here['peak_mib'] <= case['peak_mib'] else 'no'}")
-    return [*cells, ", ".join(verdicts)]
+        verdicts.append(f"peak {verdict(here['peak_mib'], case['peak_mib'], at_most=True)}")
+    title = name if by == "cpu_s" else f"{name} (by wall clock)"
+    peak = f"{here['peak_mib']:.0f} ({here['before_mib']:.0f} before)"
+    return [title, seconds(peer), seconds(here), *compared, peak, ", ".join(verdicts)]
 
 
 def table(results):
-    """Write the results as Markdown."""
+    """Return the results as Markdown."""
     head = ["case", "peer, s CPU / wall", "here, s CPU / wall", "times faster", "difference of scores"]
     head += ["peak peer, MiB", "peak here, MiB", "target"]
-    rows = [head, ["---"] * len(head)]
-    rows += [row(name, results["cases"][name]) for name in CASES if name in results["cases"]]
-    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
+    tables = [markdown(head, [row(name, results["cases"][name]) for name in CASES if name in results["cases"]])]
     if "overhead" in results:
-        lines += ["", "| beside the kernel | measured | target |", "|---|---|---|"]
+        rows = []
         for name, (unit, limit) in OVERHEAD.items():
-            found = results["overhead"][name]
-            value = found["around_s"] * 1000 if unit == "ms" else 100 * found["around_s"] / found["total_s"]
-            verdict = "yes" if value <= limit else "no"
-            lines.append(f"| overhead around the kernel, {name} | {value:.3g} {unit} | <= {limit} {unit}: {verdict} |")
+            answer = results["overhead"][name]
+            value = answer["around_s"] * 1000 if unit == "ms" else 100 * answer["around_s"] / answer["total_s"]
+            reached = verdict(value, limit, at_most=True, unit=f" {unit}")
+            rows.append([f"overhead around the kernel, {name}", f"{value:.3g} {unit}", reached])
         ratio = results["gram"]["1"] / results["gram"]["2"]
-        verdict = "yes" if ratio >= GRAM_TARGET else "no"
-        what = "x".join(map(str, GRAM))
-        lines.append(f"| Gram step {what}, two threads against one | {ratio:.2f} x | >= {GRAM_TARGET} x: {verdict} |")
-    if ON_GPU.exists():
-        found = json.loads(ON_GPU.read_text())
-        fast, same = found["wall_s"] <= GPU_TARGET_S, found["difference"] <= GPU_DIFFERENCE
-        said = (
-            f"On {found['device']}, {found['case']} takes {found['wall_s']:.2f} s wall (<= {GPU_TARGET_S} s: "
-            f"{'yes' if fast else 'no'}); with NumPy there, {found['numpy_wall_s']:.1f} s; the scores differ by "
-            f"{found['difference']:.0e} (<= {GPU_DIFFERENCE:.0e}: {'yes' if same else 'no'})."
+        title = f"Gram step {'x'.join(map(str, GRAM))}, two threads against one"
+        rows.append([title, f"{ratio:.2f} x", verdict(ratio, GRAM_TARGET, unit=" x")])
+        tables.append(markdown(["beside the kernel", "measured", "target"], rows))
+    if gpu := read("metrics_gpu"):
+        fast = verdict(gpu["wall_s"], GPU_TARGET_S, at_most=True, unit=" s")
+        same = verdict(gpu["difference"], GPU_DIFFERENCE, at_most=True)
+        tables.append(
+            f"On {gpu['device']}, {gpu['case']} takes {gpu['wall_s']:.2f} s wall ({fast}); with NumPy there, "
+            f"{gpu['numpy_wall_s']:.1f} s; the scores differ by {gpu['difference']:.0e} ({same})."
         )
-        lines += ["", said]
-    return "\n".join(lines)
+    return "\n\n".join(tables)
 
 
 def main():
-    """Parse, measure, write the table."""
-    parser = argparse.ArgumentParser(description="Time the metrics, beside those of the published system.")
-    parser.add_argument("--case", action="append", choices=CASES, help="may be repeated; all without")
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--calls", type=int, default=2, help="the best of so many counts")
-    parser.add_argument("--run", help="name of the run that results belong to; they are written then")
-    parser.add_argument("--gpu", action="store_true", help="measure the largest case on CUDA, nothing else")
-    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    """Measure and write the table."""
+    more = [("--gpu", {"action": "store_true", "help": "measure the largest case on CUDA, nothing else"})]
+    options = options_of(__doc__, CASES, more=more)
     if options.measure:
-        what, name = options.measure
-        print(json.dumps({"case": measure, "overhead": measure_overhead, "gram": measure_gram}[what](name)))
+        kinds = {"overhead": measure_overhead, "gram": measure_gram}
+        say(kinds.get(options.measure[0], measure)(options.measure[-1]))
         return
     if options.gpu:
         answer = measure_gpu(options.calls)
-        ON_GPU.write_text(json.dumps(answer, indent=1) + "\n")
-        print(json.dumps(answer))
+        keep("metrics_gpu", answer)
+        say(answer)
         return
-    write = bool(options.run or (options.peer and not options.case))
-    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    run = options.run or time.strftime("%Y-%m-%d %H:%M")
-    results = stored if stored.get("run") == run else {"run": run, "cases": {}}
-    results |= {"calls": options.calls, "machine": f"{platform.machine()}, Python {platform.python_version()}"}
-    for name in options.case or CASES:
-        known = results["cases"].get(name, {}).get("peer")
-        results["cases"][name] = compare(name, options.peer, options.calls, known)
-        print("| " + " | ".join(row(name, results["cases"][name])) + " |", flush=True)
-        if write:
-            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    if not options.case:
-        results |= measure_rest()
-    if write:
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-        how = f"`python perf/metrics.py --peer PYTHON`, one thread, best of {options.calls} processes; {run}."
-        TABLE.write_text(replace_section(TABLE.read_text(), TITLE, f"{how}\n\n{table(results)}"))
+    results = read("metrics") if options.only else {"cases": {}}
+    results["cases"] |= compare(__file__, dict.fromkeys(CASES, ("here", "peer")), options)
+    if not options.only:
+        results |= {"calls": options.calls, **measure_rest()}
+    how = f"`python perf/metrics.py --peer PYTHON`, one thread, best of {options.calls} processes."
+    keep("metrics", results, title="Metrics", text=f"{how}\n\n{table(results)}")
     print(table(results))
 
 

@@ -9,20 +9,12 @@ empty home, here and in the published system in turn; the least of three. Wall-c
 of it, and CPU time is said beside it, which other work on the machine disturbs less.
 """
 
-import argparse
-import json
 import os
-import subprocess
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-from data_standards import replace_section
+from harness import compare, keep, markdown, options_of, ratio_of, say, timed, verdict
 
-HERE = Path(__file__).parent
-RESULTS, TABLE = HERE / "results" / "screen.json", HERE / "RESULTS.md"
-TITLE = "## Stimuli on a screen"
 N, SIDE_PX, ROUNDS = 500, 256, 3
 CASES = {"larger": (8, 16, 3.0), "smaller": (12, 8, 3.0), "again": (8, 16, None)}  # source, target, times faster
 
@@ -42,7 +34,7 @@ def draw(folder):
 
 
 def measure(case, folder):
-    """Print wall-clock and CPU seconds of one case. Runs in both systems."""
+    """Return wall-clock and CPU seconds of one case, in either system."""
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.benchmark_helpers.screen import place_on_screen
 
@@ -52,76 +44,42 @@ def measure(case, folder):
     stimuli.identifier = "photographs"
     if case == "again":
         place_on_screen(stimuli, target_visual_degrees=target, source_visual_degrees=source)
-    wall, cpu = time.perf_counter(), time.process_time()
-    placed = place_on_screen(stimuli, target_visual_degrees=target, source_visual_degrees=source)
-    found = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
-    found["size_mb"] = sum(Path(path).stat().st_size for path in placed.stimulus_paths.values()) / 1e6
-    print(json.dumps(found))
+    with timed() as spent:
+        placed = place_on_screen(stimuli, target_visual_degrees=target, source_visual_degrees=source)
+    size_mb = sum(Path(path).stat().st_size for path in placed.stimulus_paths.values()) / 1e6
+    return {**spent, "size_mb": size_mb}
 
 
-def run(python, case, folder, environment):
-    """Measure a case once, with an empty home."""
-    with tempfile.TemporaryDirectory() as home:
-        homes = {"HOME": home, "BRAINSCORE_HOME": home, "RESULTCACHING_HOME": home, "BS_INSTALL_DEPENDENCIES": "no"}
-        command = [python, __file__, "--measure", case, "--folder", folder]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env={**environment, **homes})
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def main():
-    """Parse, measure, write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--peer", metavar="PYTHON", help="interpreter with the published packages")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.measure:
-        measure(options.measure, options.folder)
-        return
-    published = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    systems = {"here": (sys.executable, dict(os.environ))}
-    if options.peer:
-        systems["peer"] = (options.peer, published)
-    result = {}
-    with tempfile.TemporaryDirectory() as folder:
-        draw(Path(folder))
-        for case in CASES:
-            rounds = [
-                {name: run(python, case, folder, env) for name, (python, env) in systems.items()} for _ in range(ROUNDS)
-            ]
-            result[case] = {
-                name: {key: round(min(each[name][key] for each in rounds), 4) for key in rounds[0][name]}
-                for name in systems
-            }
-            print(case, json.dumps(result[case]), flush=True)
-    if options.peer:
-        RESULTS.write_text(json.dumps(result, indent=2) + "\n")
-        TABLE.write_text(replace_section(TABLE.read_text(), TITLE, section(result)))
-
-
-def section(result):
-    """Return the table in Markdown."""
+def section(results):
+    """Return the table with its remark."""
     names = {"larger": "on a larger screen", "smaller": "on a smaller screen", "again": "again"}
-    size = f"{N} pictures of {SIDE_PX} x {SIDE_PX} pixels"
-    lines = [
-        f"`python perf/screen.py --peer PYTHON`: {size}, {os.cpu_count()} processors, best of {ROUNDS}.",
-        "",
-        "| what | peer, s wall / CPU | here, s wall / CPU | times faster | target | MB peer / here |",
-        "|---|---|---|---|---|---|",
-    ]
-    for case, found in result.items():
-        here, peer, target = found["here"], found["peer"], CASES[case][2]
-        ratio = peer["wall_s"] / here["wall_s"]
-        said = "-" if target is None else f">= {target:g}: {'yes' if ratio >= target else 'no'}"
-        lines.append(
-            f"| {names[case]} | {peer['wall_s']:.3g} / {peer['cpu_s']:.3g} | {here['wall_s']:.3g} / "
-            f"{here['cpu_s']:.3g} | {ratio:.1f} | {said} | {peer['size_mb']:.1f} / {here['size_mb']:.1f} |"
-        )
+    rows = []
+    for case, result in results.items():
+        here, peer, ratio = result["here"], result["peer"], ratio_of(result, "wall_s")
+        times = [f"{answer['wall_s']:.3g} / {answer['cpu_s']:.3g}" for answer in (peer, here)]
+        size = f"{peer['size_mb']:.1f} / {here['size_mb']:.1f}"
+        rows.append([names[case], *times, f"{ratio:.1f}", verdict(ratio, CASES[case][2]), size])
+    head = ["what", "peer, s wall / CPU", "here, s wall / CPU", "times faster", "target", "MB peer / here"]
+    how = f"{N} pictures of {SIDE_PX} x {SIDE_PX} pixels, {os.cpu_count()} processors, best of {ROUNDS}."
     remark = (
         "The published system finds converted stimuli by the name of their set alone, and would return those of other "
         "pictures under the same name; here the content of each file is read again each time."
     )
-    return "\n".join([*lines, "", remark])
+    return f"`python perf/screen.py --peer PYTHON`: {how}\n\n{markdown(head, rows)}\n\n{remark}"
+
+
+def main():
+    """Measure and write the table."""
+    options = options_of(__doc__, CASES, calls=ROUNDS)
+    if options.measure:
+        say(measure(options.measure[0], Path(options.measure[1])))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        draw(Path(folder))
+        systems = dict.fromkeys(CASES, ("here", "peer"))
+        results = compare(__file__, systems, options, folder, by="wall_s", threads=os.cpu_count())
+    if options.peer:
+        keep("screen", results, title="Stimuli on a screen", text=section(results))
 
 
 if __name__ == "__main__":

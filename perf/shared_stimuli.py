@@ -11,25 +11,14 @@ rates, properties, similarity and ceiling. CPU time counts, because other work o
 What can be reached: all 22 show 2,481 stimuli, one shows 1,257 (orientations) to 1,833 (sizes): 1.35 to 1.97 times.
 """
 
-import argparse
 import functools
 import itertools
-import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from data_standards import replace_section
+from harness import ask, keep, markdown, options_of, say, seconds, timed, verdict
 
-HERE = Path(__file__).parent
-RESULTS, TABLE, TITLE = (
-    HERE / "results" / "shared_stimuli.json",
-    HERE / "RESULTS.md",
-    "## Benchmarks that share stimuli",
-)
 SIDE_PX, TARGET = 96, 1.5
 GRATING = ("position_y", "position_x", "contrast", "radius", "spatial_frequency", "orientation", "phase")
 ONE_OF_EACH = {
@@ -179,61 +168,44 @@ def model():
 
 
 def measure(which, folder):
-    """Print what it takes to score the model on one benchmark or on all."""
+    """Return the time to score the model on one benchmark or on all."""
     from brainscore_vision import score
 
     identifiers, candidate = register(folder), model()
     chosen = identifiers if which == "all" else [ONE_OF_EACH[which]]
-    wall, cpu = time.perf_counter(), time.process_time()
-    scores = score(candidate, chosen, report=False)
-    print(json.dumps({"cpu_s": time.process_time() - cpu, "wall_s": time.perf_counter() - wall, "n": len(scores)}))
+    with timed() as spent:
+        scores = score(candidate, chosen, report=False)
+    return {**spent, "n": len(scores)}
+
+
+def section(results):
+    """Return the table with its remark."""
+    shown = {"all": 2481, "orientation": 1257, "spatial frequency": 1785, "size": 1833, "texture": 1377}
+    rows = [["all 22 benchmarks", seconds(results["all"]), "", ""]]
+    for which in ONE_OF_EACH:
+        ratio = results["all"]["cpu_s"] / results[which]["cpu_s"]
+        cells = [f"one on {which}", seconds(results[which]), f"{ratio:.2f}"]
+        rows.append([*cells, verdict(ratio, TARGET, at_most=True)])
+    parts = ", ".join(f"{shown['all'] / shown[which]:.2f} ({which})" for which in ONE_OF_EACH)
+    remark = f"All show {shown['all']:,} different stimuli; times the number that one of them shows: {parts}."
+    table = markdown(["what", "s CPU / wall", "all 22 take as many times as much", "target"], rows)
+    return f"`python perf/shared_stimuli.py`: the properties of single units, cold.\n\n{table}\n\n{remark}"
 
 
 def main():
-    """Parse, measure, write the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", action="append", choices=["all", *ONE_OF_EACH], help="print this; may be repeated")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
-    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    """Measure and write the table."""
+    options = options_of(__doc__, ["all", *ONE_OF_EACH])
     if options.measure:
-        measure(options.measure, options.folder)
+        say(measure(options.measure[0], Path(options.measure[1])))
         return
-    result = {}
+    results = {}
     with tempfile.TemporaryDirectory() as folder:
         draw(Path(folder))
         for which in options.only or ("all", *ONE_OF_EACH):
-            with tempfile.TemporaryDirectory() as home:
-                environment = {**os.environ, "BRAINSCORE_HOME": home, "BS_INSTALL_DEPENDENCIES": "no"}
-                command = [sys.executable, __file__, "--measure", which, "--folder", folder]
-                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
-            found = json.loads(done.stdout.splitlines()[-1])
-            result[which] = {name: round(value, 2) for name, value in found.items()}
-            print(which, result[which], flush=True)
-    RESULTS.write_text(json.dumps(result, indent=2) + "\n")
-    TABLE.write_text(replace_section(TABLE.read_text(), TITLE, section(result)))
-
-
-def section(result):
-    """Return the table in Markdown."""
-    together = result["all"]["cpu_s"]
-    lines = [
-        "`python perf/shared_stimuli.py`: the properties of single units, cold.",
-        "",
-        "| what | s CPU / wall | all 22 take as many times as much | target |",
-        "|---|---|---|---|",
-        f"| all 22 benchmarks | {together:.3g} / {result['all']['wall_s']:.3g} | | |",
-    ]
-    for which in ONE_OF_EACH:
-        ratio = together / result[which]["cpu_s"]
-        said = f"<= {TARGET}: {'yes' if ratio <= TARGET else 'no'}"
-        lines.append(
-            f"| one on {which} | {result[which]['cpu_s']:.3g} / {result[which]['wall_s']:.3g} | {ratio:.2f} | {said} |"
-        )
-    shown = {"all": 2481, "orientation": 1257, "spatial frequency": 1785, "size": 1833, "texture": 1377}
-    parts = ", ".join(f"{shown['all'] / shown[which]:.2f} ({which})" for which in ONE_OF_EACH)
-    remark = f"All show {shown['all']:,} different stimuli; times the number that one of them shows: {parts}."
-    return "\n".join([*lines, "", remark])
+            results[which] = ask(sys.executable, __file__, "--measure", which, folder)
+            print(which, results[which], flush=True)
+    if not options.only:
+        keep("shared_stimuli", results, title="Benchmarks that share stimuli", text=section(results))
 
 
 if __name__ == "__main__":

@@ -1,26 +1,19 @@
-"""Measure what a second thread gains in the Gram step and in the whole of a PLS metric.
+"""Measure what a second thread gains in the Gram step and in all of a PLS metric, and how far predictions differ.
 
-    python perf/threads.py --stimuli 3200 --features 25088
-
-Prints wall-clock times with one and two threads, each in a process of its own, and how far predictions differ. It needs
-two cores that nothing else uses.
+python perf/threads.py --stimuli 3200 --features 25088          # needs two cores that nothing else uses
 """
 
-import argparse
-import json
-import os
-import subprocess
 import sys
-import time
 
-import numpy as np
+from harness import ask, options_of, say, timed
 
-NEUROIDS = 168
-SPLITS = 10
+NEUROIDS, SPLITS = 168, 10
 
 
 def measure(n, p, calls):
-    """Measure in this process and print one line of JSON."""
+    """Return wall-clock time and some values of each step."""
+    import numpy as np
+
     from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram
     from brainscore_vision.metric_helpers.arrays.regression.pls import pls_predict_splits
 
@@ -34,45 +27,31 @@ def measure(n, p, calls):
     }
     result = {}
     for name, step in steps.items():
-        seconds = []
+        times = []
         for _ in range(calls):
-            start = time.perf_counter()
-            values = step()
-            seconds.append(time.perf_counter() - start)
-        result[name] = {"wall_s": min(seconds), "sample": values[:: n // 10, 0].tolist()}
-    print(json.dumps(result))
+            with timed() as spent:
+                values = step()
+            times.append(spent["wall_s"])
+        result[name] = {"wall_s": min(times), "sample": values[:: n // 10, 0].tolist()}
+    return result
 
 
 def main():
-    """Parse, measure, print."""
-    parser = argparse.ArgumentParser(description="Measure what a second thread gains.")
-    parser.add_argument("--stimuli", type=int, default=3_200)
-    parser.add_argument("--features", type=int, default=25_088)
-    parser.add_argument("--calls", type=int, default=3, help="the best of so many counts")
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.measure:
-        measure(arguments.stimuli, arguments.features, arguments.calls)
+    """Measure and print."""
+    more = [("--stimuli", {"type": int, "default": 3_200}), ("--features", {"type": int, "default": 25_088})]
+    options = options_of(__doc__, (), calls=3, more=more)
+    if options.measure:
+        say(measure(*map(int, options.measure)))
         return
-    results = []
-    for number in ("1", "2"):
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), number)
-        answer = subprocess.run(
-            [sys.executable, __file__, "--measure", *sys.argv[1:]],
-            env={**os.environ, **threads},
-            stdout=subprocess.PIPE,
-            check=True,
-            text=True,
-        )
-        results.append(json.loads(answer.stdout))
-    for name in results[0]:
-        one, two = (result[name] for result in results)
-        scale = np.abs(one["sample"]).max()
-        print(
-            f"{name}: {one['wall_s']:.2f} s with one thread, {two['wall_s']:.2f} s with two, "
-            f"{one['wall_s'] / two['wall_s']:.2f}x; "
-            f"relative difference {np.abs(np.subtract(one['sample'], two['sample'])).max() / scale:.1e}"
-        )
+    sizes = map(str, (options.stimuli, options.features, options.calls))
+    command = (sys.executable, __file__, "--measure", *sizes)
+    one, two = (ask(*command, threads=number) for number in (1, 2))
+    for name in one:
+        scale = max(map(abs, one[name]["sample"]))
+        apart = max(abs(a - b) for a, b in zip(one[name]["sample"], two[name]["sample"], strict=True)) / scale
+        walls = [answer[name]["wall_s"] for answer in (one, two)]
+        print(f"{name}: {walls[0]:.2f} s with one thread, {walls[1]:.2f} s with two, {walls[0] / walls[1]:.2f}x; "
+              f"relative difference {apart:.1e}")  # fmt: skip
 
 
 if __name__ == "__main__":

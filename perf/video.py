@@ -8,14 +8,11 @@ convolutions over space and time: as a whole, and causally in clips of four fram
 nothing cached, on one thread; best of three. Prints seconds, and how many times faster than the published system.
 """
 
-import argparse
-import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+from harness import ask, options_of, say, timed
 
 N_PICTURES = 48
 REPEATS = 3
@@ -62,32 +59,22 @@ def measure():
             )  # fmt: skip
             times = []
             for _ in range(REPEATS):
-                start = time.perf_counter()
-                wrapper(paths, list(layers), stimuli_identifier=False)
-                times.append(time.perf_counter() - start)
+                with timed() as spent:
+                    wrapper(paths, list(layers), stimuli_identifier=False)
+                times.append(spent["wall_s"])
             seconds[name] = min(times)
     return seconds
 
 
-def ask(python):
-    environment = {**os.environ, "RESULTCACHING_DISABLE": "1", "BS_INSTALL_DEPENDENCIES": "no", "OMP_NUM_THREADS": "1"}
-    if python != sys.executable:
-        environment.pop("PYTHONPATH", None)
-    command = [python, "-W", "ignore", __file__, "--measure"]
-    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-    return json.loads(answer.splitlines()[-1])
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peer", help="Python of the published system")
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.measure:
-        print(json.dumps(measure()))
+    """Measure and print."""
+    options = options_of(__doc__, ())
+    if options.measure:
+        say(measure())
         return
-    ours = ask(sys.executable)
-    published = ask(arguments.peer) if arguments.peer else {}
+    uncached = {"RESULTCACHING_DISABLE": "1"}
+    ours = ask(sys.executable, __file__, "--measure", "video", **uncached)
+    published = ask(options.peer, __file__, "--measure", "video", **uncached) if options.peer else {}
     for name, seconds in ours.items():
         beside = f", published {published[name]:.2f} s: {published[name] / seconds:.2f} times" if published else ""
         print(f"{name}: {seconds:.2f} s for {N_PICTURES} pictures{beside}")

@@ -23,7 +23,7 @@ they sum to R^2. It is below 0 for a band that misleads, and where two bands say
   positive scaling of each neuroid of the target.
 - When: features are of several kinds or sizes, and what each explains is asked. With one band it is ridge regression
   with a penalty for each neuroid, as `ridgecv`, whose alphas have the unit of the features. The 15 candidates for four
-  bands take seven to nine times as long as `ridgecv` (`perf/mappings.py`); bands are read one after the other and
+  bands take seven to nine times as long as `ridgecv` (`perf/costs.py`); bands are read one after the other and
   may come from files.
 - Ceiling: `internal_consistency`, as for `ridge`.
 

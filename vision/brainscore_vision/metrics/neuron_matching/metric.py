@@ -23,7 +23,7 @@ Common to both:
   recorded, and needs at least so many; `soft_matching` asks that all units of the model are found in the recording, and
   is lower for models with many units that are not.
 - Time: `one_to_one` takes at most twice as long as `neuron_to_neuron`; `soft_matching` some twenty times, for its
-  linear programme, which for 5000 by 150 neuroids is .4 s a split (`perf/mappings.py`).
+  linear programme, which for 5000 by 150 neuroids is .4 s a split (`perf/costs.py`).
 - Ceiling: `internal_consistency`, a reliability: the squared score divided by it is 1 for a model that holds what the
   recorded neuroids respond on average, and nothing else (`explained_variance`).
 

@@ -15,7 +15,7 @@ smaller numbers, so that a fold is fitted once.
 - Invariances: order of stimuli; rotations, permutations and one common scale of the source's neuroids; any shift of any
   neuroid; positive scaling of all neuroids of the target together.
 - When: reliability differs between neuroids, or there are so few stimuli or features that 25 components are too many.
-  Six fits for one of `pls` take four to seven times as long (`perf/mappings.py`).
+  Six fits for one of `pls` take four to seven times as long (`perf/costs.py`).
 - Ceiling: `internal_consistency`, as for `pls`.
 
 References
