@@ -53,6 +53,14 @@ DEFAULT_PAIR = ("--model", "efficientnet_lite0", "--benchmark", "SimulatedCortex
 EMBEDDED_MODELS = ("pixels", "gabor_bank", "efficientnet_lite0")  # what needs no download but packages, and is quick
 EMBEDDED_BENCHMARKS = tuple(f"SimulatedCortex2026.{region}-pls" for region in ("V1", "V2", "V4", "IT"))
 
+# Rules of harper that the pages do not follow: taste (title case, Oxford comma, units in words), or no match for
+# identifiers, formulas and table cells. Its spelling check knows no identifiers; codespell checks spelling.
+UNUSED_STYLE_RULES = (
+    "CompoundNouns", "ExpandControl", "ExpandMemoryShorthands", "ExpandTimeShorthands", "LongSentences", "MassNouns",
+    "NumericRangeEnDash", "OrthographicConsistency", "OxfordComma", "PhrasalVerbAsCompoundNoun",
+    "SentenceCapitalization", "Spaces", "SpellCheck", "SplitWords", "UseEllipsisCharacter", "UseTitleCase",
+)  # fmt: skip
+
 nox.needs_version = ">=2024.4.15"
 nox.options.sessions = ["lint", "types", "imports", "tests"]
 nox.options.reuse_existing_virtualenvs = True
@@ -225,6 +233,12 @@ def imports(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the documentation into docs/_build and look at it; a warning fails, and so does what a browser cuts off."""
     python = workspace(session, "docs", "test")
+    programs = Path(python).parent
+    session.run(str(programs / "codespell"), external=True)  # configured in pyproject.toml
+    patterns = ("README.md", "*/README.md", "docs/*.md", "docs/*/*.md")
+    pages = sorted(str(path) for pattern in patterns for path in ROOT.glob(pattern))
+    harper = (str(programs / "harper"), "--no-color", "lint", "--dialect", "British", "--format", "compact")
+    session.run(*harper, "--ignore", ",".join(UNUSED_STYLE_RULES), *pages, external=True)
     session.run(python, "-m", "sphinx", "-W", "--keep-going", "-b", "html", "docs", "docs/_build", external=True)
     session.run(python, "-m", "pytest", "docs/tests", *session.posargs, external=True)
 
