@@ -8,7 +8,6 @@ import pytest
 from PIL import Image
 
 from brainscore_vision.__main__ import main
-from brainscore_vision.model_helpers.activations import store
 from brainscore_vision.model_helpers.activations.cache import stored_entries
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
@@ -126,7 +125,7 @@ def test_layers_that_were_recorded_together_are_one_entry(capsys, stimuli):
 def test_entries_of_another_version_are_not_read_and_can_be_removed(capsys, stimuli, index):
     record(stimuli, "a")
     (stored,) = stored_entries()
-    before = store._sealed({"format": store.FORMAT - 1, "key": stored.key, "layer": "a", "n_stimuli": 5})
+    before = cache_index.sealed({"format": cache_index.FORMAT - 1, "key": stored.key, "layer": "a", "n_stimuli": 5})
     if index != "entry.json":
         (stored.folder / "entry.json").unlink()
     (stored.folder / index).write_text(before)
@@ -142,7 +141,7 @@ def test_entries_of_another_version_are_not_read_and_can_be_removed(capsys, stim
 
 def test_explain_says_why_nothing_was_cached_and_what_was_resumed(capsys, stimuli):
     record(stimuli, "a", digest=None)
-    assert "not cached: nothing says which model it is (model_digest)" in out(capsys, "explain")
+    assert "not cached: nothing identifies the model (model_digest)" in out(capsys, "explain")
     with pytest.raises(KeyboardInterrupt):
         record(stimuli, "a", stop_at=2)
     record(stimuli, "a")

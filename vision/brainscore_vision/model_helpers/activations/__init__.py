@@ -1,4 +1,4 @@
-"""Read out the activations of models: packaging and caching (`core`), PyTorch modules (`pytorch`)."""
+"""Read out the activations of models: any framework (`core`), PyTorch modules (`pytorch`), videos (`temporal`)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+    from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper
 
 __all__ = ["PytorchWrapper"]
 
 
 def __getattr__(name: str) -> Any:  # a class
-    # Models without PyTorch import `activations.core`; they shall not pay for torch.
+    # Keeps `activations.core` cheap for models without PyTorch.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("brainscore_vision.model_helpers.activations.pytorch"), name)

@@ -15,7 +15,7 @@ import numpy as np
 from brainscore_core.errors import AssemblyError
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["AHEAD", "Batch", "BatchTooLargeError", "is_finite", "is_out_of_memory", "run_batches"]
 

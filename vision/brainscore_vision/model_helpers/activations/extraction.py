@@ -13,14 +13,16 @@ import numpy as np
 
 from brainscore_core.files import locked
 from brainscore_core.identity.stamp import Stamp, file_stamp
-from brainscore_vision.model_helpers.activations.cache import Group, group_of, make_room, note_call
-from brainscore_vision.model_helpers.activations.digests import NotDigestibleError
-from brainscore_vision.model_helpers.activations.layout import Layout, pieces
-from brainscore_vision.model_helpers.activations.matrix import Recorded, SideBySide, exceeds_budget
-from brainscore_vision.model_helpers.activations.store import CacheTroubleError, Entry, Parts, Recording
+from brainscore_vision.identity.objects import NotDigestibleError
+from brainscore_vision.model_helpers.activations.cache.calls import note_call
+from brainscore_vision.model_helpers.activations.cache.entries import Group, group_of, make_room
+from brainscore_vision.model_helpers.activations.cache.entry import CacheTroubleError, Entry, Recording
+from brainscore_vision.model_helpers.activations.cache.layout import Layout, pieces
+from brainscore_vision.model_helpers.activations.cache.matrix import Recorded, SideBySide, exceeds_budget
 
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.batches import Batch
+    from brainscore_vision.model_helpers.activations.cache.index import Parts
 
 __all__ = ["Extraction", "extract", "file_stamps"]
 

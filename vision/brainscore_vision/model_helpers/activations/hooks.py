@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision.model_helpers.activations.packaging import Array
+from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["Activations", "BatchHook", "CacheableHook", "Hook", "HookHandle", "StimulusSetHook", "parts_of", "register"]
 

@@ -1,11 +1,11 @@
-"""Label the activations of layers: arrays in, a `NeuroidAssembly` out."""
+"""Label the activations of layers: turn arrays into a `NeuroidAssembly`."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,28 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasMultiIndex
 
-from brainscore_core.errors import AssemblyError
+from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, NeuroidAssembly
-from brainscore_vision.model_helpers.activations.matrix import Recorded
+from brainscore_vision.model_helpers.activations.cache.matrix import Recorded
+from brainscore_vision.model_helpers.activations.trials import TRIAL_COORDS
 
-__all__ = ["Array", "add_presentation_coords", "package", "package_layers", "unit_coords"]
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
-Array = npt.NDArray[Any]  # of the dtype that the model gives
+__all__ = [
+    "add_presentation_coords",
+    "attach_stimulus_set_meta",
+    "package",
+    "package_layers",
+    "require_ids",
+    "unit_coords",
+]
+
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
-# What the axes after the first one mean, by their number. A fully connected layer has positions too (not a number),
-# so that it can stand in one assembly with convolutions.
+# Names of the axes after the first one, by their number. A fully connected layer has positions too (NaN), so that one
+# assembly can hold it together with convolutions.
 _AXES: dict[int, tuple[str, ...]] = {
     1: ("channel", "channel_x", "channel_y"),
     2: ("channel", "embedding"),
@@ -33,19 +44,19 @@ _AXES: dict[int, tuple[str, ...]] = {
 
 
 def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
-    """Return where each unit of a layer lies.
+    """Return the position of each unit of a layer.
 
     Parameters
     ----------
     shape : sequence of int
-        Of the activations of one stimulus, such as (channel, x, y).
+        Shape of the activations of one stimulus, such as (channel, x, y).
 
     Returns
     -------
     dict of str to array (unit,)
-        In C order. (n,): ``channel``, and ``channel_x``, ``channel_y`` that are not a number; (t, e): ``channel``,
-        ``embedding``; (c, x, y): ``channel``, ``channel_x``, ``channel_y``; (t, x, y, c): ``channel_temporal``,
-        ``channel_x``, ``channel_y``, ``channel``. Empty for other numbers of axes.
+        In C order. (n,): ``channel``, and ``channel_x``, ``channel_y`` with NaN; (t, e): ``channel``, ``embedding``;
+        (c, x, y): ``channel``, ``channel_x``, ``channel_y``; (t, x, y, c): ``channel_temporal``, ``channel_x``,
+        ``channel_y``, ``channel``. Empty for other numbers of axes.
     """
     n_units = int(np.prod(shape))
     names = _AXES.get(len(shape), ())
@@ -59,7 +70,7 @@ def unit_coords(shape: Sequence[int]) -> dict[str, Array]:
 def package_layers(
     layer_activations: Mapping[str, Array], stimuli_paths: Sequence[str], identifier: str
 ) -> NeuroidAssembly:
-    """Put the activations of layers, arrays (stimulus, ...), side by side in one assembly; see `package`."""
+    """Package the activations of layers, arrays (stimulus, ...); see `package`."""
     layers = {name: np.asarray(values) for name, values in layer_activations.items()}
     for name, values in layers.items():
         if values.ndim < 1 or values.shape[0] != len(stimuli_paths):
@@ -81,9 +92,9 @@ def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -
     Returns
     -------
     NeuroidAssembly (presentation, neuroid)
-        Units in C order, layers one after the other, values without a copy. Coordinates: ``stimulus_path`` on
-        presentation; ``neuroid_num`` (from 0 in each layer), ``model``, ``layer``, those of `unit_coords` (not a
-        number where a layer has none) and ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid.
+        Units in C order, layers one after the other; values are not copied. Coordinates: ``stimulus_path`` on
+        presentation; ``neuroid_num`` (from 0 in each layer), ``model``, ``layer``, those of `unit_coords` (NaN if a
+        layer has none) and ``neuroid_id`` (``<model>.<layer>.<neuroid_num>``) on neuroid.
     """
     dims = ("presentation", "neuroid")
     empty = NeuroidAssembly(
@@ -92,15 +103,15 @@ def package(recorded: Recorded, stimuli_paths: Sequence[str], identifier: str) -
     units = _unit_index(identifier, tuple(recorded.shapes.items()))
     labels = units.create_variables()
     variables, indexes = {**empty.coords.variables, **labels}, {**empty.xindexes, **dict.fromkeys(labels, units)}
-    # As xarray makes arrays of its own parts: the other way copies half a million names.
+    # xarray's constructor for its own parts: the public one copies half a million names.
     return NeuroidAssembly(xr.Variable(dims, recorded.matrix), variables, indexes=indexes, fastpath=True)
 
 
 @lru_cache(maxsize=2)
 def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> PandasMultiIndex:
-    """Return the index of the units of some layers, whose levels are known without looking at every unit.
+    """Return the index of the units of some layers, with levels computed from the shapes.
 
-    Kept for the next call: half a million names take a good part of a second.
+    Cached, because half a million names take a good part of a second.
     """
     widths = [int(np.prod(shape, dtype=np.int64)) for _, shape in shapes]
     layers = [layer for layer, _ in shapes]
@@ -111,7 +122,7 @@ def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]
     levels["layer"] = names, np.repeat(places, widths)
     levels.update(_place_levels([shape for _, shape in shapes], widths))
     levels["neuroid_id"] = _name_level([f"{identifier}.{layer}." for layer in layers], widths)
-    uniques: list[Any] = [pd.Index(values) for values, _ in levels.values()]  # the types of pandas know no index
+    uniques: list[Any] = [pd.Index(values) for values, _ in levels.values()]  # pandas' types do not allow an index
     codes: list[Any] = [codes for _, codes in levels.values()]
     index = pd.MultiIndex(levels=uniques, codes=codes, names=list(levels), verify_integrity=False)
     dtypes = {name: values.dtype for name, (values, _) in levels.items()}
@@ -120,7 +131,7 @@ def _unit_index(identifier: str, shapes: tuple[tuple[str, tuple[int, ...]], ...]
 
 
 def _place_levels(shapes: Sequence[tuple[int, ...]], widths: Sequence[int]) -> dict[str, tuple[Array, Array]]:
-    """Return the levels of `unit_coords`, layers one after the other; code -1 stands for not a number."""
+    """Return the levels of `unit_coords`, layers one after the other; code -1 is NaN."""
     axes = [dict(zip(_AXES.get(len(shape), ()), range(len(shape)), strict=False)) for shape in shapes]
     levels = {}
     for name in dict.fromkeys(name for shape in shapes for name in _AXES.get(len(shape), ())):
@@ -135,16 +146,15 @@ def _place_levels(shapes: Sequence[tuple[int, ...]], widths: Sequence[int]) -> d
 
 
 def _positions(shape: tuple[int, ...], axis: int) -> Array:
-    """Return the position of each unit along an axis."""
     counts = np.arange(shape[axis]).reshape([-1 if other == axis else 1 for other in range(len(shape))])
     return np.broadcast_to(counts, shape).ravel()
 
 
 def _name_level(prefixes: Sequence[str], widths: Sequence[int]) -> tuple[Array, Array]:
-    """Return the names ``<prefix><number>`` of all units in the order of text, and the place of each among them."""
+    """Return the sorted names ``<prefix><number>`` of all units, and the rank of each unit."""
     apart = not any(one.startswith(other) for one, other in itertools.permutations(prefixes, 2))
     if apart:
-        # Then layers stay together, and only the numbers are sorted, as 0, 1, 10, 100, 11, ...
+        # Layers stay together, and only the numbers are sorted, as 0, 1, 10, 100, 11, ...
         starts = np.concatenate([[0], np.cumsum(widths)])
         layers = sorted(range(len(prefixes)), key=prefixes.__getitem__)
         numbers = {layer: _as_text_sorts(widths[layer]) for layer in layers}
@@ -162,10 +172,10 @@ def _name_level(prefixes: Sequence[str], widths: Sequence[int]) -> tuple[Array, 
 
 
 def _as_text_sorts(count: int) -> Array:
-    """Return the numbers from 0 to before `count` in the order of their texts."""
+    """Return the numbers below `count` in alphabetical order."""
     numbers = np.arange(count)
     digits = len(str(max(count - 1, 0))) - np.floor(np.log10(np.maximum(numbers, 1))).astype(int) - 1
-    return np.lexsort((numbers, numbers * 10**digits))  # 1, 10 and 100 are the same but for their lengths
+    return np.lexsort((numbers, numbers * 10**digits))  # 1, 10 and 100 differ only in length
 
 
 def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayLike]) -> Assembly:
@@ -174,7 +184,7 @@ def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayL
     Parameters
     ----------
     assembly : DataAssembly (presentation, ...)
-        Its coordinates on the other dimensions are kept.
+        Its other coordinates stay.
     columns : mapping of str to sequence
         One value for each presentation.
 
@@ -183,9 +193,61 @@ def add_presentation_coords(assembly: Assembly, columns: Mapping[str, npt.ArrayL
     DataAssembly
         Of the same class, in the same order, without attributes.
     """
-    # Of variables, because coordinates are made with their values: half a million names for the units.
+    # Variables, because coordinates create their values: half a million names for the units.
     replaced = [name for name, variable in assembly.coords.variables.items() if "presentation" in variable.dims]
     new = {name: ("presentation", np.asarray(values)) for name, values in columns.items()}
     labelled = assembly.drop_vars(replaced).assign_coords(new)
     labelled.attrs = {}
     return labelled
+
+
+def attach_stimulus_set_meta(
+    assembly: NeuroidAssembly, stimulus_set: StimulusSet, number_of_trials: int = 1
+) -> NeuroidAssembly:
+    """Replace ``stimulus_path`` by the columns of a stimulus set.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly (presentation, ...)
+        One presentation for each trial of each row of the stimulus set, in the same order, with coordinate
+        ``stimulus_path``; `TRIAL_COORDS` stay.
+    stimulus_set : StimulusSet
+        With column ``stimulus_id``.
+    number_of_trials : int
+        Adjacent trials of each stimulus.
+
+    Returns
+    -------
+    NeuroidAssembly
+        Without attributes.
+
+    Raises
+    ------
+    AssemblyError
+        The presentations are not those of the stimulus set, or a column is named as one of `TRIAL_COORDS`.
+    """
+    paths = [str(stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in stimulus_set["stimulus_id"]]
+    expected = [path for path in paths for _ in range(number_of_trials)]
+    actual = [str(path) for path in assembly["stimulus_path"].values]
+    if expected != actual:
+        raise AssemblyError(
+            f"The activations are for {len(actual)} files and the stimulus set lists {len(expected)}; expected the "
+            "same files in the same order."
+        )
+    trials = {name: assembly[name].values for name in TRIAL_COORDS if name in assembly.coords}
+    columns = {str(name): stimulus_set[name].to_numpy().repeat(number_of_trials) for name in stimulus_set.columns}
+    if taken := trials.keys() & columns.keys():
+        raise AssemblyError(
+            f"The stimulus set has columns {sorted(taken)}, which distinguish the trials of a model; rename them."
+        )
+    return add_presentation_coords(assembly, {**columns, **trials})
+
+
+def require_ids(stimulus_set: StimulusSet) -> None:
+    """Raise `StimulusError` if a stimulus set lacks the column ``stimulus_id``."""
+    if "stimulus_id" not in stimulus_set.columns:
+        columns = ", ".join(map(str, stimulus_set.columns)) or "none"
+        raise StimulusError(
+            "The stimulus set has no column 'stimulus_id', which identifies its pictures; its columns: "
+            f"{columns}. Add it, with a unique text for each stimulus."
+        )

@@ -6,13 +6,13 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["RecurrentPytorchWrapper", "split_step"]
 

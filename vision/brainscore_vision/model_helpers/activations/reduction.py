@@ -22,11 +22,12 @@ from PIL import Image
 from brainscore_core.errors import StimulusError
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.identity.store import cached_file
-from brainscore_vision.model_helpers.activations.cache import without_cache
+from brainscore_vision.model_helpers.activations.cache.switches import without_cache
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper, HookHandle
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
+    from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
+    from brainscore_vision.model_helpers.activations.hooks import HookHandle
 
 __all__ = ["LayerPCA", "SparseProjection", "noise_images"]
 

@@ -14,7 +14,7 @@ from brainscore_vision.model_helpers.activations.randomness import random_state_
 if TYPE_CHECKING:
     from torch import nn
 
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["STEADY", "WeightSums", "deviation_between_passes", "unchanged_weights", "weight_sums"]
 

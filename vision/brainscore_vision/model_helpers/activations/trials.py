@@ -19,7 +19,7 @@ from brainscore_core.errors import ConfigurationError, StimulusError
 from brainscore_vision.model_helpers.activations.randomness import random_state_as_before
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["EXTENT_DEGREES", "TRIAL_COORDS", "Trials", "microsaccades", "seeded", "shift_images"]
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from brainscore_core.errors import AssemblyError, LayerNotFoundError, did_you_mean
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.model_helpers.activations.packaging import Array, add_presentation_coords, package_layers
+from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords, package_layers
 from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, classes_of, identifier_for
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["FEATURES", "FeatureTables", "adapt", "is_features"]
 

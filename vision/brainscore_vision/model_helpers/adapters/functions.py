@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brainscore_core.errors import ConfigurationError
-from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.digests import probe_image
+from brainscore_vision.identity.preprocessing import probe_image
+from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.images import load_images
 from brainscore_vision.model_helpers.adapters.adapted import Adapted, Request, check_layers, identifier_for
 from brainscore_vision.model_helpers.adapters.preprocessing import preprocessing_from
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["OUTPUT", "adapt"]
 

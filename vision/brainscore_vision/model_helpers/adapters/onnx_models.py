@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError, ConfigurationError, CorruptFileError
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.adapters.adapted import (
     Adapted,
     Request,
@@ -25,7 +25,7 @@ from brainscore_vision.model_helpers.adapters.adapted import (
 from brainscore_vision.model_helpers.adapters.preprocessing import NAMED, preprocessing_from
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["OnnxGraph", "adapt", "is_onnx"]
 

@@ -2,7 +2,7 @@
 
 Frameworks hand out functions of one picture (``weights.transforms()`` of torchvision, ``create_transform`` of timm, the
 transforms of open_clip) or processors of several (transformers). Everything here is made of plain attributes, so that
-`brainscore_vision.model_helpers.activations.digests` can tell one from another.
+`brainscore_vision.identity.objects` can tell one from another.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.model_helpers.activations.digests import describe_module
+from brainscore_vision.identity.objects import describe_module
 from brainscore_vision.model_helpers.adapters import open_clip_models, timm_models, transformers_models
 from brainscore_vision.model_helpers.adapters.adapted import (
     Adapted,
@@ -45,7 +45,7 @@ def adapt(model: nn.Module, request: Request) -> Adapted:
     LayerNotFoundError
         Layers do not exist.
     """
-    from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper
+    from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper
 
     network, prefix = _image_tower(model)
     identifier = request.identifier or identifier_for(_name(model), lambda: content_digest(describe_module(network)))

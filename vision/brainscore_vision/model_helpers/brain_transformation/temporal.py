@@ -11,6 +11,7 @@ import numpy.typing as npt
 from brainscore_core.errors import AssemblyError
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly, walk_coords
 from brainscore_vision.metric_helpers.labelled.alignment import squeeze_time_bin
+from brainscore_vision.model_helpers.activations.temporal.alignment import align_bins
 from brainscore_vision.model_interface import BrainModel
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 Assembly = TypeVar("Assembly", bound=DataAssembly)
-Value = TypeVar("Value", bound=np.floating)
 _LEVELS = ("time_bin_start", "time_bin_end")
 
 
@@ -175,50 +175,6 @@ def _in_bins(
     coords = {name: (dims, coord) for name, dims, coord in walk_coords(assembly) if "time_bin" not in dims}
     edges = {level: ("time_bin", [each[index] for each in bins]) for index, level in enumerate(_LEVELS)}
     return type(assembly)(values, coords={**coords, **edges}, dims=dims)
-
-
-def align_bins(
-    values: npt.NDArray[Value],
-    source_bins: Sequence[tuple[float, float]],
-    target_bins: Sequence[tuple[float, float]],
-    mode: str = "portion",
-) -> npt.NDArray[Value]:
-    """Average activity onto other time bins.
-
-    ``portion``: y_t = sum_s w_ts x_s / sum_s w_ts, where w_ts is the time that target bin t and source bin s share.
-    ``center``: y_t = x_s of the source bin s that holds the middle of target bin t.
-
-    Parameters
-    ----------
-    values : array (..., source bin)
-        Activity; source bins that do not touch a target bin do not count, even if they are not a number.
-    source_bins, target_bins : sequence of (float, float)
-        Start and end of each bin, ms.
-
-    Returns
-    -------
-    array (..., target bin)
-        Of the dtype of `values`.
-    """
-    if mode not in ("portion", "center"):
-        raise ValueError(f"mode is {mode!r}; expected 'portion' or 'center'.")
-    source = np.asarray(source_bins, dtype=float)
-    aligned = np.empty((*values.shape[:-1], len(target_bins)), dtype=values.dtype)
-    for index, (start, end) in enumerate(target_bins):
-        if mode == "portion":
-            weights = np.minimum(source[:, 1], end) - np.maximum(source[:, 0], start)
-            weights = np.maximum(weights, 0)
-        else:
-            middle = (start + end) / 2
-            inside = np.flatnonzero((source[:, 0] <= middle) & (middle < source[:, 1]))
-            weights = np.zeros(len(source))
-            weights[inside[:1]] = 1
-        used = np.flatnonzero(weights)
-        if len(used) == 1:
-            aligned[..., index] = values[..., used[0]]
-        else:
-            aligned[..., index] = np.average(values[..., used], axis=-1, weights=weights[used])
-    return aligned
 
 
 def assembly_time_align(

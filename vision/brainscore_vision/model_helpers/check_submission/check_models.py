@@ -55,7 +55,7 @@ def check_models(module: str | ModuleType) -> None:
 
 
 def _check_each(plugin: ModuleType, check: Callable[[ModuleType, str], str]) -> None:
-    from brainscore_vision.model_helpers.activations.cache import without_cache
+    from brainscore_vision.model_helpers.activations.cache.switches import without_cache
 
     names = _model_names(plugin)
     errors: dict[str, Exception] = {}

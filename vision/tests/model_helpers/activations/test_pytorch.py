@@ -14,12 +14,12 @@ from brainscore_core.config import settings
 from brainscore_core.errors import LayerNotFoundError, ModelChangedError
 from brainscore_vision.model_helpers import activations as activations_package
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.outputs import to_numpy
 from brainscore_vision.model_helpers.activations.pytorch import (
     PytorchWrapper,
     disable_activation_caching,
     load_preprocess_images,
 )
+from brainscore_vision.model_helpers.activations.wrappers.outputs import to_numpy
 
 MEAN = np.array([0.485, 0.456, 0.406])
 STD = np.array([0.229, 0.224, 0.225])

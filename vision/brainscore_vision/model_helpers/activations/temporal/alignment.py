@@ -1,15 +1,20 @@
-"""Say which time of a video each step of a layer stands for; all times are ms."""
+"""Give each step of a layer its time in a video, and average activity onto other time bins; all times are ms."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError
 
 __all__ = [
     "METHODS",
+    "align_bins",
     "estimate_layer_fps",
     "evenly_spaced",
     "frame_bins",
@@ -18,6 +23,7 @@ __all__ = [
 ]
 
 Bins = list[tuple[float, float]]
+Value = TypeVar("Value", bound=np.floating)
 _EPS = 1e-6  # of a bin: times are sums of fractions
 
 
@@ -71,3 +77,47 @@ METHODS: dict[str, Callable[[int, float, float], Bins]] = {
     function.__name__: function for function in (evenly_spaced, ignore_time, estimate_layer_fps, per_frame_aligned)
 }
 """What ``time_alignment`` may be: ``METHODS[name](n_steps, duration, fps)`` returns a bin for each step of a layer."""
+
+
+def align_bins(
+    values: npt.NDArray[Value],
+    source_bins: Sequence[tuple[float, float]],
+    target_bins: Sequence[tuple[float, float]],
+    mode: str = "portion",
+) -> npt.NDArray[Value]:
+    """Average activity onto other time bins.
+
+    ``portion``: y_t = sum_s w_ts x_s / sum_s w_ts, where w_ts is the time that target bin t and source bin s share.
+    ``center``: y_t = x_s of the source bin s that holds the middle of target bin t.
+
+    Parameters
+    ----------
+    values : array (..., source bin)
+        Activity; source bins that do not touch a target bin do not count, even if they are not a number.
+    source_bins, target_bins : sequence of (float, float)
+        Start and end of each bin, ms.
+
+    Returns
+    -------
+    array (..., target bin)
+        Of the dtype of `values`.
+    """
+    if mode not in ("portion", "center"):
+        raise ValueError(f"mode is {mode!r}; expected 'portion' or 'center'.")
+    source = np.asarray(source_bins, dtype=float)
+    aligned = np.empty((*values.shape[:-1], len(target_bins)), dtype=values.dtype)
+    for index, (start, end) in enumerate(target_bins):
+        if mode == "portion":
+            weights = np.minimum(source[:, 1], end) - np.maximum(source[:, 0], start)
+            weights = np.maximum(weights, 0)
+        else:
+            middle = (start + end) / 2
+            inside = np.flatnonzero((source[:, 0] <= middle) & (middle < source[:, 1]))
+            weights = np.zeros(len(source))
+            weights[inside[:1]] = 1
+        used = np.flatnonzero(weights)
+        if len(used) == 1:
+            aligned[..., index] = values[..., used[0]]
+        else:
+            aligned[..., index] = np.average(values[..., used], axis=-1, weights=weights[used])
+    return aligned

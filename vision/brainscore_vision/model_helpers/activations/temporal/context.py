@@ -13,7 +13,7 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_vision.model_helpers.activations.temporal.inferencers import TemporalInferencer
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
     from brainscore_vision.model_helpers.activations.temporal.inputs import Video
 
 __all__ = ["BlockInferencer", "CausalInferencer"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from brainscore_core.errors import AssemblyError
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
     from brainscore_vision.model_helpers.activations.temporal.inputs import Stimulus
 
 __all__ = ["BatchExecutor", "ModelInput"]

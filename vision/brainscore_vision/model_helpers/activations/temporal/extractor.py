@@ -11,15 +11,15 @@ import numpy as np
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
-from brainscore_vision.model_helpers.activations.digests import describe
+from brainscore_vision.identity.objects import describe
+from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
 from brainscore_vision.model_helpers.activations.temporal.inferencers import AXES, Inferencer, PreparedStimulus
 from brainscore_vision.model_helpers.activations.temporal.inputs import Image, Video
 
 if TYPE_CHECKING:
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
+    from brainscore_vision.model_helpers.activations.cache.matrix import Recorded
     from brainscore_vision.model_helpers.activations.extraction import Extraction
-    from brainscore_vision.model_helpers.activations.matrix import Recorded
-    from brainscore_vision.model_helpers.activations.packaging import Array
     from brainscore_vision.model_helpers.activations.trials import Trials
 
 __all__ = ["ActivationsExtractor"]

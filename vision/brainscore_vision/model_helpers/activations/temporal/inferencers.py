@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError, ConfigurationError, LayerNotFoundError, StimulusError, did_you_mean
-from brainscore_vision.model_helpers.activations.temporal.alignment import METHODS, Bins, frame_bins
+from brainscore_vision.model_helpers.activations.temporal.alignment import METHODS, Bins, align_bins, frame_bins
 from brainscore_vision.model_helpers.activations.temporal.executor import BatchExecutor, ModelInput
 from brainscore_vision.model_helpers.activations.temporal.inputs import Stimulus, Video
 from brainscore_vision.model_helpers.activations.temporal.resizing import area_weights, resize
-from brainscore_vision.model_helpers.brain_transformation.temporal import align_bins
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["AXES", "Inferencer", "PreparedStimulus", "TemporalInferencer"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["area_weights", "linear_weights", "resize"]
 

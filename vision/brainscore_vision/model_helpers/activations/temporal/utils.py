@@ -13,13 +13,13 @@ from brainscore_vision.model_helpers.activations.temporal.inferencers import Inf
 if TYPE_CHECKING:
     from brainscore_vision.model_helpers.activations.temporal.extractor import ActivationsExtractor
     from brainscore_vision.model_helpers.activations.temporal.model import ActivationWrapper, PytorchWrapper
-    from brainscore_vision.model_helpers.brain_transformation import ModelCommitment
+    from brainscore_vision.model_interface import BrainModel
 
 __all__ = ["download_weight_file", "get_specified_layers"]
 
 
 def get_specified_layers(
-    any_model: Inferencer | ActivationsExtractor | ActivationWrapper | PytorchWrapper | ModelCommitment,
+    any_model: Inferencer | ActivationsExtractor | ActivationWrapper | PytorchWrapper | BrainModel,
 ) -> list[str]:
     """Return the layers of a model of video that ``layer_activation_format`` lists, in its order.
 

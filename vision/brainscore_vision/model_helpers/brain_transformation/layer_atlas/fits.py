@@ -13,13 +13,13 @@ import brainscore_vision.metric_helpers as metric_helpers
 from brainscore_core.config import settings
 from brainscore_core.identity.digest import content_digest
 from brainscore_core.identity.store import cached_file
+from brainscore_vision.identity.objects import NotDigestibleError, describe
 from brainscore_vision.metric_helpers.arrays.correlation import constant_columns
 from brainscore_vision.metric_helpers.arrays.regression.gram import centred_gram, gram_factor
 from brainscore_vision.metric_helpers.arrays.seeds import seed_sequence
 from brainscore_vision.metric_helpers.labelled.alignment import coordinate
 from brainscore_vision.metric_helpers.regression.streamed_features import StreamedFeatures
 from brainscore_vision.metric_helpers.uncertainty.intervals import HeldOut, held_out_medians
-from brainscore_vision.model_helpers.activations.digests import NotDigestibleError, describe
 from brainscore_vision.model_helpers.brain_transformation.layer_atlas.nested import fold_pairs, nested_splits
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
     from brainscore_vision.metric_helpers.arrays.types import Floats
     from brainscore_vision.metric_helpers.regression.metrics import CrossRegressedCorrelation
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["Features", "Fits", "Plan", "fit"]
 

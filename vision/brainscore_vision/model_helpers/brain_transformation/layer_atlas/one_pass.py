@@ -10,10 +10,11 @@ import numpy as np
 
 from brainscore_core.errors import LayerNotFoundError, did_you_mean
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
-from brainscore_vision.model_helpers.activations.packaging import Array, add_presentation_coords
+from brainscore_vision.model_helpers.activations.packaging import add_presentation_coords
 
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["OnePass"]
 

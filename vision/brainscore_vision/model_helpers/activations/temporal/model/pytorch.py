@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper as ImagePytorchWrapper
 from brainscore_vision.model_helpers.activations.temporal.extractor import ActivationsExtractor
 from brainscore_vision.model_helpers.activations.temporal.inferencers import Inferencer, TemporalInferencer
+from brainscore_vision.model_helpers.activations.wrappers.module_wrapper import PytorchWrapper as ImagePytorchWrapper
 
 if TYPE_CHECKING:
     from torch import nn
     from torch.utils.hooks import RemovableHandle
 
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
     from brainscore_vision.model_helpers.activations.temporal.inputs import Video
 
 __all__ = ["PytorchWrapper"]

@@ -17,8 +17,8 @@ from torch import nn
 from torch.nn import functional
 
 from brainscore_core.errors import ModelChangedError
+from brainscore_vision.identity.numerics import numerics
 from brainscore_vision.model_helpers.activations.cache import stored_entries, without_cache
-from brainscore_vision.model_helpers.activations.numerics import numerics
 from brainscore_vision.model_helpers.activations.pytorch import PytorchWrapper, load_preprocess_images
 
 SCALE = torch.tensor(1.0)
@@ -212,13 +212,13 @@ SETTINGS = {
 def test_settings_of_the_process_are_part_of_the_key():
     # In a process of its own, because not all of them can be set back.
     code = (
-        "from vision.tests.model_helpers.activations.test_attacks import SETTINGS, numerics\n"
+        "from vision.tests.identity.test_attacks import SETTINGS, numerics\n"
         "for name, attack in SETTINGS.items():\n"
         "    before = numerics()\n"
         "    attack()\n"
         "    print(name, numerics() != before, sep=':')"
     )
-    root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))  # noqa: PTH100, PTH118, PTH120
+    root = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 3))  # noqa: PTH100, PTH118, PTH120
     path = os.pathsep.join([root, *sys.path])
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}

@@ -1,4 +1,4 @@
-"""Notice which files the code of a model opens while it runs, to find those that no key of the cache knows."""
+"""Watch which files a model's code opens while it runs, to find those missing from the cache key."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from functools import lru_cache
 from pathlib import Path
 
 import brainscore_core
-from brainscore_vision.model_helpers.activations.sources import is_installed
+from brainscore_vision.identity.sources import is_installed
 
 __all__ = ["OpenedFiles"]
 
-_CODE = frozenset({".py", ".pyc", ".pyi", ".so", ".pyd"})  # counts, or is installed
+_CODE = frozenset({".py", ".pyc", ".pyi", ".so", ".pyd"})  # digested or installed
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib")
 
 
 @dataclass
 class OpenedFiles:
-    """The files that somebody's code has read, as far as Python opens them.
+    """The files that a model's code has opened through Python.
 
     Attributes
     ----------
     read, written : set of str
-        Absolute paths. What was written anew and read afterwards is only among the latter.
+        Absolute paths; a file that was created before it was read is only in `written`.
     """
 
     read: set[str] = field(default_factory=set)
@@ -35,7 +35,7 @@ class OpenedFiles:
 
     @contextmanager
     def noticing(self, besides: Collection[str] = ()) -> Iterator[None]:
-        """Notice what is opened inside this block by this thread and task, besides some files, such as stimuli."""
+        """Watch the files that this thread and task opens inside the block, except `besides`, such as stimuli."""
         _install()
         token = _noticing.set((self, {*map(os.path.abspath, besides)}))
         try:
@@ -44,7 +44,7 @@ class OpenedFiles:
             _noticing.reset(token)
 
     def unknown(self, counted: Collection[str]) -> list[str]:
-        """Return the files that were read and are neither among those that count nor part of what is installed."""
+        """Return the files that were read and are neither in `counted` nor installed."""
         return sorted(path for path in self.read.difference(counted) if not _is_part_of_the_system(path))
 
 
@@ -53,7 +53,7 @@ _noticing: ContextVar[tuple[OpenedFiles, set[str]] | None] = ContextVar("brainsc
 
 @lru_cache(maxsize=1)
 def _install() -> None:
-    sys.addaudithook(_audit)  # for good: Python has no way to take it back
+    sys.addaudithook(_audit)  # Python cannot remove it again
 
 
 def _audit(
@@ -63,32 +63,24 @@ def _audit(
 ) -> None:
     if event != "open":
         return
-    noticed = noticing.get()
-    if noticed is not None:
-        _note(*noticed, *arguments)
+    watch = noticing.get()
+    if watch is not None:
+        _note(*watch, *arguments)
 
 
 def _note(opened: OpenedFiles, besides: Collection[str], path: object, mode: object, flags: object) -> None:
     if not isinstance(path, (str, bytes, os.PathLike)):
-        return  # a file that is open already
+        return  # a file descriptor
     name = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - as `besides`
-    if _makes(mode, flags):
+    if isinstance(mode, str):
+        replaces, reads = "w" in mode or "x" in mode, "r" in mode or "+" in mode
+    else:
+        bits = flags if isinstance(flags, int) else os.O_WRONLY
+        replaces, reads = bool(bits & (os.O_TRUNC | os.O_EXCL)), not bits & os.O_WRONLY
+    if replaces:
         opened.written.add(name)
-    elif _reads(mode, flags) and name not in besides and name not in opened.written:
+    elif reads and name not in besides and name not in opened.written:
         opened.read.add(name)
-
-
-def _makes(mode: object, flags: object) -> bool:
-    """Whether nothing of what was in a file before is left."""
-    if isinstance(mode, str):
-        return "w" in mode or "x" in mode
-    return isinstance(flags, int) and bool(flags & (os.O_TRUNC | os.O_EXCL))
-
-
-def _reads(mode: object, flags: object) -> bool:
-    if isinstance(mode, str):
-        return "r" in mode or "+" in mode
-    return isinstance(flags, int) and not flags & os.O_WRONLY
 
 
 def _is_part_of_the_system(path: str) -> bool:

@@ -1,6 +1,6 @@
-"""Follow the source code of users: the modules that it imports, and the files and variables that it names.
+"""Follow the source code of users: the modules that it imports, and the files and environment variables that it names.
 
-What is installed (``site-packages``), Python's own library and this library are not followed.
+Installed packages (``site-packages``), Python's own library and this library are not followed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _counted: ContextVar[set[str] | None] = ContextVar("brainscore_counted_files", d
 
 @contextmanager
 def counted_files() -> Iterator[set[str]]:
-    """Collect the absolute paths of the files whose content counts in what is described inside this block."""
+    """Collect the absolute paths of the files whose content counts in descriptions inside the block."""
     counted: set[str] = set()
     token = _counted.set(counted)
     try:
@@ -60,10 +60,10 @@ def counted_files() -> Iterator[set[str]]:
 
 
 def note_counted(path: str | Path) -> None:
-    """Say that the content of a file counts; see `counted_files`."""
+    """Note that the content of a file counts; see `counted_files`."""
     counted = _counted.get()
     if counted is not None:
-        counted.add(os.path.abspath(path))  # noqa: PTH100 - links stay: it is compared with what code opens
+        counted.add(os.path.abspath(path))  # noqa: PTH100 - keeps links: it is compared with the paths that code opens
 
 
 def is_installed(file: str | Path) -> bool:
@@ -72,7 +72,7 @@ def is_installed(file: str | Path) -> bool:
 
 
 def is_own_module(name: str, file: str | Path | None) -> bool:
-    """Tell whether a module, given its name and file, belongs to a user."""
+    """Tell by its name and file whether a module belongs to a user."""
     if name.partition(".")[0] in BY_VERSION or (file is not None and is_installed(file)):
         return False
     return name.startswith(_PLUGINS) or name.partition(".")[0] not in _LIBRARY
@@ -86,24 +86,19 @@ def own_module(name: str) -> ModuleType | None:
 
 
 def source_digest(file: str | Path) -> str:
-    """Return the digest of a source file; it is computed anew only when the file was written to."""
+    """Return the digest of a source file; recomputed only when the file was written to."""
     return _digest(str(file), *_stamp(file))
 
 
 def describe_sources(names: Iterable[str]) -> list[list[Any]]:  # plain values
-    """Describe modules of users and all that these import, whether they are imported yet or not.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Of modules that are imported.
+    """Describe imported modules of users and all modules of users that they import, now or later.
 
     Returns
     -------
     list of list
-        Of each module its name, the digest of its file, and names and digests of the files beside it that it names;
-        then the variables of the environment that are named in any of them, if one of them reads the environment, or
-        all variables if it reads some whose names it computes.
+        For each module, its name, the digest of its file, and names and digests of the neighbouring files that it
+        names. If a module reads the environment, then also the environment variables named in any module, or all
+        variables if it computes their names.
     """
     files = _follow(names)
     sources = {name: _read(str(file), _package(name, file), *_stamp(file)) for name, file in files.items()}
@@ -126,7 +121,7 @@ def describe_sources(names: Iterable[str]) -> list[list[Any]]:  # plain values
 @dataclass(frozen=True)
 class _Source:
     digest: str
-    imports: frozenset[str]  # modules, and what may be a module or something in one
+    imports: frozenset[str]  # modules, and names that may be modules or attributes of one
     texts: frozenset[str]
     reads_environment: bool
     computes_variables: bool
@@ -146,7 +141,7 @@ def _read(file: str, package: str, *stamp: int) -> _Source:
     digest = _digest(file, *stamp)
     try:
         tree = ast.parse(Path(file).read_bytes())
-    except (SyntaxError, ValueError):  # compiled code, or what was edited since it was imported
+    except (SyntaxError, ValueError):  # compiled code, or edited since it was imported
         return _Source(digest, frozenset(), frozenset(), reads_environment=False, computes_variables=False)
     nodes = list(ast.walk(tree))
     mentions = sum(_mentions_environment(node) for node in nodes)
@@ -170,14 +165,14 @@ def _imported(node: ast.AST, package: str) -> list[str]:
 
 
 def _mentions_environment(node: ast.AST) -> bool:
-    if isinstance(node, ast.alias):  # under another name it cannot be followed
+    if isinstance(node, ast.alias):  # cannot be followed under another name
         return node.name in _ENVIRONMENT and node.asname not in (None, node.name)
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else None
     return name in _ENVIRONMENT or (isinstance(node, ast.Constant) and node.value in tuple(_ENVIRONMENT))
 
 
 def _reads_one_variable(node: ast.AST) -> bool:
-    """Whether a node reads or writes a variable of the environment whose name stands there."""
+    """Whether a node reads or writes one environment variable by a literal name."""
     if isinstance(node, ast.Subscript):
         return _mentions_environment(node.value) and _is_text(node.slice)
     if isinstance(node, ast.Compare):
@@ -194,17 +189,15 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _files_beside(file: Path, texts: frozenset[str]) -> list[Path]:
-    """Return the files that code may mean: in its own folder, in one that it names, or in the package above."""
+    """Return the files that a module may name: in its folder, in folders that it names, or in the packages above."""
     folders = [file.parent]
     while (folders[-1] / "__init__.py").is_file() and len(folders) < _MOST_FOLDERS:
         folders.append(folders[-1].parent)
-    found: dict[Path, None] = {}
-    for folder in folders[: max(1, len(folders) - 1)]:
-        found.update(_named_in(folder, texts))
-    return sorted(path for path in found if path.suffix != ".pyc")
+    paths = {path for folder in folders[: max(1, len(folders) - 1)] for path in _named_in(folder, texts)}
+    return sorted(path for path in paths if path.suffix != ".pyc")
 
 
-def _named_in(folder: Path, texts: frozenset[str]) -> Iterator[tuple[Path, None]]:
+def _named_in(folder: Path, texts: frozenset[str]) -> Iterator[Path]:
     waiting, seen = [folder], 0
     while waiting and seen < _MOST_FOLDERS:
         seen += 1
@@ -215,40 +208,37 @@ def _named_in(folder: Path, texts: frozenset[str]) -> Iterator[tuple[Path, None]
             continue
         for name in sorted(texts & entries.keys()):
             if entries[name].is_file():
-                yield _noted(here / name), None
+                note_counted(here / name)
+                yield here / name
             elif entries[name].is_dir():
                 waiting.append(here / name)
     for text in texts:
         if "/" in text and len(text) < _LONGEST_NAME and not text.startswith("/") and text.isprintable():
             path = folder / text
             if path.is_file():
-                yield _noted(path), None
-
-
-def _noted(path: Path) -> Path:
-    note_counted(path)
-    return path
+                note_counted(path)
+                yield path
 
 
 # --- from file to file -----------------------------------------------------------------------------------------------
 
 
 def _follow(names: Iterable[str]) -> dict[str, Path]:
-    """Return the files of modules of users by name, with those of all that they import."""
-    found: dict[str, Path] = {}
-    waiting, asked = sorted(names, reverse=True), set[str]()
+    """Return the files, by module name, of modules of users and of all modules of users that they import."""
+    files: dict[str, Path] = {}
+    waiting, seen = sorted(names, reverse=True), set[str]()
     while waiting:
         name = waiting.pop()
-        if name in asked or not name:
+        if name in seen or not name:
             continue
-        asked.add(name)
-        waiting.append(name.rpartition(".")[0])  # importing a module runs the packages that it is in
+        seen.add(name)
+        waiting.append(name.rpartition(".")[0])  # importing a module runs its packages
         file = _file_of(name)
         if file is None or not is_own_module(name, file):
             continue
-        found[name] = file
-        waiting += sorted(_read(str(file), _package(name, file), *_stamp(file)).imports - asked, reverse=True)
-    return found
+        files[name] = file
+        waiting += sorted(_read(str(file), _package(name, file), *_stamp(file)).imports - seen, reverse=True)
+    return files
 
 
 def _package(name: str, file: Path) -> str:
@@ -256,7 +246,7 @@ def _package(name: str, file: Path) -> str:
 
 
 def _file_of(name: str) -> Path | None:
-    """Return the source file of a module of a user, imported or not; importing nothing."""
+    """Return the source file of a user's module, without importing it."""
     top, _, below = name.partition(".")
     if not is_own_module(name, _origin(top) if below else None):
         return None
@@ -270,7 +260,11 @@ def _origin(name: str) -> str | None:
     if name in sys.modules:
         origin = getattr(sys.modules[name], "__file__", None)
     elif above:
-        paths = getattr(sys.modules[above], "__path__", None) if above in sys.modules else _search_path(above)
+        if above in sys.modules:
+            paths = getattr(sys.modules[above], "__path__", None)
+        else:
+            package = _origin(above)
+            paths = [str(Path(package).parent)] if package is not None and Path(package).name == "__init__.py" else []
         spec = PathFinder.find_spec(name, list(paths)) if paths else None
         origin = spec.origin if spec else None
     else:
@@ -280,8 +274,3 @@ def _origin(name: str) -> str | None:
             return None
         origin = spec.origin if spec else None
     return origin if isinstance(origin, str) else None
-
-
-def _search_path(package: str) -> list[str]:
-    origin = _origin(package)
-    return [str(Path(origin).parent)] if origin is not None and Path(origin).name == "__init__.py" else []

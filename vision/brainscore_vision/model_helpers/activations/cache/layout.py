@@ -5,16 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from brainscore_core.errors import AssemblyError
 
-if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+__all__ = ["Array", "Layout", "pieces", "units_of"]
 
-__all__ = ["Layout", "pieces", "units_of"]
+Array = npt.NDArray[Any]  # of the dtype that the model gives
 
 
 @dataclass(frozen=True)

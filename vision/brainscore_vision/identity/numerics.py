@@ -1,4 +1,4 @@
-"""Tell what of a process and a machine changes the digits of activations."""
+"""List the settings of a process and a machine that change the digits of activations."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from typing import Any
 import numpy as np
 
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.model_helpers.activations.digests import describe, foreign_functions
+from brainscore_vision.identity.objects import describe, describe_replaced
 
 __all__ = ["numerics"]
 
 
 def numerics() -> dict[str, Any]:
-    """Return, as plain values by name, what of this process and machine changes the digits of results.
+    """Return, as plain values by name, the settings of this process and machine that change the digits of results.
 
-    Of PyTorch, if it is imported: its version, threads, precision, determinism, autocast, kernels, default device and
-    type, GPU, hooks on all modules, modes that change its operations, and functions of its own that were replaced.
+    If PyTorch is imported: its version, threads, precision, determinism, autocast, kernels, default device and type,
+    GPU, hooks on all modules, modes that change its operations, and its replaced functions.
     """
-    found: dict[str, Any] = {"machine": platform.machine(), "numpy": np.__version__}
+    settings: dict[str, Any] = {"machine": platform.machine(), "numpy": np.__version__}
     if "torch" in sys.modules:
-        found.update({f"torch {name}": value for name, value in _torch_settings().items()})
-    return found
+        settings.update({f"torch {name}": value for name, value in _torch_settings().items()})
+    return settings
 
 
 def _torch_settings() -> dict[str, Any]:
-    import torch  # only reached where it is imported
+    import torch  # heavy; imported already where this is reached
 
     backends = torch.backends
     devices = [kind for kind in ("cpu", "cuda", "mps") if torch.amp.is_autocast_available(kind)]
-    replaced = [foreign_functions(vars(each), "torch") for each in (torch, torch.nn.functional, torch.Tensor)]
+    replaced = [describe_replaced(vars(home), "torch") for home in (torch, torch.nn.functional, torch.Tensor)]
     hooks = {
         name: describe(list(value.values()))
         for name, value in vars(torch.nn.modules.module).items()
-        if _is_global_hooks(name, value)
+        if name.startswith("_global_") and "forward" in name and isinstance(value, Mapping) and value
     }
     modes = [describe(mode) for mode in _modes()]
     return {
@@ -46,7 +46,7 @@ def _torch_settings() -> dict[str, Any]:
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "precision": [_read(torch.get_float32_matmul_precision), str(torch.get_default_dtype()), *_flags(backends)],
         "deterministic": [torch.are_deterministic_algorithms_enabled(), backends.cudnn.deterministic],
-        # Its type counts also where it is off: a model may switch it on.
+        # The type counts even if autocast is off: a model may switch it on.
         "autocast": [[kind, torch.is_autocast_enabled(kind), str(torch.get_autocast_dtype(kind))] for kind in devices],
         "device": str(torch.get_default_device()),
         "gradients": torch.is_grad_enabled(),
@@ -55,10 +55,10 @@ def _torch_settings() -> dict[str, Any]:
 
 
 def _modes() -> list[object]:
-    """Return what changes every operation of PyTorch while it is active, besides the default device."""
-    from torch.overrides import _get_current_function_mode_stack  # there is no public way to ask
-    from torch.utils._device import DeviceContext
-    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+    """Return the active modes that change every operation of PyTorch, without that of the default device."""
+    from torch.overrides import _get_current_function_mode_stack  # heavy; there is no public function
+    from torch.utils._device import DeviceContext  # heavy
+    from torch.utils._python_dispatch import _get_current_dispatch_mode_stack  # heavy; as above
 
     functions = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]  # PyTorch declares no types for it
     stack = [*functions, *_get_current_dispatch_mode_stack()]
@@ -83,9 +83,5 @@ def _flags(backends: Any) -> list[str]:  # a module without types for these
 def _read(reader: Callable[[], object]) -> str:
     try:
         return str(reader())
-    except (AttributeError, RuntimeError) as error:  # another version of PyTorch, or two ways of setting it were mixed
+    except (AttributeError, RuntimeError) as error:  # another version of PyTorch, or old and new settings mixed
         return type(error).__name__
-
-
-def _is_global_hooks(name: str, value: object) -> bool:
-    return name.startswith("_global_") and "forward" in name and isinstance(value, Mapping) and bool(value)

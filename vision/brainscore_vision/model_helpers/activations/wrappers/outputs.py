@@ -13,7 +13,7 @@ import torch
 from brainscore_core.errors import LayerNotFoundError
 
 if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
 
 __all__ = ["first_tensor", "part_of", "split_parts", "tensors_in", "to_numpy"]
 

@@ -8,16 +8,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import numpy as np
 
 from brainscore_core.config import memory_budget, settings
 from brainscore_vision.metric_helpers.arrays.column_blocks import release_pages
-from brainscore_vision.model_helpers.activations.layout import Layout, pieces, units_of
-
-if TYPE_CHECKING:
-    from brainscore_vision.model_helpers.activations.packaging import Array
+from brainscore_vision.model_helpers.activations.cache.layout import Array, Layout, pieces, units_of
 
 __all__ = ["Recorded", "SideBySide", "exceeds_budget", "in_blocks"]
 

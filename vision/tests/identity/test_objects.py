@@ -16,13 +16,12 @@ from torch import nn
 from torch.nn import functional
 
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.model_helpers.activations.digests import (
+from brainscore_vision.identity.objects import (
     NotDigestibleError,
     describe,
     describe_module,
-    preprocessing_digest,
-    probe_image,
 )
+from brainscore_vision.identity.preprocessing import preprocessing_digest, probe_image
 from brainscore_vision.model_helpers.activations.images import load_preprocess_images
 
 
@@ -297,8 +296,9 @@ def test_digests_are_equal_in_another_process(tmp_path):
     program.write_text(
         "import functools, torch\n"
         "from torch import nn\n"
-        "from brainscore_core.identity.store import content_digest\n"
-        "from brainscore_vision.model_helpers.activations.digests import describe_module, preprocessing_digest\n"
+        "from brainscore_core.identity.digest import content_digest\n"
+        "from brainscore_vision.identity.objects import describe_module\n"
+        "from brainscore_vision.identity.preprocessing import preprocessing_digest\n"
         "from brainscore_vision.model_helpers.activations.images import load_preprocess_images\n"
         "torch.manual_seed(0)\n"
         "net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU())\n"

@@ -1,10 +1,9 @@
-"""Digest what changes activations: weights, the structure and code of modules, preprocessing.
+"""Digest what changes activations: weights, and structure and code of modules and functions.
 
-Everything here either counts or raises `NotDigestibleError`; nothing is left out silently, because a key that misses a
-part would give wrong activations from the cache. The code of users is followed from module to module, with the values
-that it finds there, the files that it names and the variables of the environment that it reads. Of installed packages
-the version and the files count, and of the standard library, NumPy, SciPy, Pillow and PyTorch the version, besides what
-has been put in place of their parts.
+Every part either counts or raises `NotDigestibleError`: a key that misses a part would give wrong activations from the
+cache. The code of users is followed from module to module, with the values that it finds there, the files that it names
+and the environment variables that it reads. For installed packages, version and files count; for the standard library,
+NumPy, SciPy, Pillow and PyTorch, the version and replaced functions.
 """
 
 from __future__ import annotations
@@ -20,17 +19,26 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from brainscore_core.identity.digest import content_digest
-from brainscore_vision.model_helpers.activations.sources import (
+from brainscore_vision.identity.python_code import (
+    LONGEST_PATH,
+    Value,
+    file_of,
+    function_in,
+    has_hidden_state,
+    is_own_function,
+    names_in,
+    qualified_name,
+    replaced_functions,
+    version_of,
+)
+from brainscore_vision.identity.sources import (
     BY_VERSION,
-    STANDARD,
     describe_sources,
     is_own_module,
     note_counted,
@@ -46,21 +54,17 @@ __all__ = [
     "NotDigestibleError",
     "describe",
     "describe_module",
+    "describe_replaced",
     "describe_structure",
     "describe_weights",
-    "foreign_functions",
-    "preprocessing_digest",
-    "probe_image",
 ]
 
-Value = Any  # anything that a model may hold
 Description = Any  # what `content_digest` takes: nested lists of plain values and arrays
 
 _PRIMITIVES = (type(None), bool, int, float, str, bytes)
 _HARMLESS = frozenset({"_thread", "re", "types", "typing", "typing_extensions"})  # locks, patterns, type variables
-_LONGEST_PATH = 1024
 _BUILTIN = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc)
-# What a class holds besides its functions and values: access to slots and to C structures, and what `abc` keeps.
+# Access to slots and C structures, which a class holds besides its functions and values.
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
 
 
@@ -68,91 +72,41 @@ class NotDigestibleError(TypeError):
     """A part that may change the result has no digest."""
 
 
-class _Plain:
-    """An instance whose state is all in its attributes."""
-
-
-def preprocessing_digest(preprocess: Callable[[list[str]], object] | None) -> str:
-    """Return a digest of a preprocessing function: its code, its arguments and what it makes of a probe image.
-
-    Parameters
-    ----------
-    preprocess : callable or None
-        Takes a list of paths. If it (or the function inside a `functools.partial`) has an attribute
-        ``cache_version``, that value stands for its code and arguments.
-
-    Raises
-    ------
-    NotDigestibleError
-        A part cannot be digested, or the same image gives different results.
-    """
-    if preprocess is None:
-        return content_digest(None)
-    declared = getattr(preprocess, "cache_version", None)
-    code = [_qualified_name(preprocess), declared] if declared is not None else describe(preprocess)
-    try:
-        with TemporaryDirectory(prefix="brainscore-probe-") as folder:
-            path = Path(folder) / "probe.png"
-            probe_image().save(path)
-            first, second = _outcomes(preprocess, str(path))
-    except OSError as error:
-        raise NotDigestibleError(f"no probe image can be written: {error}") from error
-    if first != second:
-        raise NotDigestibleError(f"{_qualified_name(preprocess)} is random: the same image gives different results.")
-    return content_digest(code, first)
-
-
-def _outcomes(preprocess: Callable[[list[str]], object], path: str) -> list[str]:
-    try:
-        return [content_digest(describe(preprocess([path]))) for _ in range(2)]
-    except Exception as error:  # another's code may fail in any way; it only costs the cache
-        raise NotDigestibleError(f"{_qualified_name(preprocess)} fails on a probe image: {error}") from error
-
-
-def probe_image() -> Image.Image:
-    """Return an image of 300 x 260 pixels with gradients, edges and fine texture, always the same."""
-    y, x = np.mgrid[0:260, 0:300]
-    red = x * 255 // 299
-    green = (x * 37 + y * 91) % 256
-    blue = np.where((x // 13 + y // 7) % 2 == 0, y * 255 // 259, 255)
-    return Image.fromarray(np.stack([red, green, blue], axis=-1).astype(np.uint8))
-
-
 def describe(value: Value) -> Description:
-    """Turn a value into what `brainscore_core.identity.store.content_digest` takes.
+    """Turn a value into nested lists that `brainscore_core.identity.digest.content_digest` takes.
 
     Parameters
     ----------
     value : anything
-        Plain values, arrays, tensors, PyTorch modules, functions (with the file they are defined in and what they
-        have captured), partial functions, classes, enumerations, and objects whose attributes are such.
+        Plain values, arrays, tensors, PyTorch modules, functions (with their file and captured values), partial
+        functions, classes, enumerations, and objects with such attributes.
 
     Raises
     ------
     NotDigestibleError
-        For anything else, and for what refers to too much.
+        The value, or one that it refers to, is of another kind, or the references go too deep.
     """
     return _complete(lambda survey: survey.value(value, ()))
 
 
 def describe_module(module: nn.Module) -> Description:
-    """Describe a PyTorch module: weights and buffers, and class, code, settings and attributes of each submodule."""
+    """Describe structure and weights of a PyTorch module."""
     return _complete(lambda survey: survey.module(module, ()))
 
 
 def describe_structure(module: nn.Module) -> Description:
-    """Describe class, code, settings, attributes and hooks of a PyTorch module and of each submodule."""
+    """Describe class, code, settings, attributes and hooks of each submodule of a PyTorch module."""
     return _complete(lambda survey: survey.structure(module, ()))
 
 
 def describe_weights(module: nn.Module) -> Description:
-    """Describe parameters, buffers and what else the modules keep with them."""
+    """Describe parameters, buffers and extra state of a PyTorch module."""
     return _complete(lambda survey: survey.weights(module, ()))
 
 
-def foreign_functions(namespace: Mapping[str, Value], module_name: str) -> list[Description]:
-    """Describe the functions that somebody has put in place of those of a package."""
-    return [[name, describe(value)] for name, value in _foreign(namespace, module_name)]
+def describe_replaced(namespace: Mapping[str, Value], module_name: str) -> list[Description]:
+    """Describe the functions of a package that were replaced by foreign code."""
+    return [[name, describe(value)] for name, value in replaced_functions(namespace, module_name)]
 
 
 def _complete(describe_root: Callable[[_Survey], Description]) -> Description:
@@ -164,34 +118,34 @@ def _complete(describe_root: Callable[[_Survey], Description]) -> Description:
 
 
 class _Survey:
-    """Describe values, and once each piece of code and each object that code finds, wherever it is met.
+    """Describe values; describe code and global objects once, however often they occur.
 
-    These are numbered in the order in which they are met and described at the end, which ends cycles and repeats
-    nothing. `parents` is the `id` of what holds a value, from the outside, so that cycles of values end too.
+    The latter are numbered in order of appearance and described at the end, which ends cycles and repeats nothing.
+    `parents` holds the `id` of each container of a value, outermost first, so that cycles of values end too.
     """
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
-        self._met: list[tuple[Value, Callable[[Value], Description]]] = []
+        self._queue: list[tuple[Value, Callable[[Value], Description]]] = []
         self._modules: set[str] = set()  # of users
 
-    def completed(self, described: Description) -> Description:
-        """Add what was met on the way to a description."""
-        # The list grows while it is described.
-        met = [describe_met(value) for value, describe_met in self._met]
+    def completed(self, description: Description) -> Description:
+        """Add numbered objects and sources to a description."""
+        # The queue grows while it is described.
+        objects = [describe_object(value) for value, describe_object in self._queue]
         sources = describe_sources(self._modules) if self._modules else []
-        return [described, met, sources] if met or sources else described
+        return [description, objects, sources] if objects or sources else description
 
-    def _once(self, value: Value, describe_met: Callable[[Value], Description]) -> Description:
+    def _once(self, value: Value, describe_object: Callable[[Value], Description]) -> Description:
         if id(value) not in self._numbers:
-            self._numbers[id(value)] = len(self._met)
-            self._met.append((value, describe_met))  # kept, so that nothing else gets its id
+            self._numbers[id(value)] = len(self._queue)
+            self._queue.append((value, describe_object))  # the reference keeps the id from being reused
         return ["number", self._numbers[id(value)]]
 
     # --- values ------------------------------------------------------------------------------------------------------
 
     def value(self, value: Value, parents: tuple[int, ...]) -> Description:
-        """Describe anything; raise `NotDigestibleError` for what has no digest."""
+        """See `describe`."""
         if isinstance(value, enum.Enum):
             return ["enum", self._once(type(value), self._class), value.name]
         if isinstance(value, (*_PRIMITIVES, np.generic)):
@@ -209,7 +163,7 @@ class _Survey:
             items = [[self.value(key, inside), self.value(item, inside)] for key, item in value.items()]
             return ["mapping", type(value).__qualname__, items]
         if isinstance(value, Set):
-            # Each by itself: the order of a set differs from process to process, and numbers follow the order.
+            # Each item separately: the order of a set differs between processes, and numbers follow the order.
             items = [_complete(functools.partial(_Survey.value, value=item, parents=inside)) for item in value]
             return ["set", sorted(map(content_digest, items))]
         if isinstance(value, Sequence):
@@ -217,8 +171,8 @@ class _Survey:
         return self._code(value, inside)
 
     def _text(self, text: str) -> Description:
-        """Describe a text, and what it names: the content of a file, a module of a user."""
-        if not 0 < len(text) < _LONGEST_PATH or "\0" in text or "\n" in text:
+        """Describe a text and the file or user module that it names."""
+        if not 0 < len(text) < LONGEST_PATH or "\0" in text or "\n" in text:
             return text
         if own_module(text) is not None:
             self._modules.add(text)
@@ -242,7 +196,7 @@ class _Survey:
         if isinstance(value, type):
             return ["class", self._once(value, self._class)]
         if isinstance(value, _BUILTIN):
-            return ["builtin", _qualified_name(value), _version_of(getattr(value, "__module__", None) or "builtins")]
+            return ["builtin", qualified_name(value), version_of(getattr(value, "__module__", None) or "builtins")]
         if isinstance(value, types.ModuleType):
             return ["module", value.__name__, self._digest(value.__name__, value)]
         if isinstance(value, weakref.ref):
@@ -260,14 +214,17 @@ class _Survey:
                 return _tensor_values(value)
             if type(value).__qualname__ in ("device", "dtype", "layout", "memory_format"):
                 return ["torch", type(value).__qualname__, str(value)]
-        if type(value) is object:  # a mark that is only compared with itself
+        if type(value) is object:  # a sentinel
             return ["object"]
-        if _has_hidden_state(type(value)):
+        if has_hidden_state(type(value)):
             raise NotDigestibleError(f"a {type(value).__module__}.{type(value).__qualname__} may hold hidden state")
         state = dict(vars(value))
-        if isinstance(value, contextlib.ContextDecorator) and _has_not_begun(state.get("gen")):
-            # What `contextlib.contextmanager` makes: as a decorator, it begins anew with every call.
-            del state["gen"]
+        generator = state.get("gen")
+        unstarted = isinstance(generator, types.GeneratorType) and (
+            inspect.getgeneratorstate(generator) == inspect.GEN_CREATED
+        )
+        if isinstance(value, contextlib.ContextDecorator) and unstarted:
+            del state["gen"]  # made by `contextlib.contextmanager`: as a decorator, it restarts with every call
         return ["object", self._once(type(value), self._class), self.value(state, parents)]
 
     # --- PyTorch -----------------------------------------------------------------------------------------------------
@@ -287,9 +244,9 @@ class _Survey:
             own = {key: value for key, value in state.items() if key not in internal}
             hooks = [list(state[key].values()) for key in ("_forward_hooks", "_forward_pre_hooks") if state.get(key)]
             kind = [self._once(type(part), self._class), part.extra_repr() if hasattr(part, "extra_repr") else ""]
-            if not evaluated:  # else in eval mode, which is how activations are taken
+            if not evaluated:  # otherwise activations are taken in evaluation mode
                 own["training"] = part.training
-            parts.append([name, kind, *(self.value(given, inside) if given else None for given in (own, hooks))])
+            parts.append([name, kind, *(self.value(items, inside) if items else None for items in (own, hooks))])
         return parts
 
     def weights(self, module: nn.Module, parents: tuple[int, ...]) -> Description:
@@ -303,65 +260,65 @@ class _Survey:
     # --- code --------------------------------------------------------------------------------------------------------
 
     def _function(self, function: types.FunctionType) -> Description:
-        """Describe the code that runs, which need not be that of the file: another may have taken its place since."""
+        """Describe the running code, which may have replaced that of the file."""
         try:
             captured = [self.value(cell.cell_contents, ()) for cell in function.__closure__ or ()]
         except ValueError as error:  # a cell that is still empty
-            raise NotDigestibleError(f"{_qualified_name(function)} is not complete") from error
+            raise NotDigestibleError(f"{qualified_name(function)} is not complete") from error
         bytecode = self._bytecode(function.__code__)
-        found = self._found_by_own(function) if _is_own(function) else self._found_by_installed(function)
-        return [function.__module__, function.__qualname__, captured, bytecode, self._defaults(function), found]
+        names = self._globals_of_own(function) if is_own_function(function) else self._globals_of_installed(function)
+        return [function.__module__, function.__qualname__, captured, bytecode, self._defaults(function), names]
 
     def _defaults(self, function: types.FunctionType) -> list[Description]:
         by_name = function.__kwdefaults__ or {}
         values = [*(function.__defaults__ or ()), *by_name.values()]
-        # A plain object is a mark for what was not given; it holds nothing.
+        # A plain object is a sentinel; it holds nothing.
         return [list(by_name), [["mark"] if type(value) is object else self.value(value, ()) for value in values]]
 
-    def _found_by_own(self, function: types.FunctionType) -> list[Description]:
-        """Describe what code of a user finds in its module, and in the modules of users that it finds there."""
-        names = {name for text in _names_in(function.__code__) for name in (text, *text.split("."))}
+    def _globals_of_own(self, function: types.FunctionType) -> list[Description]:
+        """Describe what user code finds by name in its module and in the user modules that it finds there."""
+        names = {name for text in names_in(function.__code__) for name in (text, *text.split("."))}
         home = function.__globals__
-        found = {name: home[name] for name in sorted(names) if name in home}
+        values = {name: home[name] for name in sorted(names) if name in home}
         packages = {f"{home.get('__package__')}.{name}" for name in names}
-        found |= {name: module for name in sorted(names | packages) if (module := own_module(name)) is not None}
+        values |= {name: module for name in sorted(names | packages) if (module := own_module(name)) is not None}
         self._add_module(function.__module__)
-        described, waiting, met = [], list(found.items()), set[int]()
+        described, waiting, seen = [], list(values.items()), set[int]()
         while waiting:
-            name, value = waiting.pop()
-            described.append([name, self._found(value)])
-            if isinstance(value, types.ModuleType) and own_module(value.__name__) is value and id(value) not in met:
-                met.add(id(value))
-                waiting += [(f"{name}.{each}", vars(value)[each]) for each in sorted(names & vars(value).keys())]
+            path, value = waiting.pop()
+            described.append([path, self._global(value)])
+            if isinstance(value, types.ModuleType) and own_module(value.__name__) is value and id(value) not in seen:
+                seen.add(id(value))
+                waiting += [(f"{path}.{name}", vars(value)[name]) for name in sorted(names & vars(value).keys())]
         return described
 
-    def _found(self, value: Value) -> Description:
-        """Describe what code of a user finds by a name."""
+    def _global(self, value: Value) -> Description:
+        """Describe a value that user code finds by name."""
         if callable(value) and not isinstance(value, (types.FunctionType, type)):
-            value = inspect.unwrap(value)  # such as what `lru_cache` returns
+            value = inspect.unwrap(value)  # such as a result of `lru_cache`
         if isinstance(value, (types.FunctionType, type, types.ModuleType)):
             name = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
-            own = _is_own(value) if isinstance(value, types.FunctionType) else self._add_module(name)
+            own = is_own_function(value) if isinstance(value, types.FunctionType) else self._add_module(name)
             described = [name, self._digest_or_version(name, value)]
             if own and not isinstance(value, types.ModuleType):
                 described.append(self._once(value, self._class if isinstance(value, type) else self._function))
             return described
         if value is None or isinstance(value, (*_PRIMITIVES, tuple)):
-            return self._found_value(value)
-        return self._once(value, self._found_value)
+            return self._global_value(value)
+        return self._once(value, self._global_value)
 
-    def _found_value(self, value: Value) -> Description:
+    def _global_value(self, value: Value) -> Description:
         try:
             return self.value(value, ())
         except NotDigestibleError:
             if type(value).__module__ in _HARMLESS and not isinstance(value, types.SimpleNamespace):
-                return ["standard", _qualified_name(value), getattr(value, "pattern", None)]
+                return ["standard", qualified_name(value), getattr(value, "pattern", None)]
             raise
 
-    def _found_by_installed(self, function: types.FunctionType) -> list[Description]:
+    def _globals_of_installed(self, function: types.FunctionType) -> list[Description]:
         """Describe what other code finds in its module: plain values, and the files of functions, classes, modules."""
         described: list[Description] = []
-        for name in sorted(_names_in(function.__code__) & function.__globals__.keys()):
+        for name in sorted(names_in(function.__code__) & function.__globals__.keys()):
             value = function.__globals__[name]
             if isinstance(value, (types.FunctionType, type, types.ModuleType)):
                 module = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
@@ -379,36 +336,37 @@ class _Survey:
             return self._bytecode(part)
         if isinstance(part, (tuple, frozenset)):
             items = [content_digest(self._constant(item)) for item in part]
-            # The order of a set differs from process to process.
+            # The order of a set differs between processes.
             return [type(part).__name__, sorted(items) if isinstance(part, frozenset) else items]
         return repr(part) if not isinstance(part, str) else ["text", self._text(part)]
 
     def _class(self, cls: type) -> list[Description]:
         described: list[Description] = []
         for base in cls.__mro__:
-            functions = {name: function for name, part in vars(base).items() if (function := _function_of(part))}
+            functions = {name: function for name, part in vars(base).items() if (function := function_in(part))}
             if base.__module__.partition(".")[0] in BY_VERSION:
-                replaced = [[name, self.value(each, ())] for name, each in _foreign(functions, base.__module__)]
-                described.append([base.__module__, base.__qualname__, _version_of(base.__module__), replaced])
+                foreign = replaced_functions(functions, base.__module__)
+                replaced = [[name, self.value(function, ())] for name, function in foreign]
+                described.append([base.__module__, base.__qualname__, version_of(base.__module__), replaced])
             elif base is not cls:
                 described.append(self._once(base, self._class))
             else:
-                bodies = [[name, self._once(each, self._function)] for name, each in functions.items()]
+                bodies = [[name, self._once(function, self._function)] for name, function in functions.items()]
                 values = self._class_values(base, set(functions))
                 described.append([base.__module__, base.__qualname__, self._digest(base.__module__, base)])
                 described.append([bodies, values])
         return described
 
     def _class_values(self, cls: type, functions: Set[str]) -> Description:
-        """Describe what else a class holds; of an installed package only plain values."""
+        """Describe the other attributes of a class; for an installed package, only plain values."""
         described = []
         for name, value in vars(cls).items():
             if name in functions or name.startswith("__") or name == "_abc_impl" or isinstance(value, _DESCRIPTORS):
                 continue
-            # A member of an enumeration names its class, which is what is being described.
+            # A member of an enumeration refers to its class, which is being described.
             plain = value.value if isinstance(value, cls) and isinstance(value, enum.Enum) else value
-            if is_own_module(cls.__module__, _file_of(cls.__module__)):
-                described.append([name, self._found(plain)])
+            if is_own_module(cls.__module__, file_of(cls.__module__)):
+                described.append([name, self._global(plain)])
             elif isinstance(plain, _PRIMITIVES):
                 described.append([name, self.value(plain, ())])
         return described
@@ -416,8 +374,8 @@ class _Survey:
     # --- files -------------------------------------------------------------------------------------------------------
 
     def _add_module(self, name: str | None) -> bool:
-        """Follow a module from here on if it belongs to a user; return whether it does."""
-        if name is None or not is_own_module(name, _file_of(name)):
+        """Follow a module if it belongs to a user; return whether it does."""
+        if name is None or not is_own_module(name, file_of(name)):
             return False
         if own_module(name) is not None:
             self._modules.add(name)
@@ -427,25 +385,25 @@ class _Survey:
         try:
             return self._digest(module, value)
         except NotDigestibleError:  # compiled code, such as that of OpenCV
-            return _version_of(module)
+            return version_of(module)
 
     def _digest(self, module_name: str | None, code: Value) -> str:
-        """Return the digest of the file that code stands in; the version of a package that is identified by it."""
+        """Return the digest of the file that defines code, or the version of a package in `BY_VERSION`."""
         top = (module_name or "").partition(".")[0]
         if top in BY_VERSION:
-            return _version_of(top)
+            return version_of(top)
         if isinstance(code, types.FunctionType) and code.__code__.co_filename == "<string>":
-            # Made from a text, like methods of dataclasses; what it does is described (`_function`), and here its home.
+            # Generated, like methods of dataclasses: `_function` describes its code, this its module.
             code = sys.modules.get(code.__module__, code)
         try:
             file = inspect.getsourcefile(code)
         except TypeError as error:
-            raise NotDigestibleError(f"the source code of {_qualified_name(code)} is not available") from error
+            raise NotDigestibleError(f"the source code of {qualified_name(code)} is not available") from error
         if file is None or not Path(file).is_file():
-            raise NotDigestibleError(f"the source code of {_qualified_name(code)} is not available")
+            raise NotDigestibleError(f"the source code of {qualified_name(code)} is not available")
         note_counted(file)
         self._add_module(module_name)
-        return f"{_version_of(top)} {source_digest(file)}"
+        return f"{version_of(top)} {source_digest(file)}"
 
 
 def _noted(path: Path) -> Path:
@@ -453,52 +411,22 @@ def _noted(path: Path) -> Path:
     return path
 
 
-def _file_of(module_name: str) -> str | None:
-    file = getattr(sys.modules.get(module_name), "__file__", None)
-    return file if isinstance(file, str) else None
-
-
-def _is_own(function: types.FunctionType) -> bool:
-    """Whether a function belongs to a user: neither to an installed package nor to this library."""
-    name, file = str(function.__globals__.get("__name__")), function.__code__.co_filename
-    return is_own_module(name, _file_of(name) if file == "<string>" else file)
-
-
-def _names_in(code: types.CodeType) -> set[str]:
-    """Return the names that code looks up, and its texts, which it may look up too."""
-    texts = {part for part in code.co_consts if isinstance(part, str) and len(part) < _LONGEST_PATH}
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return (texts | set(code.co_names)).union(*map(_names_in, inner))
-
-
-def _has_hidden_state(cls: type) -> bool:
-    """Whether instances may hold more than their attributes: in slots, in C structures, in what they pickle."""
-    if not hasattr(cls, "__dict__") or not cls.__dictoffset__ or cls.__basicsize__ > _Plain.__basicsize__:
-        return True
-    own = [vars(base) for base in cls.__mro__[:-1]]
-    return any(space.get("__slots__") or "__reduce__" in space or "__reduce_ex__" in space for space in own)
-
-
-def _has_not_begun(value: Value) -> bool:
-    return isinstance(value, types.GeneratorType) and inspect.getgeneratorstate(value) == inspect.GEN_CREATED
-
-
 def _has_own_modes(cls: type) -> bool:
-    """Whether ``eval()`` does to modules of a class what it does to all."""
-    from torch import nn  # only reached with a PyTorch module at hand
+    """Whether a class of modules inherits ``train()`` and ``eval()``."""
+    from torch import nn  # heavy; imported already where there is a PyTorch module
 
     return all(getattr(cls, name, None) is getattr(nn.Module, name) for name in ("train", "eval"))
 
 
 @lru_cache(maxsize=1)
 def _module_internals() -> frozenset[str]:
-    from torch import nn  # only reached with a PyTorch module at hand
+    from torch import nn  # heavy; as above
 
     return frozenset(vars(nn.Module()))
 
 
 def _tensor_values(tensor: torch.Tensor) -> Description:
-    import torch  # only reached with a tensor at hand
+    import torch  # heavy; as above
 
     values = tensor.detach().cpu().contiguous()
     kind = [str(values.dtype), list(values.shape)]
@@ -506,30 +434,3 @@ def _tensor_values(tensor: torch.Tensor) -> Description:
         raise NotDigestibleError(f"a tensor of layout {values.layout} has no digest")
     flat = values.reshape(-1)
     return ["tensor", kind, flat.view(torch.uint8).numpy() if flat.numel() else b""]
-
-
-def _function_of(part: Value) -> types.FunctionType | None:
-    """Return the function that an attribute of a class is or holds."""
-    function = part.fget if isinstance(part, property) else getattr(part, "__func__", part)
-    return function if isinstance(function, types.FunctionType) else None
-
-
-def _foreign(namespace: Mapping[str, Value], module_name: str) -> list[tuple[str, types.FunctionType]]:
-    """Return the functions that somebody has put in place of those of a package."""
-    top = module_name.partition(".")[0]
-    functions = [(name, value) for name, value in namespace.items() if isinstance(value, types.FunctionType)]
-    homes = [str(value.__globals__.get("__name__", "")).partition(".")[0] for _, value in functions]
-    known = {top, "typing_extensions", *STANDARD}
-    return [function for function, home in zip(functions, homes, strict=True) if home not in known]
-
-
-def _version_of(module_name: str) -> str:
-    top = module_name.partition(".")[0]
-    if top == "builtins" or top in sys.stdlib_module_names:
-        return sys.version
-    return f"{top} {getattr(sys.modules.get(top), '__version__', '')}"
-
-
-def _qualified_name(code: Value) -> str:
-    named = code if hasattr(code, "__qualname__") else type(code)
-    return f"{getattr(named, '__module__', None)}.{named.__qualname__}"

@@ -256,8 +256,8 @@ def test_the_key_is_the_same_in_every_process_and_after_a_run(package):
         }
     )
     program = (
-        "import torch\nfrom own_package.net import Net\nfrom brainscore_core.identity.store import content_digest\n"
-        "from brainscore_vision.model_helpers.activations.digests import describe_module\n"
+        "import torch\nfrom own_package.net import Net\nfrom brainscore_core.identity.digest import content_digest\n"
+        "from brainscore_vision.identity.objects import describe_module\n"
         "net = Net().eval()\nprint(content_digest(describe_module(net)))\n"
         "net(torch.zeros(1, 192))\nprint(content_digest(describe_module(net)))\n"
     )

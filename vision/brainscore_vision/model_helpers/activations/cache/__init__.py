@@ -1,0 +1,39 @@
+"""Cache the activations of layers on disk by content: switches, entries, eviction, explanations of misses."""
+
+from brainscore_vision.model_helpers.activations.cache.calls import (
+    Call,
+    differences,
+    nearest_entry,
+    note_call,
+    noted_calls,
+)
+from brainscore_vision.model_helpers.activations.cache.entries import (
+    Stored,
+    make_room,
+    remove_entries,
+    stored_entries,
+)
+from brainscore_vision.model_helpers.activations.cache.switches import (
+    NotStoredError,
+    cache_folder,
+    cache_wanted,
+    only_stored,
+    without_cache,
+)
+
+__all__ = [
+    "Call",
+    "NotStoredError",
+    "Stored",
+    "cache_folder",
+    "cache_wanted",
+    "differences",
+    "make_room",
+    "nearest_entry",
+    "note_call",
+    "noted_calls",
+    "only_stored",
+    "remove_entries",
+    "stored_entries",
+    "without_cache",
+]

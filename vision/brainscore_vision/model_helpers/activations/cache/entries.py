@@ -1,0 +1,139 @@
+"""Find, list and evict cached activations.
+
+All entries of one key, each with some of its layers, are in one folder named by the digest of the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from brainscore_core.files import locked
+from brainscore_core.identity.digest import content_digest
+from brainscore_core.identity.store import CacheEntry, Store
+from brainscore_vision.model_helpers.activations.cache.entry import Entry, discard, is_held
+from brainscore_vision.model_helpers.activations.cache.index import FORMAT, VALUES, Parts, read_record
+from brainscore_vision.model_helpers.activations.cache.switches import cache_folder
+
+__all__ = ["Group", "Stored", "group_of", "make_room", "remove_entries", "stored_entries"]
+
+_PATTERN = "??/*/*"  # of the folders of entries
+
+
+@dataclass(frozen=True)
+class Group:
+    """The entries of one key, each for some layers."""
+
+    folder: Path
+    n_stimuli: int
+    parts: Parts
+    about: Parts
+
+    def entry(self, layers: Sequence[str]) -> Entry:
+        """Return the entry of layers that are recorded together, be it there or not."""
+        name = content_digest(self.folder.name, list(layers))
+        return Entry(self.folder / name, layers, self.n_stimuli, self.parts, self.about)
+
+    def candidates(self, layers: Sequence[str]) -> Iterator[Entry]:
+        """Give the entries that may have some of these layers: that of exactly these, then those with most of them."""
+        exact = self.entry(layers)
+        yield exact
+        others = [self.entry(read_record(folder)[1].get("layers", ())) for folder in self.folder.glob("*")]
+        # Those of other keys, that somebody has copied here, have another name.
+        there = [entry for entry in others if entry.folder != exact.folder and entry.folder.is_dir()]
+        yield from sorted(there, key=lambda entry: -len({*layers} & {*entry.layers}))
+
+
+def group_of(parts: Parts, n_stimuli: int, about: Parts) -> Group:
+    """Return the group of a key."""
+    key = content_digest({"format": FORMAT, **parts})
+    return Group(cache_folder() / key[:2] / key, n_stimuli, parts, about)
+
+
+# --- what is there -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One entry as it lies on the disk.
+
+    Attributes
+    ----------
+    state : str
+        ``whole``, ``partial`` (an extraction that was interrupted or is at work), ``damaged`` or ``outdated`` (of
+        another version, whose entries are not read).
+    finished : int
+        How many of the `n_stimuli` stimuli are there.
+    used : float
+        When it was last read or written, seconds since 1970.
+    """
+
+    folder: Path
+    state: str
+    layers: Sequence[str]
+    n_stimuli: int
+    finished: int
+    size_bytes: int
+    used: float
+    parts: Parts
+    about: Parts
+
+    @property
+    def key(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    def entry(self) -> Entry:
+        """Return what reads it."""
+        return Entry(self.folder, self.layers, self.n_stimuli, self.parts, self.about)
+
+
+def stored_entries() -> list[Stored]:
+    """Return all entries, the least recently used first."""
+    return [_stored(entry) for entry in Store(cache_folder(), pattern=_PATTERN).entries() if entry.path.is_dir()]
+
+
+def _stored(entry: CacheEntry) -> Stored:
+    state, record, finished = read_record(entry.path)
+    return Stored(
+        entry.path,
+        state,
+        layers=record.get("layers", ()),
+        n_stimuli=record.get("n_stimuli", 0),
+        finished=finished,
+        size_bytes=entry.size_bytes,
+        used=entry.used,
+        parts=record.get("parts", {}),
+        about=record.get("about", {}),
+    )
+
+
+def make_room(limit_bytes: int | None = None, keep: Collection[Path] = ()) -> list[CacheEntry]:
+    """Remove the least recently used entries until the rest fits into a limit in bytes; return the removed ones.
+
+    Entries in `keep`, and those that a process reads or fills, stay. A limit of None is that of the settings.
+    """
+    store = Store(cache_folder(), limit_bytes, pattern=_PATTERN)
+    return store.make_room(remove=lambda folder: folder not in keep and _remove(folder))
+
+
+def remove_entries(entries: Sequence[Stored]) -> list[Stored]:
+    """Remove entries unless a process reads or fills them; return the removed ones."""
+    return [stored for stored in entries if _remove(stored.folder)]
+
+
+def _remove(folder: Path) -> bool:
+    from filelock import Timeout  # slow for start-up
+
+    group = folder.parent
+    try:
+        with locked(group, timeout_s=0):
+            if is_held(folder / VALUES):
+                return False
+            discard(folder)
+            if not any(group.iterdir()):
+                group.rmdir()
+    except (Timeout, OSError, NotImplementedError):  # the last if the file system has no locks
+        return False
+    return True

@@ -1,0 +1,61 @@
+"""Switch the activation cache off, or make it the only source, inside a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from brainscore_core.config import settings
+from brainscore_core.errors import BrainScoreError
+
+__all__ = ["NotStoredError", "cache_folder", "cache_wanted", "only_stored", "refuse_to_run", "without_cache"]
+
+_cache_wanted: ContextVar[bool] = ContextVar("brainscore_activation_cache", default=True)
+
+
+def cache_wanted() -> bool:
+    """Tell whether activations may be cached here."""
+    return _cache_wanted.get() and not settings().caching_disabled
+
+
+@contextmanager
+def without_cache() -> Iterator[None]:
+    """Neither read nor write cached activations inside this block (in this thread or task only)."""
+    token = _cache_wanted.set(False)
+    try:
+        yield
+    finally:
+        _cache_wanted.reset(token)
+
+
+class NotStoredError(BrainScoreError, LookupError):
+    """Activations that a model may not compute now (`only_stored`) are not stored."""
+
+
+_only_stored: ContextVar[bool] = ContextVar("brainscore_only_stored", default=False)
+
+
+@contextmanager
+def only_stored() -> Iterator[None]:
+    """Let no model compute activations inside this block: what is not stored raises `NotStoredError`."""
+    token = _only_stored.set(True)
+    try:
+        yield
+    finally:
+        _only_stored.reset(token)
+
+
+def refuse_to_run(model: str, layers: Sequence[str], n_stimuli: int) -> None:
+    """Raise `NotStoredError` inside `only_stored`."""
+    if _only_stored.get():
+        raise NotStoredError(
+            f"The activations of {model!r} in {', '.join(layers)} to {n_stimuli} stimuli are not stored. "
+            "`brainscore cache list` shows which are; scoring the pair computes and stores them."
+        )
+
+
+def cache_folder() -> Path:
+    """Return where cached activations lie."""
+    return settings().cache_home / "activations"

@@ -1,0 +1,421 @@
+"""Read out the layers of PyTorch modules."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from brainscore_core.errors import LayerNotFoundError, did_you_mean
+from brainscore_core.identity.digest import content_digest
+from brainscore_vision.identity.objects import (
+    NotDigestibleError,
+    describe,
+    describe_structure,
+    describe_weights,
+)
+from brainscore_vision.model_helpers.activations.extractor import ActivationsExtractorHelper
+from brainscore_vision.model_helpers.activations.randomness import random_state_as_before
+from brainscore_vision.model_helpers.activations.steadiness import weight_sums
+from brainscore_vision.model_helpers.activations.wrappers.inputs import (
+    WRONG_SHAPE,
+    InputShapeError,
+    device_of,
+    evaluation_mode,
+    kind_of,
+    new_batch,
+)
+from brainscore_vision.model_helpers.activations.wrappers.outputs import (
+    first_tensor,
+    part_of,
+    split_parts,
+    tensors_in,
+    to_numpy,
+)
+
+if TYPE_CHECKING:
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
+    from brainscore_vision.model_helpers.activations.cache.layout import Array
+    from brainscore_vision.model_helpers.activations.stimulus_files import Preprocessing
+
+__all__ = ["PytorchWrapper"]
+
+Precision = Literal["autocast", "float16", "bfloat16"]
+
+_STEP = re.compile(r"-t\d+$")
+# Attributes of a wrapper that are digested on their own or do not change activations.
+_NOT_SETTINGS = frozenset(
+    {
+        "_model", "_in_float32", "_extractor", "_forward_kwargs", "_logger", "_mentioned", "image_size",
+        "precision_deviation", "n_classes",
+        "from_paths", "from_stimulus_set", "register_batch_activations_hook", "register_stimulus_set_hook",
+    }
+)  # fmt: skip
+
+
+class PytorchWrapper:
+    """Make a PyTorch module callable with stimuli and layer names.
+
+    What is recorded is what each layer returned, copied before later operations can change it in place. A layer that
+    runs several times in one forward pass is recorded at its last run. After a call, and after any exception, the
+    module has no hooks that it did not have before, and every part of it is in training or evaluation mode as before;
+    after an exception the random numbers of Python, NumPy and PyTorch go on as before, too.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Run in evaluation mode and without gradients.
+    preprocessing : callable
+        Takes a list of paths and returns the batch, an array (input, ...) or a list of arrays, such as
+        ``functools.partial(load_preprocess_images, image_size=224)``.
+    identifier : str or None
+        Of the model; None is the name of the module's class.
+    readout_layer : str or None
+        Name of the layer that ``'logits'`` stands for. None is the last module in the order of registration, which
+        is wrong for networks that register, for example, an activation function after the classifier; that it does
+        not have `n_classes` units is said once.
+    precision : {'autocast', 'float16', 'bfloat16'} or None
+        None runs the module in the precision of its weights. ``autocast`` leaves the choice for each operation to
+        PyTorch (half precision on a GPU, bfloat16 on a CPU); the others run a copy of the module whose weights are of
+        that type. The first batch of each layer is computed in float32 too, and how far it deviates is logged and kept
+        in `precision_deviation`. The precision is part of the key of cached activations.
+    device : str, torch.device or None
+        Where the module runs, and is moved to, such as ``'cpu'``, ``'cuda:1'`` or ``'mps'``. None: what
+        ``BRAINSCORE_DEVICE`` says, else the GPU if CUDA has one, else the CPU.
+    **kwargs
+        Passed to `ActivationsExtractorHelper`, such as ``batch_size``.
+
+    Attributes
+    ----------
+    precision_deviation : dict of str to float
+        Of each layer that was recorded with `precision`: largest absolute difference from float32, in units of the
+        largest absolute value in float32, over the first batch.
+    n_classes : int or None
+        How many units the readout should have. Set by `ModelCommitment`; None: any number.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        preprocessing: Preprocessing,
+        identifier: str | None = None,
+        forward_kwargs: Mapping[str, object] | None = None,
+        *,
+        readout_layer: str | None = None,
+        precision: Precision | None = None,
+        device: str | torch.device | None = None,
+        **kwargs: Any,  # checked by ActivationsExtractorHelper
+    ) -> None:
+        if precision is not None and precision not in get_args(Precision):
+            raise ValueError(f"precision is {precision!r}; expected None or one of {', '.join(get_args(Precision))}.")
+        self._logger = logging.getLogger(f"{__name__}.{type(self).__name__}")
+        self._device = device_of(device)
+        self._in_float32 = model.to(self._device)
+        self.precision = precision
+        self._model = self._in_float32
+        if precision in ("float16", "bfloat16"):
+            self._model = copy.deepcopy(self._in_float32).to(getattr(torch, precision))
+        self.precision_deviation: dict[str, float] = {}
+        self._mentioned: set[str] = set()
+        self._forward_kwargs = dict(forward_kwargs or {})
+        self.readout_layer = readout_layer
+        self.n_classes: int | None = 1000  # of ImageNet
+        self._extractor = self._build_extractor(
+            identifier=identifier or type(model).__name__,
+            preprocessing=preprocessing,
+            get_activations=self.get_activations,
+            **kwargs,
+        )
+        if getattr(self._extractor, "model_digest", self) is None:  # extractors of plugins may have no such thing
+            self._extractor.model_digest = self._digest
+        if getattr(self._extractor, "weight_sums", self) is None:
+            self._extractor.weight_sums = lambda: weight_sums(self._model)
+        self._extractor.insert_attrs(self)
+
+    def _build_extractor(
+        self,
+        identifier: str,
+        preprocessing: Preprocessing,
+        get_activations: Callable[..., Mapping[str, Array]],
+        **kwargs: Any,  # checked by ActivationsExtractorHelper
+    ) -> ActivationsExtractorHelper:
+        return ActivationsExtractorHelper(
+            get_activations=get_activations, preprocessing=preprocessing, identifier=identifier, **kwargs
+        )
+
+    @property
+    def identifier(self) -> str:
+        """Name of the model in the coordinates of its activations."""
+        return str(self._extractor.identifier)
+
+    @identifier.setter
+    def identifier(self, value: str) -> None:
+        self._extractor.identifier = value
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NeuroidAssembly:  # checked by the extractor
+        """Return the activations of layers; see `ActivationsExtractorHelper.__call__`."""
+        return self._extractor(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.identifier!r}, {self._model!r})"
+
+    def get_activations(
+        self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, layer_names: Sequence[str]
+    ) -> OrderedDict[str, Array]:
+        """Run the module on one batch.
+
+        Parameters
+        ----------
+        images : array or tensor (input, ...), or sequence of such without the first axis
+            Brought to the device, and to the type of the module's weights.
+        layer_names : sequence of str
+            See `get_layer`. A layer that returns several tensors gives the first; brackets name another part:
+            ``'lstm[1][0]'``, ``'encoder[pooler_output]'``.
+
+        Returns
+        -------
+        OrderedDict of str to array (input, ...)
+            Output of each layer; of the last run for a layer that runs several times.
+
+        Raises
+        ------
+        LayerNotFoundError
+            The module has no layer of that name, or its output no such part.
+        TypeError
+            The images are no numbers, or a layer returns no tensor.
+        ValueError
+            The images differ in shape.
+        InputShapeError
+            A layer cannot take images of this shape.
+        """
+        recorded = self._record(images, layer_names)
+        unknown = [name for name in recorded if name not in self.precision_deviation] if self.precision else []
+        if unknown:
+            self._measure_deviation(images, {name: recorded[name] for name in unknown})
+        return recorded
+
+    def _record(
+        self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor, layer_names: Sequence[str]
+    ) -> OrderedDict[str, Array]:
+        layers = [(name, self.get_layer(name)) for name in layer_names]  # before the forward pass: names may be wrong
+        inputs = self._to_input(images)
+        results: OrderedDict[str, Array] = _Copies()
+        handles = []
+        try:
+            for name, layer in layers:
+                handles.append(self.register_hook(layer, name, target_dict=results))
+            with (
+                random_state_as_before(only_after_an_error=True),
+                torch.no_grad(),
+                self._autocast(),
+                evaluation_mode(self._model),
+            ):
+                self._forward(inputs)
+        except (RuntimeError, TypeError, ValueError) as error:
+            shown = f"{kind_of(inputs)}, as its preprocessing made it"
+            if isinstance(error, RuntimeError) and WRONG_SHAPE.search(str(error)):
+                raise InputShapeError(
+                    f"The model {self.identifier!r} cannot take {shown} ({error}). Expected is most often (stimulus, "
+                    "channel, height, width) with 3 channels, at the size that the network was made for: compare the "
+                    "preprocessing with that, such as functools.partial(load_preprocess_images, image_size=224)."
+                ) from error
+            error.add_note(f"The model {self.identifier!r} was shown {shown}.")
+            raise
+        finally:
+            for handle in handles:
+                handle.remove()
+        if "logits" in results and self.readout_layer is None:
+            self._mention_readout(np.shape(results["logits"]))
+        return results
+
+    def _forward(self, inputs: Any) -> Any:  # what the module takes and returns
+        return self._model(inputs, **self._forward_kwargs)
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        return torch.autocast(self._device.type) if self.precision == "autocast" else nullcontext()
+
+    def _measure_deviation(
+        self,
+        images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor,
+        recorded: Mapping[str, Array],
+    ) -> None:
+        """Compare a batch with what the same module gives in float32; log the result and keep it."""
+        model, precision = self._model, self.precision
+        self._model, self.precision = self._in_float32, None
+        try:
+            exact = self._record(images, list(recorded))
+        finally:
+            self._model, self.precision = model, precision
+        for name, values in recorded.items():
+            reference = exact[name].astype(np.float64)
+            largest = np.abs(reference).max(initial=0.0)
+            difference = np.abs(values.astype(np.float64) - reference).max(initial=0.0)
+            self.precision_deviation[name] = float(difference / largest) if largest else float(difference)
+        worst = max(recorded, key=lambda name: self.precision_deviation[name])
+        self._logger.warning(
+            "With precision=%r, the first batch of %r deviates from float32 by at most %.2g of the largest value of a "
+            "layer (%s); precision_deviation has each layer.",
+            precision, self.identifier, self.precision_deviation[worst], worst,
+        )  # fmt: skip
+
+    def _to_input(self, images: Sequence[npt.ArrayLike | torch.Tensor] | Array | torch.Tensor) -> torch.Tensor:
+        batch = new_batch(images)
+        weights = (parameter.dtype for parameter in self._model.parameters() if parameter.is_floating_point())
+        dtype = next(weights, torch.float32)
+        if self._device.type == "mps":  # it has no double precision: the type first
+            batch = batch.to(dtype)
+        return batch.to(self._device, dtype=dtype)
+
+    def get_layer(self, layer_name: str) -> nn.Module:
+        """Return the module of a dotted name.
+
+        Parameters
+        ----------
+        layer_name : str
+            Such as ``'features.3.conv'``; ``'logits'`` is the readout. Parts in brackets are passed over.
+
+        Raises
+        ------
+        LayerNotFoundError
+            There is no such module; the message lists the nearest names.
+        """
+        name, _ = split_parts(layer_name)
+        if name == "logits":
+            return self._output_layer()
+        module: nn.Module | None = self._model
+        for part in name.split("."):
+            modules = getattr(module, "_modules", {})
+            module = modules[part] if part in modules else None  # noqa: SIM401 - scripted modules have no `get`
+        if module is None:
+            raise LayerNotFoundError(self._unknown_layer(name))
+        return module
+
+    def check_layers(self, layer_names: Iterable[str]) -> None:
+        """Raise a `LayerNotFoundError` that names all layers that the module lacks, before anything is computed.
+
+        ``<layer>-t<step>`` stands for a step of a layer. Nothing is said of a wrapper that replaces `get_activations`,
+        or looks up layers in a way of its own that fails with something else.
+        """
+        if type(self).get_activations is not PytorchWrapper.get_activations:
+            return
+        problems = []
+        for name in dict.fromkeys(layer_names):
+            try:
+                self.get_layer(_STEP.sub("", name))
+            except LayerNotFoundError as error:
+                problems.append(str(error))
+            except Exception as error:  # noqa: BLE001 - a plugin's own look-up, which may need a forward pass
+                self._logger.debug("Whether there is a layer %r is seen when it is recorded: %s", name, error)
+        if problems:
+            raise LayerNotFoundError(" ".join(problems))
+
+    def _unknown_layer(self, layer_name: str) -> str:
+        names = [name for name, _ in self._model.named_modules() if name]
+        remedy = did_you_mean(layer_name, names, 3) or f" It has {', '.join(names[:20])}."
+        return f"Model {self.identifier!r} has no layer {layer_name!r} ({len(names)} known).{remedy}"
+
+    def _output_layer(self) -> nn.Module:
+        if self.readout_layer is not None and self.readout_layer != "logits":
+            return self.get_layer(self.readout_layer)
+        module = self._model
+        while module._modules:  # noqa: SLF001 - the order of registration, for a name that may belong to no attribute
+            last = next(reversed(module._modules.values()))  # noqa: SLF001
+            if last is None:
+                break
+            module = last
+        return module
+
+    @classmethod
+    def _tensor_to_numpy(cls, output: torch.Tensor) -> Array:
+        """Copy an output; the first tensor of one that holds several. Plugins override it."""
+        return to_numpy(first_tensor(output))
+
+    def register_hook(
+        self, layer: nn.Module, layer_name: str, target_dict: dict[str, Array]
+    ) -> torch.utils.hooks.RemovableHandle:
+        """Have a layer put its output into a dict by its name; override it for layers with another kind of output."""
+        _, parts = split_parts(layer_name)
+
+        def keep_output(_layer: nn.Module, _inputs: object, output: Any) -> None:  # whatever the layer returns
+            part = part_of(output, parts, layer_name)
+            self._mention_others(part, layer_name)
+            try:
+                target_dict[layer_name] = self._tensor_to_numpy(part)
+            except (TypeError, AttributeError) as error:
+                if isinstance(part, torch.Tensor):
+                    raise
+                raise TypeError(
+                    f"Layer {layer_name!r} of model {self.identifier!r} returns a {type(part).__name__} without a "
+                    "tensor. Read out one of its parts, or override PytorchWrapper._tensor_to_numpy(output)."
+                ) from error
+
+        return layer.register_forward_hook(keep_output)
+
+    def _mention_readout(self, shape: Sequence[int]) -> None:
+        """Say once that the last module is taken for the readout although it is none by its size."""
+        n_units = int(np.prod(shape[1:]))
+        if self.n_classes in (None, n_units) or "logits" in self._mentioned:
+            return
+        self._mentioned.add("logits")
+        last = self._output_layer()
+        name = next((name for name, module in self._model.named_modules() if module is last), "")
+        self._logger.warning(
+            "The model %r does not declare its readout, so that 'logits' is its last module, %r; it has %d units, not "
+            "one for each of %d classes. Declare it: PytorchWrapper(..., readout_layer='<layer>').",
+            self.identifier, name, n_units, self.n_classes,
+        )  # fmt: skip
+
+    def _mention_others(self, output: Any, layer_name: str) -> None:  # whatever the layer returns
+        """Say once that a layer returns more tensors than the one that is recorded."""
+        if isinstance(output, torch.Tensor) or layer_name in self._mentioned:
+            return
+        self._mentioned.add(layer_name)
+        labels = [f"{layer_name}{label}" for label, _ in tensors_in(output)]
+        if len(labels) > 1:
+            self._logger.info("Layer %r gives its first tensor; it returns %s.", layer_name, ", ".join(labels))
+
+    def layers(self) -> Iterator[tuple[str, nn.Module]]:
+        """Give name and module of every module that holds no other."""
+        for name, module in self._model.named_modules():
+            if not any(True for _ in module.children()):
+                yield name, module
+
+    def weights_digest(self) -> str | None:
+        """Return a digest of parameters and buffers; None if they have none."""
+        try:
+            return self._weights_digest() if isinstance(self._model, nn.Module) else None
+        except NotDigestibleError:
+            return None
+
+    def _weights_digest(self) -> str:
+        return content_digest(describe_weights(self._model) if isinstance(self._model, nn.Module) else None)
+
+    def _digest(self) -> dict[str, str]:
+        """Return digests of all that changes activations, by name; raise TypeError if a part has none."""
+        settings = {name: value for name, value in vars(self).items() if name not in _NOT_SETTINGS}
+        wrapper = [describe(type(self)), describe(type(self._extractor)), describe(settings)]
+        is_module = isinstance(self._model, nn.Module)
+        model = describe_structure(self._model) if is_module else describe(self._model)
+        return {
+            "code and settings": content_digest(wrapper, describe(self._forward_kwargs), model),
+            "weights": self._weights_digest(),
+            "device": str(self._device),
+        }
+
+
+class _Copies(OrderedDict[str, Any]):  # whatever an overridden `register_hook` keeps
+    """Keep copies of arrays that look into the memory of something else, such as a tensor that may yet change."""
+
+    def __setitem__(self, layer_name: str, values: Any) -> None:
+        if isinstance(values, np.ndarray) and not values.flags.owndata:
+            values = values.copy()
+        super().__setitem__(layer_name, values)
