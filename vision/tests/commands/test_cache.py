@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from brainscore_vision.__main__ import main
+from brainscore_vision.model_helpers.activations.cache import index as cache_index
 from brainscore_vision.model_helpers.activations.cache import stored_entries
 from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
 
