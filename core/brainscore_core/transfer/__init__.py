@@ -1,1 +1,1 @@
-"""Bring files from elsewhere: room on the ``disk``, ``partial`` files, what is known of a ``local`` copy, ``http``."""
+"""Fetch files once: from the disk, a mirror folder, or a server that a bringer of bytes (HTTP, S3) reads."""

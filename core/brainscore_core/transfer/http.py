@@ -1,26 +1,25 @@
-"""Return verified local copies of files on the web: from the disk, from a mirror folder, or downloaded."""
+"""Fetch files on the web."""
 
 from __future__ import annotations
 
 import logging
 import re
-import shutil
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import unquote, urlsplit
 
-from brainscore_core.config import settings
-from brainscore_core.errors import ChecksumError, ConfigurationError, DownloadError, OfflineError
-from brainscore_core.files import locked
-from brainscore_core.identity.digest import file_digest
-from brainscore_core.identity.stamp import note, recall, remember
+from brainscore_core.errors import ConfigurationError, DownloadError
+from brainscore_core.identity.stamp import note
 from brainscore_core.transfer.disk import check_free_space, progress_bar
-from brainscore_core.transfer.partial import PartialFile, storing
+from brainscore_core.transfer.fetch import fetch
 
 if TYPE_CHECKING:
     import httpx
+
+    from brainscore_core.transfer.partial import PartialFile
 
 __all__ = ["fetch_url"]
 
@@ -38,182 +37,111 @@ _FULL_DIGITS = 64
 
 
 def fetch_url(url: str, target: str | Path, *, sha256: str | None) -> Path:
-    """Return a local copy of a file on the web, getting it if there is none yet.
+    """Return the verified local copy of a file on the web; see `brainscore_core.transfer.fetch.fetch`.
 
-    A file that is there already is used if it has the digest (an unchanged file is not hashed again). Else it is
-    copied from the mirror folder (``BRAINSCORE_MIRROR``) if that holds ``<host>/<path of the URL>``, or downloaded; an
-    interrupted download is continued by the next one. Processes that ask at the same time download once. A file
-    appears under its name only when it is whole and verified.
+    A mirror folder holds it at ``<host>/<path of the URL>``.
 
     Parameters
     ----------
     sha256 : str or None
-        Digest of the file: 64 hexadecimal digits, or the first ones (at least 8) where its publisher states no more
-        than these; None where nothing is stated, so that whatever comes first is believed. Then all digits of the
-        first copy are written beside it, to ``<name>.sha256``, and every later copy has to have them.
+        Digest of the file, 64 hexadecimal digits, or its first digits, at least 8, if its publisher states no more.
+        None accepts any first copy. Unless all 64 digits are given, those of the first copy are written to
+        ``<name>.sha256``, and later copies must have them.
 
     Returns
     -------
     Path
-        ``target``.
+        `target`.
 
     Raises
     ------
-    ChecksumError
-        The downloaded file does not have the digest; it is removed.
-    DownloadError
-        It does not exist, cannot be reached or stored, or ``BRAINSCORE_OFFLINE=1`` forbids to try.
     ConfigurationError
-        The digest is none, or the address is not of the web.
+        `sha256` is not a digest, or `url` is not an HTTP address.
     """
     digest = "" if sha256 is None else sha256.lower()
     if sha256 is not None and not _DIGEST.fullmatch(digest):
         raise ConfigurationError(
-            f"{sha256!r} given for {url} is no SHA-256 digest; expected 64 hexadecimal digits, or the first 8 or more."
+            f"{sha256!r} given for {url} is not a SHA-256 digest; expected 64 hexadecimal digits or the first 8."
         )
     if urlsplit(url).scheme not in {"http", "https"}:
-        raise ConfigurationError(f"{url!r} is no address of a file on the web; expected https://...")
-    wanted = _Wanted(url, Path(target), digest)
-    if wanted.is_there():
-        return wanted.target
-    with storing(url, wanted.target), locked(wanted.target):
-        if not wanted.is_there():  # nobody else has fetched it while we waited for the lock
-            partial = PartialFile(wanted.target)
-            if not _copy_from_mirror(wanted, partial):
-                _download(wanted, partial)
-    return wanted.target
+        raise ConfigurationError(f"{url!r} is not the address of a file on the web; expected https://...")
+    source = _WebFile(url, digest)
+    return fetch(source, Path(target), lambda partial: _Transfer(source, partial).run())
 
 
-class _Wanted:
-    """A file that shall be at ``target`` and have a digest, or the first digits of one and those that were recorded."""
+@dataclass(frozen=True)
+class _WebFile:
+    """A file on the web with its SHA-256, or with the first digits of it and those recorded at the first download."""
 
-    def __init__(self, url: str, target: Path, digest: str) -> None:
-        self.url, self.target, self.digest = url, target, digest
-        self._record_path = target.with_name(f"{target.name}.sha256")
+    address: str
+    sha256: str
 
-    def is_there(self) -> bool:
-        """Say whether the target has the digest."""
-        if not self.target.is_file():
-            return False
-        try:
-            found = str(recall(self.target).get("sha256") or file_digest(self.target, "sha256"))
-        except FileNotFoundError:  # removed meanwhile
-            return False
-        if reason := self._refusal(found):
-            logger.warning("%s %s: it will be fetched from %s", self.target, reason, self.url)
-            return False
-        self._note(found)
-        return True
+    version_id = None
 
-    def publish(self, partial: PartialFile, origin: str) -> None:
-        """Verify a complete file and give it its name, or remove it."""
-        found = file_digest(partial.path, "sha256")
-        if reason := self._refusal(found):
-            size_bytes = partial.path.stat().st_size
-            partial.discard()
-            raise ChecksumError(
-                f"{self.target.name} from {origin} {reason} ({size_bytes} bytes). What arrived was removed. Try again; "
-                "if that does not help, the file was replaced at its source, or something between it and this "
-                "machine answers in its place."
-            )
-        partial.publish(self.target)
-        self._note(found)
+    def __str__(self) -> str:
+        return self.address
 
-    def _refusal(self, found: str) -> str:
-        if not found.startswith(self.digest):
-            return f"does not have the promised content: expected sha256 {self.digest}, found {found}"
-        if len(self.digest) < _FULL_DIGITS and found != (recorded := self._recorded() or found):
-            return (
-                f"is another file than the one that was fetched first: sha256 is {found}, and {self._record_path} says "
-                f"{recorded} (remove that if you know why)"
-            )
+    @property
+    def digests(self) -> dict[str, str]:
+        return {"sha256": self.sha256}
+
+    @property
+    def mirror_path(self) -> Path:
+        parts = urlsplit(self.address)
+        return Path(parts.hostname or "", *unquote(parts.path).strip("/").split("/"))
+
+    def refusal(self, algorithm: str, digest: str, target: Path) -> str:
+        if not digest.startswith(self.sha256):
+            return f"does not have the promised content: expected {algorithm} {self.sha256}, found {digest}"
+        record = _record_path(target)
+        if len(self.sha256) < _FULL_DIGITS and record.is_file():
+            first = record.read_text(encoding="utf-8").partition(" ")[0]
+            if first and digest != first:
+                return (
+                    f"is another file than the one that was fetched first: sha256 is {digest}, and {record} says "
+                    f"{first} (remove that if you know why)"
+                )
         return ""
 
-    def _recorded(self) -> str:
-        try:
-            return self._record_path.read_text(encoding="utf-8").partition(" ")[0]
-        except FileNotFoundError:
-            return ""
-
-    def _note(self, found: str) -> None:
-        if recall(self.target).get("sha256") != found:
-            remember(self.target, {"source": self.url, "sha256": found})
-        if len(self.digest) < _FULL_DIGITS and not self._record_path.exists():
-            note(self._record_path, f"{found}  {self.target.name}\n")  # as `sha256sum -c` reads it
+    def record(self, target: Path, digests: Mapping[str, str]) -> None:
+        if len(self.sha256) < _FULL_DIGITS and not _record_path(target).exists():
+            note(_record_path(target), f"{digests['sha256']}  {target.name}\n")  # as `sha256sum -c` reads it
 
 
-def _copy_from_mirror(wanted: _Wanted, partial: PartialFile) -> bool:
-    """Put the mirror's copy at the target; False if there is none or (unless offline) it is not the wanted one."""
-    current = settings()
-    if current.mirror is None:
-        return False
-    parts = urlsplit(wanted.url)
-    place = Path(parts.hostname or "", *unquote(parts.path).strip("/").split("/"))
-    original = current.mirror / place
-    if ".." in place.parts or not original.is_file():
-        return False
-    check_free_space(partial.path, original.stat().st_size, str(original))
-    partial.discard()
-    shutil.copyfile(original, partial.path)
-    try:
-        wanted.publish(partial, str(original))
-    except ChecksumError as error:
-        if current.offline:
-            raise
-        logger.warning("The mirror holds another file; downloading instead. %s", error)
-        return False
-    return True
-
-
-def _download(wanted: _Wanted, partial: PartialFile) -> None:
-    current = settings()
-    if current.offline:
-        parts = urlsplit(wanted.url)
-        mirrored = f" nor at {current.mirror}/{parts.hostname}{parts.path}" if current.mirror else ""
-        absent = f"{wanted.url} is not at {wanted.target}{mirrored}"
-        forbidden = "BRAINSCORE_OFFLINE=1 forbids to download it. Unset that variable, or put the file there."
-        raise OfflineError(f"{absent}, and {forbidden}", absent)
-    continued = _Transfer(wanted, partial).run()
-    try:
-        wanted.publish(partial, wanted.url)
-    except ChecksumError:
-        if not continued:
-            raise
-        # What an earlier process left may have suffered, from a power failure for instance: once more, all of it.
-        _Transfer(wanted, partial).run()
-        wanted.publish(partial, wanted.url)
+def _record_path(target: Path) -> Path:
+    return target.with_name(f"{target.name}.sha256")
 
 
 class _RefusedForNowError(Exception):
-    """The server answered with a status that may be another one soon."""
+    """The server answered with a status that may soon change."""
 
 
 class _Transfer:
     """Complete a partial file from the web, continuing after faults."""
 
-    def __init__(self, wanted: _Wanted, partial: PartialFile) -> None:
-        self._url = wanted.url
-        self._is_verified = bool(wanted.digest)
+    def __init__(self, source: _WebFile, partial: PartialFile) -> None:
+        self._url = source.address
+        self._is_verified = bool(source.sha256)
         self._partial = partial
         self._identity: Mapping[str, object] = {}
-        self._position = 0  # up to where the file of that identity has arrived
+        self._position = 0  # bytes of the file of that identity that have arrived
         self._continued = False
 
     def run(self) -> bool:
-        """Download what is missing; return whether some of it was there before."""
-        import httpx  # only needed to download
+        """Download what is missing; return whether earlier bytes were continued."""
+        import httpx  # slow to import and only needed to download
 
         headers = {"Accept-Encoding": "identity", "User-Agent": "brainscore"}
         timeout = httpx.Timeout(_READ_TIMEOUT_S, connect=_CONNECT_TIMEOUT_S)
         failures = 0
         with httpx.Client(follow_redirects=True, timeout=timeout, headers=headers) as client:
             while True:
-                before = self._position
+                start = self._position
                 try:
                     self._attempt(client)
                 except (httpx.TransportError, _RefusedForNowError) as error:
                     # A connection that breaks after it got somewhere does not count as a failed attempt.
-                    failures = 1 if self._position - before >= _CHUNK_BYTES else failures + 1
+                    failures = 1 if self._position - start >= _CHUNK_BYTES else failures + 1
                     if failures >= _ATTEMPTS:
                         raise DownloadError(
                             f"Cannot download {self._url}: {error or type(error).__name__}. Check the connection and "
@@ -236,18 +164,18 @@ class _Transfer:
             self._continued = True
             if begin == size_bytes:
                 return
-            wanted = _rest_of(answer, begin)
-        with client.stream("GET", self._url, headers=wanted) as answer:
+            headers = _rest_of(answer, begin)
+        with client.stream("GET", self._url, headers=headers) as answer:
             self._check(answer)
             if not answer.headers.get("Content-Range", "").startswith(f"bytes {begin}-"):
-                # The server knows no ranges, or the file is another one by now: all of it comes.
+                # The server ignores ranges, or the file was replaced: the whole file arrives.
                 self._partial.discard()
                 self._identity, self._continued = {}, False
                 begin, size_bytes = self._begin(answer)
             self._receive(answer, begin, size_bytes)
 
     def _begin(self, answer: httpx.Response) -> tuple[int, int | None]:
-        """Return from which byte on the file is missing, and how many it has (None: the server does not say)."""
+        """Return the first missing byte and the size of the file; a size of None if the server does not state it."""
         length = answer.headers.get("Content-Length")
         if length is None:
             self._partial.discard()
@@ -259,7 +187,7 @@ class _Transfer:
             **{name: answer.headers.get(name) for name in ("ETag", "Last-Modified")},
         }
         if not (self._is_verified or identity["ETag"] or identity["Last-Modified"]):
-            self._partial.discard()  # nothing could tell whether old and new parts fit together
+            self._partial.discard()  # nothing would reveal parts of different files
             self._identity = {}
         missing = self._partial.start(identity, size_bytes, _PART_BYTES)
         listed = missing[0][0] if missing else size_bytes
@@ -296,7 +224,7 @@ class _Transfer:
 
 
 def _rest_of(answer: httpx.Response, begin: int) -> Mapping[str, str]:
-    """Return the headers of a request for the rest of the file that an answer brings, unless it is replaced."""
+    """Return the headers that request the bytes from `begin`, or the whole file if it was replaced."""
     etag, modified = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified")
     unchanged = etag if etag and not etag.startswith("W/") else modified  # a weak one does not promise equal bytes
     return {"Range": f"bytes={begin}-", **({"If-Range": unchanged} if unchanged else {})}
@@ -306,9 +234,9 @@ def _raise_refused(url: str, status: int, phrase: str) -> NoReturn:
     if status in {404, 410}:
         reason = "there is no such file. It was moved or removed by its publisher: compare the address"
     elif status in {401, 403}:
-        reason = "the server refuses to give it to us. Ask its publisher for access"
+        reason = "the server denies access. Ask its publisher for it"
     else:
-        reason = "that is no answer with a file in it"
+        reason = "the answer contains no file"
     raise DownloadError(
         f"Cannot download {url} ({status} {phrase}): {reason}, or put the file into a mirror folder "
         "(BRAINSCORE_MIRROR)."

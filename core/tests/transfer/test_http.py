@@ -21,6 +21,7 @@ import pytest
 
 from brainscore_core.errors import ChecksumError, ConfigurationError, DownloadError
 from brainscore_core.transfer import disk
+from brainscore_core.transfer import fetch as engine
 from brainscore_core.transfer import http as web
 from brainscore_core.transfer.http import fetch_url
 
@@ -144,7 +145,7 @@ def test_follows_where_the_file_went(server, target):
 
 def test_an_unchanged_file_is_not_hashed_again(server, target, monkeypatch):
     fetch_url(server.url, target, sha256=SHA256)
-    monkeypatch.setattr(web, "file_digest", lambda *_: pytest.fail("hashed"))
+    monkeypatch.setattr(engine, "file_digest", lambda *_: pytest.fail("hashed"))
     fetch_url(server.url, target, sha256=SHA256)
 
 
@@ -188,7 +189,7 @@ def test_an_empty_file(server, target):
 
 @pytest.mark.parametrize("digest", ["", "abc1234", "g" * 64, "a" * 65])
 def test_what_is_no_digest(target, digest):
-    with pytest.raises(ConfigurationError, match="is no SHA-256 digest; expected 64 hexadecimal digits"):
+    with pytest.raises(ConfigurationError, match="is not a SHA-256 digest; expected 64 hexadecimal digits"):
         fetch_url("https://example.org/net.pth", target, sha256=digest)
 
 
@@ -395,7 +396,8 @@ def test_processes_that_ask_at_once_download_once(server, target):
 
 
 @pytest.mark.parametrize(
-    ("status", "reason"), [(404, "there is no such file"), (410, "no such file"), (403, "refuses"), (418, "no answer")]
+    ("status", "reason"),
+    [(404, "there is no such file"), (410, "no such file"), (403, "denies access"), (418, "contains no file")],
 )
 def test_refusals_are_said_at_once(server, target, status, reason):
     server.faults = [status]

@@ -6,7 +6,7 @@ Where to look:
   (fold, select, levels, groups)
 - stimuli: ``stimuli``
 - from data to files: ``packaging``; inside, ``_files`` (formats, loaders, code to paste)
-- from S3 to data: ``s3``, ``fetch`` (cache, mirror), ``access`` (private data); inside, ``_transfer`` (bytes)
+- from S3 to data: ``s3``, ``fetch`` (cache, mirror), ``access`` (private data)
 
 What is wrong with data says ``brainscore_core.validation``.
 """

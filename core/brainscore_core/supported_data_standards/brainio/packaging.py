@@ -14,6 +14,7 @@ import xarray as xr
 from brainscore_core.errors import AssemblyError, StimulusError
 from brainscore_core.files import atomic_path
 from brainscore_core.identity.digest import file_digest
+from brainscore_core.supported_data_standards.brainio._files.disk import check_room, writing
 from brainscore_core.supported_data_standards.brainio._files.netcdf import write_netcdf
 from brainscore_core.supported_data_standards.brainio._files.numbered_files import (
     check_stimulus_naming_convention,
@@ -22,10 +23,9 @@ from brainscore_core.supported_data_standards.brainio._files.numbered_files impo
 from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
 from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import create_stimulus_zip
 from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
-from brainscore_core.supported_data_standards.brainio._transfer.disk import check_room, writing
-from brainscore_core.supported_data_standards.brainio._transfer.upload import get_user_info, upload_to_s3
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
+from brainscore_core.transfer.upload import get_user_info, upload_to_s3
 from brainscore_core.validation.assemblies import check_alignment, check_assembly
 from brainscore_core.validation.problem import Problem, raise_errors
 from brainscore_core.validation.standards import FILENAME, NANS_EXPECTED, STIMULUS_ID

@@ -22,10 +22,10 @@ from brainscore_core.errors import AssemblyError, CorruptFileError, DownloadErro
 from brainscore_core.supported_data_standards.brainio import s3
 from brainscore_core.supported_data_standards.brainio._files.hdf5 import check_self_contained
 from brainscore_core.supported_data_standards.brainio._files.netcdf import read_netcdf, write_netcdf
-from brainscore_core.supported_data_standards.brainio._transfer import download
-from brainscore_core.supported_data_standards.brainio._transfer import unzip as unzip_module
 from brainscore_core.supported_data_standards.brainio.assemblies import DataAssembly
 from brainscore_core.supported_data_standards.brainio.fetch import S3Object, fetch, unzip
+from brainscore_core.transfer import s3_download
+from brainscore_core.transfer import unzip as unzip_module
 
 
 def sha1_of(content):
@@ -45,11 +45,11 @@ def zip_of(members):
 TRIALS = textwrap.dedent("""
     import contextlib, glob, json, os, random, signal, sys, time
     from brainscore_core.supported_data_standards.brainio import s3
-    from brainscore_core.supported_data_standards.brainio._transfer import download
+    from brainscore_core.transfer import s3_download
     import boto3, botocore.config  # what a child would import first, so that the kill hits the work itself
 
     reference, trials, seed, home = json.loads(sys.argv[1])
-    download._PART_BYTES = 50_000
+    s3_download._PART_BYTES = 50_000
     random.seed(seed)
     sys.path.insert(0, home)
 
@@ -170,7 +170,7 @@ def small_disk(tmp_path):
 def unaware(request, monkeypatch):
     """Let the disk run full while writing, as when several programs fill it."""
     if request.param == "noticed while writing":
-        monkeypatch.setattr(download, "check_free_space", lambda *_: None)
+        monkeypatch.setattr(s3_download, "check_free_space", lambda *_: None)
         monkeypatch.setattr(unzip_module, "_check_file_system", lambda *_: None)
 
 
@@ -271,7 +271,7 @@ def test_attributes_are_not_unpickled(tmp_path):
 def test_library_does_not_unpickle():
     """Neither `pickle` nor `allow_pickle=True` stands anywhere in the modules that read files."""
     folder = Path(s3.__file__).parent
-    modules = [*folder.glob("*.py"), *folder.glob("_files/*.py"), *folder.glob("_transfer/*.py")]
+    modules = [*folder.glob("*.py"), *folder.glob("_files/*.py"), *Path(s3_download.__file__).parent.glob("*.py")]
     assert len(modules) > 15
     for module in modules:
         text = module.read_text()

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from brainscore_core.errors import ConfigurationError, UploadError
-from brainscore_core.supported_data_standards.brainio._transfer.object import split_bucket
 from brainscore_core.transfer.disk import progress_bar
+from brainscore_core.transfer.s3 import split_bucket
 
 __all__ = ["get_user_info", "upload_to_s3"]
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brainscore_core.errors import CorruptFileError
-from brainscore_core.supported_data_standards.brainio._transfer import unzip as unzip_module
-from brainscore_core.supported_data_standards.brainio._transfer.unzip import check_extracted, unzip
+from brainscore_core.transfer import unzip as unzip_module
+from brainscore_core.transfer.unzip import check_extracted, unzip
 
 FILES = {"a.png": b"first", "b.png": b"second" * 1000, "sub/c.png": b"third", "empty.png": b""}
 
@@ -66,7 +66,7 @@ def test_killed_extraction_cannot_be_mistaken_for_a_folder(tmp_path):
     path = make_zip(tmp_path / "set.zip", FILES)
     script = textwrap.dedent("""
         import os, shutil, sys
-        from brainscore_core.supported_data_standards.brainio._transfer import unzip
+        from brainscore_core.transfer import unzip
         shutil.copyfileobj = lambda *_: os._exit(9)
         unzip.unzip(sys.argv[1])
     """)

@@ -1,4 +1,4 @@
-"""Bring the bytes of one object in S3 into a partial file: in several parts at once, continuing after faults."""
+"""Download an object of S3 in parts, several at once, continuing after faults. Import it late: it imports boto3."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
+import boto3
+from boto3.exceptions import Boto3Error
+from botocore import UNSIGNED
+from botocore import exceptions as botocore_exceptions
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
+
 from brainscore_core.errors import DownloadError, PrivateDataError
 from brainscore_core.transfer.disk import check_free_space, progress_bar
+from brainscore_core.transfer.s3 import S3Object, StoppedError
 
 if TYPE_CHECKING:
-    from brainscore_core.supported_data_standards.brainio._transfer.object import S3Object
     from brainscore_core.transfer.partial import PartialFile
 
-__all__ = ["StoppedError", "download", "make_s3_clients", "remote_sizes"]
+__all__ = ["bring", "make_s3_clients", "remote_sizes"]
 
 logger = logging.getLogger(__name__)
 
@@ -37,20 +44,11 @@ _CREDENTIAL_STATUSES = (400, 401, 403)
 _REPLACED_STATUS = 412
 
 
-class StoppedError(DownloadError):
-    """A download was given up because another one that is needed with it failed."""
-
-
 def make_s3_clients() -> list[Any]:
     """Return the clients to try in turn: signed if there are credentials, then unsigned.
 
-    The endpoint comes from the standard variables ``AWS_ENDPOINT_URL_S3`` and ``AWS_ENDPOINT_URL``. Failed requests are
-    repeated with growing pauses.
+    The variables ``AWS_ENDPOINT_URL_S3`` and ``AWS_ENDPOINT_URL`` set the endpoint. Failed requests are repeated.
     """
-    import boto3  # slow to import and only needed to download
-    from botocore import UNSIGNED
-    from botocore.config import Config
-
     base = Config(
         retries={"mode": "standard", "max_attempts": _ATTEMPTS},
         connect_timeout=_CONNECT_TIMEOUT_S,
@@ -64,33 +62,18 @@ def make_s3_clients() -> list[Any]:
     return [session.client("s3", config=base), unsigned]
 
 
-def download(source: S3Object, partial: PartialFile, stop: threading.Event) -> bool:
-    """Complete a partial file.
+def bring(source: S3Object, stop: threading.Event, partial: PartialFile) -> bool:
+    """Download the missing bytes of a file; return whether earlier ones were continued.
 
-    Parameters
-    ----------
-    source : S3Object
-        What to fetch. What an earlier process left is only continued if there is a digest to verify the whole by.
-    partial : PartialFile
-        Where its bytes go. After an error it stays, to be continued.
-    stop : threading.Event
-        Give up as soon as this is set.
-
-    Returns
-    -------
-    bool
-        Whether some of it was there already.
+    Bytes of an earlier process are continued only if a digest verifies the whole file. After an error they stay.
 
     Raises
     ------
     PrivateDataError
-        If it is private and the credentials here, if any, give no access.
+        The file is private and no credentials here give access.
     DownloadError
-        If it does not exist, cannot be reached, or does not fit on the disk.
+        The file does not exist, is out of reach or does not fit on the disk, or `stop` was set.
     """
-    from boto3.exceptions import Boto3Error
-    from botocore.exceptions import BotoCoreError, ClientError
-
     signed: list[Any] = []
     try:
         *signed, unsigned = make_s3_clients()
@@ -112,9 +95,7 @@ def download(source: S3Object, partial: PartialFile, stop: threading.Event) -> b
 
 
 def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
-    """Ask S3 for the size of files, in bytes; None where it does not say. A server out of reach is asked once only."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
+    """Return the sizes of files in bytes; None if S3 does not say. An unreachable server is asked once."""
     clients = make_s3_clients()
     unreachable = threading.Event()
 
@@ -125,11 +106,11 @@ def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
             try:
                 return int(head_of(client, source)[1]["ContentLength"])
             except ClientError as error:
-                logger.debug("The size of %s is not known: %s", source, error)
+                logger.debug("The size of %s is not available: %s", source, error)
             except BotoCoreError as error:
                 if _is_about_credentials(error):
                     continue
-                logger.debug("Nobody can be asked for the size of %s: %s", source, error)
+                logger.debug("The server is out of reach, so the size of %s is not available: %s", source, error)
                 unreachable.set()
         return None
 
@@ -141,9 +122,7 @@ def remote_sizes(sources: Sequence[S3Object]) -> list[int | None]:
 
 
 def head_of(client: Any, source: S3Object) -> tuple[dict[str, str], Mapping[str, Any]]:
-    """Ask a client what a file is like; the request that was understood, and the answer."""
-    from botocore.exceptions import ClientError
-
+    """Return the request that the server understood and its answer: size, ETag and type of a file."""
     request = {"Bucket": source.bucket, "Key": source.key}
     if source.version_id:
         request["VersionId"] = source.version_id
@@ -171,11 +150,9 @@ class _Transfer:
         self._errors: list[BaseException] = []
 
     def run(self) -> bool:
-        """Download what is missing; return whether some of it was there. Start again if it is replaced meanwhile."""
-        from botocore.exceptions import ClientError
-
-        if not self._source.sha1:
-            self._partial.discard()  # nothing could tell whether old and new parts fit together
+        """Download what is missing; return whether some was continued. Start again if the file changes meanwhile."""
+        if not self._source.digests:
+            self._partial.discard()  # nothing would reveal parts of different files
         for remaining in reversed(range(_ATTEMPTS)):
             identity = self._inspect()
             missing = self._partial.start(identity, self._size_bytes, _PART_BYTES)
@@ -200,7 +177,7 @@ class _Transfer:
         self._size_bytes = int(head["ContentLength"])
         etag = head.get("ETag")
         self._request = {**request, "IfMatch": etag} if etag else request
-        return {**request, "etag": etag, "sha1": self._source.sha1}
+        return {**request, "etag": etag, **self._source.digests}
 
     def _bring(self, parts: list[tuple[int, int]]) -> None:
         if len(parts) <= 1:
@@ -246,9 +223,7 @@ class _Transfer:
         self._partial.add(begin)
 
     def _receive(self, stream: BinaryIO, position: int, end: int) -> tuple[int, Exception | None]:
-        """Write what one answer brings; return up to where, and why it ended too early."""
-        from botocore.exceptions import HTTPClientError, IncompleteReadError
-
+        """Write the content of one answer; return the position reached and the error that ended it early."""
         whole = end - position == self._size_bytes
         extent = {} if whole else {"Range": f"bytes={position}-{end - 1}"}
         answer = self._client.get_object(**self._request, **extent)
@@ -278,18 +253,16 @@ class _Transfer:
 
 
 def _is_about_credentials(error: Exception) -> bool:
-    from botocore import exceptions
-
-    if isinstance(error, exceptions.ClientError):
+    if isinstance(error, ClientError):
         return _http_status(error) in _CREDENTIAL_STATUSES
     return isinstance(
         error,
         (
-            exceptions.CredentialRetrievalError,
-            exceptions.NoCredentialsError,
-            exceptions.PartialCredentialsError,
-            exceptions.SSOError,
-            exceptions.TokenRetrievalError,
+            botocore_exceptions.CredentialRetrievalError,
+            botocore_exceptions.NoCredentialsError,
+            botocore_exceptions.PartialCredentialsError,
+            botocore_exceptions.SSOError,
+            botocore_exceptions.TokenRetrievalError,
         ),
     )
 

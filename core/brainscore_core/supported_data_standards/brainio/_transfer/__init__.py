@@ -1,1 +1,0 @@
-"""Move bytes between S3 and this machine: ``download``, ``upload``, ``unzip``; ``disk``: what packaging writes."""
