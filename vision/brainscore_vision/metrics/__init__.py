@@ -1,7 +1,7 @@
 """Offer the contracts of metrics and hold one plugin folder for each family of metrics.
 
 Several metrics take ``compat=True``: it gives the number of the published system where ours differs on purpose. What
-differs, and why, stands in the docstring of the plugin's module; what is longer than a line, in its `published`.
+differs, and why, is in the docstring of the plugin's module; what is longer than a line, in its `published`.
 
 Names are loaded when they are first used. Plugin folders are found by `brainscore_vision.load_metric` and
 never imported from here.

@@ -1,4 +1,4 @@
-"""Score the part of stimuli for which two observers, or an observer and the truth, give the same label.
+"""Score the share of stimuli to which two observers, or an observer and the truth, give the same label.
 
     ``score = mean_i [source_i == target_i]``
 
@@ -58,7 +58,7 @@ class Accuracy(Metric):
         Parameters
         ----------
         source, target : BehavioralAssembly or array-like, dims (presentation)
-            Labels: what was answered and what is right. A further dimension of length one, such as choice, is fine.
+            Labels: the answers and the right ones. A further dimension of length one, such as choice, is fine.
             Arrays compare in their order.
 
         Returns

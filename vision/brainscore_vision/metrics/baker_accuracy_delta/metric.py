@@ -53,7 +53,7 @@ class BakerAccuracyDelta(Metric):
         The type of undisturbed images, such as ``'w'`` (whole), and that of disturbed ones, such as ``'f'``
         (Frankenstein) or ``'o'`` (fragmented).
     seed : int
-        Of the halves of subjects.
+        Seed of the halves of subjects.
     compat : bool
         Draw the published halves; subjects must be numbered from 1.
     """
@@ -108,7 +108,7 @@ class BakerAccuracyDelta(Metric):
         return score
 
     def ceiling(self, assembly: DataAssembly) -> Score:
-        """Score a model whose disturbance costs exactly what it costs all people.
+        """Score a model whose disturbance costs exactly as much as that of all people.
 
         People in halves differ from all people, so that this is below 1. No model can score much more: the closeness
         to halves is greatest near their middle.
@@ -195,13 +195,13 @@ def _accuracies(
     types = image_type.astype(str)
     result = np.empty((2, len(names)))
     for row, wanted in zip(result, image_types, strict=True):
-        chosen = types == str(wanted)
-        number = np.bincount(code[chosen], minlength=len(names))
+        in_condition = types == str(wanted)
+        number = np.bincount(code[in_condition], minlength=len(names))
         if not number.all() or not len(names):
             lacking = [str(name) for name in names[number == 0][:5]]
             raise AssemblyError(
                 f"{int((number == 0).sum())} of {len(names)} values of {what!r} have no images of type {wanted!r} "
                 f"({', '.join(map(repr, lacking))}); the types are {sorted(set(types.tolist()))}."
             )
-        row[:] = np.bincount(code[chosen], weights=right[chosen], minlength=len(names)) / number
+        row[:] = np.bincount(code[in_condition], weights=right[in_condition], minlength=len(names)) / number
     return names, result

@@ -1,4 +1,4 @@
-"""What the published score of the cost in accuracy does, for ``compat=True``."""
+"""Compute the published score of the cost in accuracy, for ``compat=True``."""
 
 from __future__ import annotations
 

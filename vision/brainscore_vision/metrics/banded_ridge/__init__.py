@@ -1,4 +1,4 @@
-"""Predict responses from several sets of features, each with a penalty of its own, and say what each contributes."""
+"""Predict responses from several sets of features, each with its own penalty, and report the contribution of each."""
 
 from brainscore_vision import metric_registry
 

@@ -21,7 +21,7 @@ they sum to R^2. It is below 0 for a band that misleads, and where two bands say
 - Output: Score in [-1, 1], a correlation (not explained variance); ``raw`` has dims (split, neuroid).
 - Invariances: order of stimuli and of neuroids; rotations, shifts and scaling of each band as a whole; shift and
   positive scaling of each neuroid of the target.
-- When: features are of several kinds or sizes, and what each explains is asked. With one band it is ridge regression
+- When: features are of several kinds or sizes, and you ask how much each explains. With one band it is ridge regression
   with a penalty for each neuroid, as `ridgecv`, whose alphas have the unit of the features. The 15 candidates for four
   bands take seven to nine times as long as `ridgecv` (`perf/costs.py`); bands are read one after the other and
   may come from files.

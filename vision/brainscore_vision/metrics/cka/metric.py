@@ -56,7 +56,7 @@ class CKA(Metric):
     Parameters
     ----------
     comparison_coord : str
-        Coordinate by which stimuli are aligned.
+        Coordinate that aligns the stimuli.
     unbiased : bool
         Estimate HSIC without bias, which takes at least four stimuli.
     compat : bool

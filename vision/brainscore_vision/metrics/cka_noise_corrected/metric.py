@@ -96,14 +96,14 @@ class NoiseCorrectedCKA(Metric):
             first, first_halves = other.means(), self._halves(other)
         else:
             first, first_halves = read_means(source, measured.stimuli), []
-        found = noise_corrected_cka(
+        estimate = noise_corrected_cka(
             first, measured.means(), first_halves=first_halves, second_halves=self._halves(measured)
         )
-        score = Score(found.value)
-        score.attrs.update(measured.notes, uncorrected=found.uncorrected, seed=self._seed, quantity=self.quantity)
-        if len(found.reliabilities[1]):
-            score.attrs["raw"] = one_each(found.reliabilities[1], "split")
-        return attach_geometry_error(score, found.influences, measured.stimuli, measured.neuroids, scale="identity")
+        score = Score(estimate.value)
+        score.attrs.update(measured.notes, uncorrected=estimate.uncorrected, seed=self._seed, quantity=self.quantity)
+        if len(estimate.reliabilities[1]):
+            score.attrs["raw"] = one_each(estimate.reliabilities[1], "split")
+        return attach_geometry_error(score, estimate.influences, measured.stimuli, measured.neuroids, scale="identity")
 
     def _is_repeated(self, source: DataAssembly) -> bool:
         require_assembly(source)

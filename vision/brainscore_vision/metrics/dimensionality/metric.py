@@ -5,13 +5,13 @@ pair have in common, the more neuroids are attributed to its factor:
 
     ``score_f = sum_j cov_f(a_j, b_j) / sum_j var_j``, ``share_f = floor(softmax(scores)_f N) / N``
 
-where the residual, all that is about no factor, has the score 1 and gets what is left.
+where the residual, all that is about no factor, has the score 1 and gets the rest.
 
 - Input: two assemblies, dims (presentation, neuroid): first and second members of the same pairs *in the same order*,
   with the coordinate `factor` on presentation. Pairs are of different stimuli, so nothing is aligned by stimulus.
 - Output: Score in [0, 1]; over all factors and the residual the shares add up to 1.
 - Invariances: order of pairs and of neuroids; rotations (up to rounding down), shifts and scaling of all responses.
-- When: to ask what a representation is about, from stimuli that vary factors independently. Compares no brain data.
+- When: to find the factors a representation encodes from stimuli with independent factors. Compares no brain data.
 
 References
 ----------

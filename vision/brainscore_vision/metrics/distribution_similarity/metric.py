@@ -119,9 +119,9 @@ class BootstrapDistributionSimilarity(Metric):
         key = f"{self.property_name}_bins"
         values = _column(data_property, self.property_name, role="data")
         if key not in data_property.attrs:
-            known = [str(name) for name in data_property.attrs if str(name).endswith("_bins")]
+            names = [str(name) for name in data_property.attrs if str(name).endswith("_bins")]
             raise AssemblyError(
-                f"The data assembly has no attribute {key!r}, the edges of the histogram; it has {known or 'none'}. "
+                f"The data assembly has no attribute {key!r}, the edges of the histogram; it has {names or 'none'}. "
                 "Attributes are lost by arithmetic: set it again."
             )
         bins = np.asarray(data_property.attrs[key], dtype=np.float64)
@@ -137,13 +137,13 @@ class BootstrapDistributionSimilarity(Metric):
         return np.array([float(self.similarity_func(one, two)) for one, two in zip(first, second, strict=True)])
 
     def _summarize(self, similarities: Floats) -> Score:
-        known = similarities[~np.isnan(similarities)]
-        if len(similarities) - len(known) > _TOLERATED * len(similarities):
+        finite = similarities[~np.isnan(similarities)]
+        if len(similarities) - len(finite) > _TOLERATED * len(similarities):
             score = Score(0.0)
-            score.attrs.update(n_undefined_draws=len(similarities) - len(known), error=0.0)
+            score.attrs.update(n_undefined_draws=len(similarities) - len(finite), error=0.0)
         else:
-            score = Score(known.mean())
-            score.attrs["error"] = float(known.std())
+            score = Score(finite.mean())
+            score.attrs["error"] = float(finite.std())
         score.attrs.update(raw=one_each(similarities, "draw"), seed=self._seed, quantity=self.quantity)
         return score
 
@@ -178,7 +178,7 @@ class NeuronalPropertyCeiling(Ceiling):
         self._compat = compat
 
     def __call__(self, assembly: DataAssembly) -> Score:
-        """Estimate, from what would be the target of the metric.
+        """Estimate from the data that would be the target of the metric.
 
         Returns
         -------

@@ -2,7 +2,7 @@
 
 In a match-to-sample task an image of one object is shown and two objects are offered. With the rate ``f[i, c]`` at
 which distractor ``c`` is chosen for image ``i`` of object ``t``, and the mean ``F[c, t]`` of the reverse rate over all
-images of ``c``, image ``i`` is told from ``c`` by
+images of ``c``, image ``i`` is discriminated from ``c`` by
 
     ``d'[i, c] = z(1 - f[i, c]) - z(F[c, t])``, clipped to [-5, 5]
 
@@ -11,7 +11,7 @@ that of half of the trials, averaged over random halves. The patterns are
 
 ==========  ==========================================================================================
 ``I2``      ``d'[i, c]``
-``I2n``     ``I2`` minus the mean over the images of the same object: what is left are single images
+``I2n``     ``I2`` minus the mean over the images of the same object: the remainder is specific to single images
 ``I1``      the mean of ``I2`` over distractors: how hard an image is
 ``I1n``     the mean of ``I2n`` over distractors
 ``O2``      ``d'`` of pairs of objects, from rates averaged over images
@@ -86,7 +86,7 @@ class BehavioralPatterns(Metric):
     repetitions : int
         How often the trials are divided into halves.
     seed : int
-        Of the halves; with 0 they are those of the published scores, the same for score and ceiling.
+        Seed of the halves; 0 gives those of the published scores, the same for score and ceiling.
     compat : bool
         Give in ``error`` the standard deviation over repetitions, as published scores and normalised scores do.
     """
@@ -113,14 +113,14 @@ class BehavioralPatterns(Metric):
         self._compat = compat
 
     def __call__(self, source_probabilities: DataAssembly, target: DataAssembly) -> Score:
-        """Compare; inputs as the module says. What is right is taken from the target.
+        """Compare; inputs as the module says. The right answers come from the target.
 
         Returns
         -------
         Score
             0-d, in [-1, 1]. Attrs: ``raw`` (Score, dims (split): one correlation for each half), ``error`` and
             ``interval`` (95 %) over new images with new trials, ``n_stimuli``, ``n_objects``, ``n_trials``, ``seed``,
-            ``quantity``. Entries for which a half has no trials do not count.
+            ``quantity``. Entries without trials in a half do not count.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class BehavioralPatterns(Metric):
         Parameters
         ----------
         skipna : bool
-            Leave out entries for which one of the halves has no trials. Without it, only those that the second half
+            Leave out entries without trials in either half. Without it, only those that the second half
             lacks are; if the first half lacks others, this is an error.
 
         Returns
@@ -201,7 +201,7 @@ class BehavioralPatterns(Metric):
         self._attach_error(result, left_out)
 
     def _attach_error(self, score: Score, left_out: Floats) -> None:
-        """Attach error and interval from what each repetition gives without one image, or object."""
+        """Attach error and interval from the values of each repetition without one image or object."""
         values = left_out.mean(axis=0)
         spread = jackknife_spread(values)
         over = "stimulus" if self._level == "image" else "object"
@@ -218,7 +218,7 @@ class BehavioralPatterns(Metric):
         source_probabilities : BehavioralAssembly, dims (presentation, choice)
             Changed in place.
         target : BehavioralAssembly, dims (presentation)
-            Trials, which tell what is on each image.
+            Trials, which name the object on each image.
 
         Raises
         ------
@@ -226,15 +226,15 @@ class BehavioralPatterns(Metric):
             If the model answered to an image that no trial has.
         """
         trials = _read_trials(target)
-        shown = dict(zip(trials.stimuli.tolist(), trials.objects[trials.truth].tolist(), strict=True))
+        object_of = dict(zip(trials.stimuli.tolist(), trials.objects[trials.truth].tolist(), strict=True))
         images = coordinate(source_probabilities, "stimulus_id").astype(str).tolist()
-        unknown = [image for image in images if image not in shown]
+        unknown = [image for image in images if image not in object_of]
         if unknown:
             raise AssemblyError(
                 f"{len(unknown)} of {len(images)} images of the model are in no trial, such as {unknown[0]!r}. Show it "
                 "the stimuli of the target."
             )
-        source_probabilities["truth"] = "presentation", [shown[image] for image in images]
+        source_probabilities["truth"] = "presentation", [object_of[image] for image in images]
 
     def _halves(self, trials: _Trials) -> Floats:
         """Return rates of both halves of each repetition, shape (repetitions, 2, n_images, n_objects)."""
@@ -341,20 +341,20 @@ def _read_trials(assembly: DataAssembly) -> _Trials:
     ]
     stimuli, image = _numbered(coordinate(assembly, "stimulus_id"))
     objects, codes = _numbered(np.concatenate([np.asarray(column, dtype=object) for column in columns]))
-    chosen, sampled, distractor, shown = codes.reshape(len(columns), -1)
+    choice, sampled, distractor, shown = codes.reshape(len(columns), -1)
     truth = np.zeros(len(stimuli), dtype=np.intp)
     truth[image] = shown
     if (truth[image] != shown).any():
         name = str(stimuli[image[truth[image] != shown][0]])
         raise AssemblyError(f"Image {name!r} has more than one true object in 'truth'; expected one for each image.")
-    return _Trials(stimuli, objects, truth, image, chosen, sampled, distractor)
+    return _Trials(stimuli, objects, truth, image, choice, sampled, distractor)
 
 
 def _numbered(names: Labels) -> tuple[Labels, Indices]:
     """Give names numbers in ascending order of their text."""
     # Hashing is much faster than sorting as many names as there are trials.
-    codes, found = pd.factorize(np.asarray(names, dtype=object))
-    unique, order = np.unique(np.asarray(found).astype(str), return_inverse=True)
+    codes, uniques = pd.factorize(np.asarray(names, dtype=object))
+    unique, order = np.unique(np.asarray(uniques).astype(str), return_inverse=True)
     return unique, order[codes]
 
 

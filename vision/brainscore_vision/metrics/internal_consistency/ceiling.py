@@ -206,8 +206,12 @@ class InternalConsistency(Ceiling):
     ) -> tuple[Score, dict[str, Any], Callable[[Score], Score]]:
         (values,) = ordinary(matrix(assembly, Defaults.expected_dims, role="given"))
         names = coordinate(assembly, Defaults.neuroid_coord)
-        found = self._stepped_up(assembly, values, names, repetitions, halves)
-        return labelled(found.stepped, assembly, ["split", "neuroid"]), found.neuroids.attrs, found.attach
+        reliabilities = self._stepped_up(assembly, values, names, repetitions, halves)
+        return (
+            labelled(reliabilities.stepped, assembly, ["split", "neuroid"]),
+            reliabilities.neuroids.attrs,
+            reliabilities.attach,
+        )
 
     def _stepped_up(
         self,
@@ -234,8 +238,8 @@ class InternalConsistency(Ceiling):
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[Any]]:
         """Arrange presentations as (repetitions, stimuli, columns); without a copy if they are in that order.
 
-        Also tells what was recorded, shape (repetitions, stimuli) or that of the responses if columns differ, and the
-        names of the stimuli.
+        Also return a mask of recorded values, shape (repetitions, stimuli) or that of the responses if columns
+        differ, and the names of the stimuli.
         """
         stimuli, stimulus = _sorted_codes(coordinate(assembly, Defaults.stimulus_coord))
         _, repetition = _sorted_codes(coordinate(assembly, self._split_coord))
@@ -283,7 +287,7 @@ class InternalConsistency(Ceiling):
     def _with_error_of_halves(
         self, score: Score, influences: Sequence[tuple[Influence | None, NDArray[np.bool_], float]]
     ) -> Score:
-        """Average what the metric says about its scores of halves, each times how the stepped up value follows it."""
+        """Average the influences of the scores of halves, each times the slope of its stepped-up value."""
         if not getattr(self._consistency_metric, "symmetric", False) or any(each is None for each, _, _ in influences):
             return declare_no_error(score, _NOT_TOLD)
         together = [
@@ -320,8 +324,8 @@ class _Reliabilities:
         rows = np.arange(len(self.stimuli))
         means = half_means(responses, self.halves, present)
         parts = ((first, second, rows) for first, second in means)
-        found = median_of_correlations(parts, len(rows), self.stepped[:, used], self.slopes[:, used])
-        return influence_on_medians(found, self.stimuli, self.neuroids.names[used])
+        influence = median_of_correlations(parts, len(rows), self.stepped[:, used], self.slopes[:, used])
+        return influence_on_medians(influence, self.stimuli, self.neuroids.names[used])
 
     def attach(self, score: Score) -> Score:
         """Write error, interval and influences into the attributes of a ceiling."""
@@ -371,10 +375,12 @@ class TemporalInternalConsistency(InternalConsistency):
         n_presentations, n_neuroids, n_bins = values.shape
         names = coordinate(assembly, Defaults.neuroid_coord)
         columns = values.reshape(n_presentations, -1)
-        found = self._stepped_up(assembly, columns, np.repeat(names, n_bins), repetitions, halves)
-        neuroids = Neuroids(used=found.neuroids.used.reshape(n_neuroids, n_bins).any(axis=1), names=names)
-        by_bin = found.stepped.reshape(len(halves), n_neuroids, n_bins).transpose(2, 0, 1)
-        influences = [found.influence(np.arange(len(columns.T)) % n_bins == index) for index in bin_order(assembly)]
+        reliabilities = self._stepped_up(assembly, columns, np.repeat(names, n_bins), repetitions, halves)
+        neuroids = Neuroids(used=reliabilities.neuroids.used.reshape(n_neuroids, n_bins).any(axis=1), names=names)
+        by_bin = reliabilities.stepped.reshape(len(halves), n_neuroids, n_bins).transpose(2, 0, 1)
+        influences = [
+            reliabilities.influence(np.arange(len(columns.T)) % n_bins == index) for index in bin_order(assembly)
+        ]
         return labelled(by_bin, assembly, ["time_bin", "split", "neuroid"]), neuroids.attrs, influences
 
 
@@ -388,11 +394,11 @@ def _sorted_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
 
 
 def _usable(values: Floats, responses: Floats, present: NDArray[np.bool_], names: NDArray[Any]) -> Neuroids:
-    """Like `usable_neuroids`, but looks at means over repetitions first, of which there are fewer; NaN is no fault."""
+    """Like `usable_neuroids`, but check the fewer means over repetitions first and accept NaN."""
     if present.ndim == 3:
         highest = np.fmax.reduce(values, axis=0)  # NaN only where there is nothing else
         return usable_neuroids(np.where(np.isnan(values), highest, values), names, role="given")
-    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is looked at below
+    with np.errstate(invalid="ignore", over="ignore"):  # values that are not finite are handled below
         mean = responses.sum(axis=0) / present.sum(axis=0)[:, None]
         level = mean.mean(axis=0)
         spread = np.abs(mean - level).max(axis=0)

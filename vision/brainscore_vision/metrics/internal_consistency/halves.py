@@ -1,4 +1,4 @@
-"""Compare two halves of the repetitions, and predict from halves what the whole is worth."""
+"""Compare two halves of the repetitions, and predict the reliability of the whole from them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class PearsonCorrelation:
     Parameters
     ----------
     stimulus_coord, neuroid_coord : str
-        Keys by which the halves are brought into the same order.
+        Keys that align the halves.
     neuroid_dim : str
         Dimension of the neuroids, over which `aggregate` takes the median.
     """
@@ -81,7 +81,7 @@ class PearsonCorrelation:
 class PearsonReliability(PearsonCorrelation):
     """The reliability of both halves together: their correlation, stepped up; parameters as for `PearsonCorrelation`.
 
-    By itself: `InternalConsistency` steps up what its `consistency_metric` returns.
+    For use on its own: `InternalConsistency` already steps up the result of its `consistency_metric`.
     """
 
     def __call__(self, half1: xr.DataArray, half2: xr.DataArray) -> Score:

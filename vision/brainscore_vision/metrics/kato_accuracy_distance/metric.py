@@ -4,7 +4,7 @@ An empty answer, or the text `NaN`, stands for none: a person who did not see a 
 on the undistorted version of an image. Such a stimulus is left out of the comparison with this person, on both sides.
 
 - Input, output, invariances, error: as for `accuracy_distance`.
-- When: experiments in which people answer a part of the stimuli, or only some stimuli are fair to a model.
+- When: experiments where people answer a part of the stimuli, or only some stimuli are fair to a model.
 
 References
 ----------

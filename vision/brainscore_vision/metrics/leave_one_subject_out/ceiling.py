@@ -182,20 +182,20 @@ class LeaveOneSubjectOut(Ceiling):
 
     def _with_error(self, score: Score, table: _Table, names: Labels, r: Floats) -> Score:
         """Attach error and interval, from the influence of every answer on the variables that have a value."""
-        values, known = self._ceilings(r, table), np.flatnonzero(np.isfinite(r))
+        values, defined = self._ceilings(r, table), np.flatnonzero(np.isfinite(r))
         if len(names) < 3:
             return declare_no_error(score, _SINGLE_PAIR)
-        if not len(known):
+        if not len(defined):
             return declare_no_error(score, "the score is undefined")
         step = 1e-4 * np.maximum(np.abs(r), 1e-3)
         slopes = (self._ceilings(r + step, table) - self._ceilings(r - step, table)) / (2 * step)
-        moved = np.stack([self._moved(table, place) * slopes[place] for place in known])
+        moved = np.stack([self._moved(table, place) * slopes[place] for place in defined])
         over = ["stimulus", "subject"]
         if len(values) == 1:
             spread = crossed_spread(moved[0], table.present)
             score.attrs["influence"] = crossed_influence(moved[0], table.stimuli, names)
         else:
-            spread = crossed_median_spread(values[known], moved, table.present)
+            spread = crossed_median_spread(values[defined], moved, table.present)
             over.append(table.dim)
         return attach_spread(score, spread, over=over, interval=t_interval(score.item(), spread))
 
@@ -217,7 +217,7 @@ class LeaveOneSubjectOut(Ceiling):
     # --- with a metric
 
     def _means(self, assembly: DataAssembly, names: Labels) -> tuple[list[DataAssembly], list[DataAssembly]]:
-        """Return what each subject is predicted from, and the subjects."""
+        """Return the predictors of each subject, and the subjects."""
         of = assembly[self._subject_coord].values
         rows = [np.flatnonzero(of == name) for name in names]
         subjects = [_averaged(assembly.isel(presentation=own)) for own in rows]
@@ -268,7 +268,7 @@ class _Table:
 
 
 def _by_subject(assembly: DataAssembly, names: Labels, subject_coord: str) -> _Table:
-    """Average what a subject gave to a stimulus several times."""
+    """Average repeated answers of a subject to a stimulus."""
     dims = [dim for dim in assembly.dims if dim != "presentation"]
     values = assembly.transpose("presentation", *dims).values
     if values.dtype.kind not in "bifu" or len(dims) > 1:

@@ -61,7 +61,7 @@ DETAILS = {
 
 
 class _PatternCorrelation(Metric):
-    """What the two metrics share."""
+    """Shared base of the two metrics."""
 
     quantity: ClassVar[Quantity | None] = "correlation"
     SPLITS = 100
@@ -100,7 +100,7 @@ class ConfusionSimilarity(_PatternCorrelation):
     Parameters
     ----------
     seed : int
-        Of the halves of people for the ceiling.
+        Seed of the halves of people for the ceiling.
     compat : bool
         For the ceiling: the mean correlation of halves, not stepped up, as published.
     """
@@ -179,7 +179,7 @@ class TasksConsistency(_PatternCorrelation):
     Parameters
     ----------
     seed : int
-        Of the halves of trials for the ceiling.
+        Seed of the halves of trials for the ceiling.
     compat : bool
         For the ceiling: the mean correlation of halves, not stepped up. The published draws cannot be repeated.
     """
@@ -208,8 +208,8 @@ class TasksConsistency(_PatternCorrelation):
         without = None
         if len(subjects) > 1:
             rest = number.sum(axis=0) - number
-            left = hits.sum(axis=0) - hits
-            without = np.divide(left, rest, out=np.full(shape, np.nan), where=rest > 0)
+            others = hits.sum(axis=0) - hits
+            without = np.divide(others, rest, out=np.full(shape, np.nan), where=rest > 0)
         notes = {
             "tasks": tasks.tolist(),
             "n_stimuli": probabilities.sizes["presentation"],
@@ -295,14 +295,14 @@ def _accuracy_by_task(probabilities: DataAssembly, tasks: Labels) -> Floats:
     details = coordinate(probabilities, "manipulation_details").astype(str)
     accuracies = np.empty(len(tasks))
     for index, task in enumerate(tasks.tolist()):
-        wanted = condition_of_task(task)
-        chosen = (manipulation == wanted[0]) & (details == wanted[1])
-        if not chosen.any():
+        condition = condition_of_task(task)
+        in_condition = (manipulation == condition[0]) & (details == condition[1])
+        if not in_condition.any():
             raise AssemblyError(
-                f"The model has no images for the task {task!r}: manipulation {wanted[0]!r}, details {wanted[1]!r}. "
-                f"It has {sorted(set(zip(manipulation.tolist(), details.tolist(), strict=True)))[:20]}."
+                f"The model has no images for the task {task!r}: manipulation {condition[0]!r}, details "
+                f"{condition[1]!r}. It has {sorted(set(zip(manipulation.tolist(), details.tolist(), strict=True)))[:20]}."
             )
-        accuracies[index] = right[chosen].mean()
+        accuracies[index] = right[in_condition].mean()
     return accuracies
 
 

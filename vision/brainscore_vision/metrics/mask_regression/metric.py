@@ -1,4 +1,4 @@
-"""Score how well responses are predicted by where a neuroid looks and what it looks for.
+"""Score how well responses are predicted by a spatial mask and feature weights of each neuroid.
 
 The regression is factorised: every neuroid has one mask ``m`` over the positions of a convolutional layer, one weight
 ``w`` for each of its channels, and an offset,
@@ -20,7 +20,7 @@ Numbers beside the published system: loss, optimiser and step sizes are the same
 same initial values and the same order of stimuli, predictions agree to its single precision (1e-5). Two things differ.
 It trains for 40 passes in batches of 50 whatever the number of stimuli, which for some hundreds of stimuli ends long
 before it converges, near the initial draw: a score then says little about the model. Here there are at least 4000
-steps; ``compat=True`` has the published 40 passes. And it draws initial values and order anew for every split, without
+steps; ``compat=True`` has the published 40 passes. It also draws initial values and order for every split, without
 a seed; here they follow from `seed`. With ``compat=True``, scores differ as two of its own calls do.
 
 References

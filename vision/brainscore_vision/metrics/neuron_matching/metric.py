@@ -20,12 +20,12 @@ Common to both:
   and copies of all neuroids of a side.
 - When: single neuroids are to correspond, not a population. `neuron_to_neuron` lets many neuroids of the target share
   one of the source, so that a model is not asked for more than a few good units; `one_to_one` asks for as many as were
-  recorded, and needs at least so many; `soft_matching` asks that all units of the model are found in the recording, and
+  recorded, and needs at least that many; `soft_matching` needs all units of the model in the recording, and
   is lower for models with many units that are not.
 - Time: `one_to_one` takes at most twice as long as `neuron_to_neuron`; `soft_matching` some twenty times, for its
   linear programme, which for 5000 by 150 neuroids is .4 s a split (`perf/costs.py`).
-- Ceiling: `internal_consistency`, a reliability: the squared score divided by it is 1 for a model that holds what the
-  recorded neuroids respond on average, and nothing else (`explained_variance`).
+- Ceiling: `internal_consistency`, a reliability: the squared score divided by it is 1 for a model that holds the
+  average responses of the recorded neuroids, and nothing else (`explained_variance`).
 
 References
 ----------
@@ -115,15 +115,15 @@ class SoftMatching(Metric):
         (features,) = in_ordinary_units([features], "source", self)
         (responses,) = in_ordinary_units([as_array(y.columns(neuroids.used))], "target", self)
         splits = plan.presentations(y.labels)
-        found = soft_matching_splits(features, responses, splits)
-        raw = y.labelled(np.stack([each.scores for each in found]), neuroids)
+        matches = soft_matching_splits(features, responses, splits)
+        raw = y.labelled(np.stack([match.scores for match in matches]), neuroids)
         means = mean_known(raw.values, axis=1)
         score = attach_split_error(Score(means.mean()), means)
         names, place = np.unique(stimuli, return_inverse=True)
         cells = np.zeros((len(names), int(neuroids.used.sum())))
-        for (_, test), each in zip(splits, found, strict=True):
-            np.add.at(cells, place[test], each.influence / len(found))
-            cells += mean_influence(each.scores) / (len(found) * len(names))
+        for (_, test), match in zip(splits, matches, strict=True):
+            np.add.at(cells, place[test], match.influence / len(matches))
+            cells += mean_influence(match.scores) / (len(matches) * len(names))
         units = unique_names(neuroids.names[neuroids.used])
         attach_influence(
             score, Influence(cells if np.isfinite(score) else cells * np.nan, names, units), scale="fisher"

@@ -70,7 +70,7 @@ class NoiseCeiling(Ceiling):
     Parameters
     ----------
     n_averaged : int or None
-        Of the mean over how many repetitions; None: over those that each stimulus has in the assembly.
+        Number of repetitions averaged; None: those that each stimulus has in the assembly.
     repetition_coord : str
         Coordinate that numbers the repetitions; where it is missing they are taken as not comparable.
     n_resamples, random_state : int

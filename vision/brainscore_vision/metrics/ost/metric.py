@@ -81,7 +81,7 @@ class OSTCorrelation(Metric):
     compat : bool
         Train decoders as briefly as the published metric, and draw the published splits, see `Split`.
     seed : int
-        Of the first weights with `compat`.
+        Seed of the initial weights with `compat`.
     """
 
     quantity: ClassVar = "correlation"
@@ -198,10 +198,10 @@ def _influences(times: Floats, measured: Floats) -> Floats:
     """Return how much the rank correlation moves with each image, from leaving it out; 0 where nothing is left."""
     n = len(times)
     without = np.array([spearman(np.delete(times, image), np.delete(measured, image)) for image in range(n)])
-    known = ~np.isnan(without)
-    if not known.any():
+    defined = ~np.isnan(without)
+    if not defined.any():
         return np.zeros(n)
-    return np.where(known, (without[known].mean() - without) * (n - 1) / n, 0.0)
+    return np.where(defined, (without[defined].mean() - without) * (n - 1) / n, 0.0)
 
 
 def _with_error(score: Score, moved: Floats) -> Score:

@@ -1,4 +1,4 @@
-"""Estimate the reliability of responses from halves of repetitions that are drawn for each stimulus anew.
+"""Estimate the reliability of responses from halves of repetitions drawn separately for each stimulus.
 
 In every split the repetitions of each stimulus are divided at random into two halves, independently of other stimuli.
 The mean responses of the halves are correlated over stimuli per neuroid and stepped up to the reliability of the mean
@@ -164,8 +164,8 @@ class SplitHalfPredictorConsistency(Ceiling):
         place = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
         means = np.zeros((len(counts), counts.max(), values.shape[1]))
         means[of, place] = total / n[:, None]
-        kept = counts > 1
-        return names[kept], means[kept], counts[kept]
+        repeated = counts > 1
+        return names[repeated], means[repeated], counts[repeated]
 
     def _halves(self, means: Floats, counts: Integers) -> list[tuple[Floats, Floats]]:
         """Average halves, (stimuli, neuroids) each, of every split."""
@@ -193,11 +193,11 @@ def _halves(rng: np.random.Generator, counts: Integers, most: int) -> NDArray[np
 
     One permutation for each stimulus in turn, as the published ceiling draws them.
     """
-    chosen = np.zeros((len(counts), most), dtype=bool)
+    in_half = np.zeros((len(counts), most), dtype=bool)
     if (counts == counts[0]).all():
         orders = rng.permuted(np.tile(np.arange(counts[0]), (len(counts), 1)), axis=1)
-        np.put_along_axis(chosen, orders[:, : counts[0] // 2], values=True, axis=1)
-        return chosen
-    for row, count in zip(chosen, counts, strict=True):
+        np.put_along_axis(in_half, orders[:, : counts[0] // 2], values=True, axis=1)
+        return in_half
+    for row, count in zip(in_half, counts, strict=True):
         row[rng.permutation(count)[: count // 2]] = True
-    return chosen
+    return in_half

@@ -1,4 +1,4 @@
-"""Compare which stimuli look alike to a model with which look alike to a brain."""
+"""Compare the dissimilarities of stimuli in a model with those in a brain."""
 
 from brainscore_vision import metric_registry
 

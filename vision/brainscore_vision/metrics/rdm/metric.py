@@ -11,7 +11,7 @@ pairs, the mean rank for equal ones:
     ``score = 12 / (N^3 - N) sum_k (R(source_k) - (N + 1) / 2) (R(target_k) - (N + 1) / 2)``
 
 Without ties both are the same. With ties, such as in a model of categories, Spearman's correlation divides by a smaller
-spread of ranks, so that a model gains by leaving undecided what it would have to guess. By rho-a it does not, and one
+spread of ranks, so that a model gains by leaving pairs tied that it would have to guess. By rho-a it does not, and one
 whose dissimilarities are all the same scores 0.
 
 - Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli in any order. Either

@@ -6,7 +6,7 @@ that estimated distances of independent measurements have:
     ``score = d_s^T V^-1 d_t / sqrt(d_s^T V^-1 d_s d_t^T V^-1 d_t)``
 
 with the mean over pairs subtracted from both first (``comparison='correlation'``) or not (``'cosine'``). Errors of
-distances with a common stimulus are correlated, and V^-1 counts what they have in common once, which makes better use
+distances with a common stimulus are correlated, and V^-1 counts their shared part once, which makes better use
 of the data.
 
 - Input: two assemblies, dims (presentation, neuroid), with `stimulus_id`, over the same stimuli. A side with several
@@ -99,7 +99,7 @@ class WhitenedRDM(Metric):
         -------
         Score
             0-d. Attrs: ``error`` (standard error over new stimuli, left out one at a time, and new neuroids of the
-            target, to first order; NaN for ready-made distances, for which ``stimulus_error`` is that over stimuli),
+            target, to first order; NaN for ready-made distances, whose ``stimulus_error`` is over stimuli),
             ``interval`` (95 %), ``influence``, ``comparison``, ``unbiased`` (whether distances of source and of target
             are products across repetitions), ``n_stimuli``, ``n_neuroids``, ``n_repetitions`` (of the target),
             ``quantity``. NaN if distances are constant, for the cosine zero, or undefined: ``undefined_stimuli`` names
@@ -129,8 +129,8 @@ class WhitenedRDM(Metric):
     def _with_error(self, score: Score, model: _Side, measured: _Side) -> Score:
         sides = model.distances, measured.distances
         if measured.responses is None or measured.neuroids is None:
-            known = not np.isnan(score.item())
-            influences = whitened_stimulus_influences(*sides, centred=self._centred) if known else None
+            defined = not np.isnan(score.item())
+            influences = whitened_stimulus_influences(*sides, centred=self._centred) if defined else None
             if influences is not None:
                 score.attrs["stimulus_error"] = float(np.sqrt(influences @ influences))
             return declare_no_error(

@@ -1,4 +1,4 @@
-"""Make the metrics that split the stimuli themselves; `metric` says what they have in common."""
+"""Make the metrics that split the stimuli themselves; `metric` describes what they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make the metrics that are given training and test stimuli; `metric` says what they have in common.
+"""Make the metrics that are given training and test stimuli; `metric` describes what they share.
 
 Benchmarks put the names of these metrics together (``f'{name}_split'``) and hand `alphas` to all of them alike, so that
 all accept it; only the two that choose a penalty heed it. Parameters are those of `cross_validated`, where they are not

@@ -1,4 +1,4 @@
-"""Make the metrics of measurements with several time bins; `metric` says what they have in common.
+"""Make the metrics of measurements with several time bins; `metric` describes what they share.
 
 ``spantime_*`` have weights that all time bins share: when the model's features are to explain the time course itself,
 as those of video models. ``*_pertime`` have weights for each bin, with the same splits: when the mapping may change

@@ -1,6 +1,6 @@
 """Hold what exists for callers of the published system alone; `metric` is where they import it from.
 
-What is called dual there is the form of ridge regression over stimuli, which `Ridge` and `RidgeCV` take by themselves
+The form called dual there is that of ridge regression over stimuli, which `Ridge` and `RidgeCV` take by themselves
 where features outnumber stimuli. `chunk_size` has no effect: blocks of neuroids have a fixed size in memory.
 """
 

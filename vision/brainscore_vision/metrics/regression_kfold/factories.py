@@ -1,4 +1,4 @@
-"""Make the metrics of this plugin; `metric` says what they have in common.
+"""Make the metrics of this plugin; `metric` describes what they share.
 
 All take the keywords ``folds`` (10), ``repeats`` (3), ``seed`` (1) and ``crossvalidation_kwargs``, of which the folds
 heed ``stratification_coord``; those of repetitions also ``min_reliability`` (.15). See `PooledFolds`.

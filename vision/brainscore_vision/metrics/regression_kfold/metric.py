@@ -42,8 +42,8 @@ correlation, not of what it does to the fit.
 - Invariances: order of presentations and of neuroids; shifts and positive scaling of each neuroid of the target
   (``pls``, whose components are common to all neuroids: of all together); rotations and shifts of the source.
 - When: fewer than some 200 stimuli, fewer than some 20 neuroids, or a reliability below .5. With many reliable
-  neuroids and stimuli all of them agree with `pls`, `ridge` and `ridgecv`. How large the bias of each is stands on the
-  page about ceilings.
+  neuroids and stimuli all of them agree with `pls`, `ridge` and `ridgecv`. The page about ceilings lists the bias of
+  each.
 
 References
 ----------

@@ -8,7 +8,7 @@ With the thresholds ``t_i`` of people,
 
 `threshold_elevation` compares ratios of thresholds in a test and in a baseline condition in the same way.
 
-- Input: source, probabilities, dims (presentation, choice), with `image_label` (what is right) and the independent
+- Input: source, probabilities, dims (presentation, choice), with `image_label` (the right answer) and the independent
   variable on presentation, or a threshold; target, thresholds of people, dims (subject).
 - Output: Score in [0, 1]; 0 with ``failure`` in attrs if the model has no threshold: it is hardly better than chance,
   gets worse as the stimulus gets stronger, or is not described by the function.
@@ -16,7 +16,7 @@ With the thresholds ``t_i`` of people,
 - Error: over new people and new stimuli of the model, whose threshold is fitted again without each twentieth of them
   (over people alone, if the threshold is given); published scores give the standard deviation over people
   (`compat=True`).
-- Differs from the published scores: the accuracy at the inflection is found anew for each model (the published metric
+- Differs from the published scores: the accuracy at the inflection is found for each model (the published metric
   keeps that of the first model it sees); levels weigh by their numbers of trials, and the ceiling leaves out every
   person once (`compat=True`: levels weigh alike, persons are drawn with replacement). Thresholds agree where the best
   fit is unique; for a step between two levels every threshold between them fits equally well.
@@ -168,8 +168,8 @@ class Threshold(ClosenessToPeople):
         """
         *_, near = self._read(source)
         parts = self._without_each_group(source)
-        wanted = itertools.repeat(None) if accuracies is None else accuracies
-        for part, accuracy in zip(parts, wanted, strict=False):  # fewer stimuli here or there give fewer groups
+        levels = itertools.repeat(None) if accuracies is None else accuracies
+        for part, accuracy in zip(parts, levels, strict=False):  # fewer stimuli here or there give fewer groups
             yield self._read(part, accuracy, near)[:2]
 
     def _without_each_group(self, source: DataArray) -> Iterator[DataArray]:
@@ -227,13 +227,13 @@ class Threshold(ClosenessToPeople):
             )
         x = self._strengths(source)
         levels, shares, n_trials = shares_right(x, right)
-        kept = rising_part(shares)
-        if kept < LEAST_PART * len(levels):
-            raise NoThresholdError(f"Answers get worse for good after {kept} of {len(levels)} levels.")
-        if kept < 2:
+        n_rising = rising_part(shares)
+        if n_rising < LEAST_PART * len(levels):
+            raise NoThresholdError(f"Answers get worse for good after {n_rising} of {len(levels)} levels.")
+        if n_rising < 2:
             raise NoThresholdError(f"There is only one level of {self._independent_variable!r} to fit.")
         fit = fit_cumulative_gaussian(
-            levels[:kept], shares[:kept], None if self._compat else n_trials[:kept], near=near
+            levels[:n_rising], shares[:n_rising], None if self._compat else n_trials[:n_rising], near=near
         )
         if not fit.r2 >= LEAST_R2:
             raise NoThresholdError(f"The fit explains {fit.r2:.3f} of the variance, less than {LEAST_R2}.")
@@ -241,8 +241,8 @@ class Threshold(ClosenessToPeople):
             ends = self._function(np.array([x.min(), x.max()]), *fit.parameters)
             accuracy = float(np.mean(ends))
         threshold = float(self._inverse(accuracy, *fit.parameters))
-        if not threshold <= levels[kept - 1]:
-            raise NoThresholdError(f"The threshold {threshold} is not within the levels up to {levels[kept - 1]}.")
+        if not threshold <= levels[n_rising - 1]:
+            raise NoThresholdError(f"The threshold {threshold} is not within the levels up to {levels[n_rising - 1]}.")
         return threshold, float(accuracy), fit.parameters
 
     def _strengths(self, source: DataArray) -> Floats:
@@ -322,9 +322,9 @@ class ThresholdElevation(ClosenessToPeople):
     def _elevation(self, source: Mapping[str, DataArray]) -> float:
         missing = [name for name in self._conditions if not isinstance(source, Mapping) or name not in source]
         if missing:
-            found = sorted(map(str, source)) if isinstance(source, Mapping) else type(source).__name__
+            present = sorted(map(str, source)) if isinstance(source, Mapping) else type(source).__name__
             raise AssemblyError(
-                f"The source of threshold_elevation maps conditions to assemblies; {missing} missing, found {found}."
+                f"The source of threshold_elevation maps conditions to assemblies; {missing} missing, found {present}."
             )
         baseline_condition, test_condition = self._conditions
         baseline, accuracy = self._baseline.read_threshold(source[baseline_condition])

@@ -92,12 +92,12 @@ class ClosenessToPeople(Metric, ABC):
     def _compared(
         self, name: str, read: Callable[[], float], target: People, left_out: Callable[[], Floats] | None
     ) -> Score:
-        """Compare what is read from a model, which its name in attrs holds; 0 where it has no threshold.
+        """Compare a model's value, which attrs hold under its name; 0 if it has no threshold.
 
         Parameters
         ----------
         left_out : callable or None
-            Returns what is read without each group of the model's stimuli; None: the value is given and exact.
+            Returns the values without each group of the model's stimuli; None: the value is given and exact.
         """
         people, subjects = self._values(target)
         try:

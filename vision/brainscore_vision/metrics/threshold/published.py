@@ -1,4 +1,4 @@
-"""What the published ceilings of thresholds do, for ``compat=True``."""
+"""Compute the published ceilings of thresholds, for ``compat=True``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def closeness_of_drawn(people: Floats) -> Floats:
-    """Compare one person, drawn anew each time, with the others, who move up in the list; shape (n_subjects,)."""
+    """Compare one randomly drawn person at a time with the others, who move up in the list; shape (n_subjects,)."""
     remaining = people.tolist()
     results = []
     for draw in range(len(people)):

@@ -54,7 +54,7 @@ class ValueDelta(Metric):
         Score
             0-d, in (0, 1]. Attrs: ``raw`` (Score, dims (side): the two numbers), ``error`` (``scale`` times score times
             the error of the difference; NaN, with ``error_nan_reason``, if neither number has one), ``interval`` (95 %:
-            what the interval of the difference becomes, up to 1 if that holds 0), ``scale``, ``quantity``.
+            the transformed interval of the difference, up to 1 if that holds 0), ``scale``, ``quantity``.
 
         Raises
         ------
@@ -71,11 +71,11 @@ class ValueDelta(Metric):
         return self._with_error(score, source - target, [source_value, target_value])
 
     def _with_error(self, score: Score, difference: float, sides: Sequence[ArrayLike]) -> Score:
-        given = [_spread(side) for side in sides]
-        known = [spread for spread in given if spread is not None]
-        if not known:
+        spreads = [_spread(side) for side in sides]
+        stated = [spread for spread in spreads if spread is not None]
+        if not stated:
             return declare_no_error(score, "neither number has an error: give Scores with attrs['error']")
-        of_difference = spread_of_sum(*known)
+        of_difference = spread_of_sum(*stated)
         ends = np.array(t_interval(difference, of_difference))
         nearest = 0.0 if ends[0] <= 0 <= ends[1] else np.abs(ends).min()
         interval = tuple(float(np.exp(-self._scale * each)) for each in (np.abs(ends).max(), nearest))
