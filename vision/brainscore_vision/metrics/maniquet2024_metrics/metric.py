@@ -299,7 +299,7 @@ def _accuracy_by_task(probabilities: DataAssembly, tasks: Labels) -> Floats:
         in_condition = (manipulation == condition[0]) & (details == condition[1])
         if not in_condition.any():
             raise AssemblyError(
-                f"The model has no images for the task {task!r} (manipulation {condition[0]!r}, details {condition[1]!r}); "
+                f"The model has no images for the task {task!r} ({condition[0]!r}, {condition[1]!r}); "
                 f"it has {sorted(set(zip(manipulation.tolist(), details.tolist(), strict=True)))[:20]}."
             )
         accuracies[index] = right[in_condition].mean()
