@@ -1,7 +1,7 @@
 """Score how brain-like models of vision are: load models, benchmarks, metrics and data by their identifiers.
 
-This is the front door. The classes of the core are loaded when they are first used, so that importing the package stays
-fast; a plugin can import it while it is itself being imported.
+Classes of the core are imported on first use, to keep this import fast; a plugin can import the package while it is
+being imported itself.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ __all__ = [
     "stimulus_set_registry",
 ]
 
-_run_score = run_score  # its name in published plugins
-# Published plugins reach these through `import brainscore_vision` alone.
+_run_score = run_score  # name in published plugins
+# Published plugins use these after `import brainscore_vision` alone.
 _SUBMODULES = frozenset({"benchmark_helpers", "benchmarks", "metric_helpers", "metrics", "model_helpers", "utils"})
 
 
-def __getattr__(name: str) -> Any:  # a class of the core or a module
+def __getattr__(name: str) -> Any:  # a class or a module
     if name in __all__:
         return getattr(brainscore_core, name)
     if name in _SUBMODULES:

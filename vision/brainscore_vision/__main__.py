@@ -1,7 +1,7 @@
-"""Offer the command line ``brainscore``, also as ``python -m brainscore_vision``.
+"""The command line ``brainscore``, also ``python -m brainscore_vision``.
 
-Exit codes: see `brainscore_core.command_line`. Further commands, such as those that check and test a plugin, come from
-packages that declare an app in the group ``brainscore.commands`` of their entry points.
+Exit codes: see `brainscore_core.command_line`. Packages add commands, such as checks of a plugin, by an app in the
+group ``brainscore.commands`` of their entry points.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Command line without the program; None means that of this process.
+        Command line without the program; None: that of this process.
     """
-    declared = {each.value: each for each in entry_points(group="brainscore.commands")}  # each once
-    further = [core.app, *(each.load() for each in declared.values())]
+    declared = {point.value: point for point in entry_points(group="brainscore.commands")}  # without duplicates
+    further = [core.app, *(point.load() for point in declared.values())]
     return command_line.run_app(
         app, arguments, program="brainscore", further=further, defaults=_DEFAULTS, completion=True
     )

@@ -1,7 +1,6 @@
-"""Where benchmarks stand in the tree of the leaderboard, whose inner nodes average over what is below them.
+"""The tree of the leaderboard; inner nodes average over their children.
 
-The tree is in ``hierarchy.toml``: a line for each inner node, with the node above it. A benchmark is a leaf below the
-node that is its ``parent``.
+``hierarchy.toml`` has a line for each inner node, with the node above it. A benchmark is a leaf below its ``parent``.
 """
 
 from __future__ import annotations
@@ -21,22 +20,16 @@ _FILE = Path(__file__).with_name("hierarchy.toml")
 
 @cache
 def _above() -> dict[str, str]:
-    """Return the node above each inner node other than the root."""
     return tomllib.loads(_FILE.read_text(encoding="utf-8"))
 
 
 def nodes() -> list[str]:
-    """Return all inner nodes, each after the one above it in the file."""
+    """Return all inner nodes, each after its parent."""
     return [ROOT, *_above()]
 
 
 def path_to(node: str) -> tuple[str, ...]:
-    """Return the inner nodes from the root to one of them, both included.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        The tree has no such node; the message names the nearest.
+    """Return the inner nodes from the root to a node, both included; `UnknownIdentifierError` if it is absent.
 
     Examples
     --------
@@ -55,23 +48,23 @@ def path_to(node: str) -> tuple[str, ...]:
 
 
 def children(node: str) -> list[str]:
-    """Return the inner nodes right below one of them, in the order of the file; see `path_to` for errors."""
+    """Return the inner nodes directly below a node, in the order of the file; see `path_to` for errors."""
     path_to(node)
     return [below for below, above in _above().items() if above == node]
 
 
 def parents(benchmarks: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the node above each benchmark and above each node that has one below it, for averages.
+    """Return the node above each benchmark and above each of its ancestors, for averages.
 
     Parameters
     ----------
     benchmarks : mapping of str to str or None
-        The `parent` of each benchmark; those without are in no average.
+        Benchmark -> its `parent`; None is in no average.
 
     Returns
     -------
     dict of str to str
-        What `brainscore_core.statistics.averages.average_tree` takes. See `path_to` for errors.
+        Input of `brainscore_core.statistics.averages.average_tree`. See `path_to` for errors.
 
     Examples
     --------

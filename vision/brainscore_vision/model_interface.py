@@ -1,4 +1,4 @@
-"""Define what every model can be asked: to do a task, to be recorded from, and to look at stimuli."""
+"""The interface of every model: perform a task, be recorded, look at stimuli."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:  # a class of the data standard
-    # Published benchmarks take them from here; imported when asked for, so that importing the interface stays fast.
+    # Published benchmarks import them from here; deferred, as they import xarray.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from brainscore_core.supported_data_standards.brainio import assemblies, stimuli
@@ -32,11 +32,11 @@ def __getattr__(name: str) -> Any:  # a class of the data standard
 class BrainModel:
     """A model that can be treated like an experimental subject.
 
-    An experiment first says what it wants, with :meth:`start_task` (behaviour) or :meth:`start_recording` (neural
-    activity), and then shows stimuli with :meth:`look_at`. The last of the two calls decides what `look_at` returns.
+    :meth:`start_task` (behaviour) or :meth:`start_recording` (neural activity) selects the measurement, then
+    :meth:`look_at` shows stimuli; the last of the two calls decides its result.
 
-    Subclass it to bring a model of any kind. For a network whose layers can be read out,
-    `brainscore_vision.model_helpers.brain_transformation.ModelCommitment` does so.
+    Subclass it for a model of any kind. For a network with accessible layers,
+    `brainscore_vision.model_helpers.brain_transformation.ModelCommitment` implements it.
     """
 
     class Task:
@@ -49,7 +49,7 @@ class BrainModel:
         probabilities = "probabilities"
         """Give the probability of every label; learned from fitting stimuli."""
         odd_one_out = "odd_one_out"
-        """Say which of three stimuli differs most from the other two."""
+        """Choose the stimulus of three that differs most from the other two."""
 
     class RecordingTarget:
         """Names of the regions of the ventral stream; plain strings."""
@@ -70,12 +70,11 @@ class BrainModel:
         Returns
         -------
         float
-            In degrees of visual angle, greater than 0. Stimuli are placed on a screen of this size before the model
-            sees them.
+            Degrees of visual angle, above 0. Stimuli are placed on a screen of this size before the model sees them.
         """
         raise NotImplementedError(_missing(self, "visual_degrees"))
 
-    def start_task(self, task: str, fitting_stimuli: Any) -> None:  # each task takes something else
+    def start_task(self, task: str, fitting_stimuli: Any) -> None:  # depends on the task
         """Make the following `look_at` calls behavioural.
 
         Parameters
@@ -83,8 +82,8 @@ class BrainModel:
         task : str
             One of `BrainModel.Task`.
         fitting_stimuli : str, list of str or StimulusSet
-            What the task needs: for ``label`` either ``'imagenet'`` or the list of labels to choose from; for
-            ``probabilities`` a stimulus set with a column ``image_label`` to learn from; nothing for ``odd_one_out``.
+            Argument of the task: for ``label`` either ``'imagenet'`` or the list of labels to choose from; for
+            ``probabilities`` a stimulus set with a column ``image_label`` to learn from; none for ``odd_one_out``.
         """
         raise NotImplementedError(_missing(self, "start_task"))
 
@@ -101,14 +100,14 @@ class BrainModel:
         raise NotImplementedError(_missing(self, "start_recording"))
 
     def look_at(self, stimuli: StimulusSet, number_of_trials: int = 1) -> BehavioralAssembly | NeuroidAssembly:
-        """Show stimuli and return what the model does or what its neurons do.
+        """Show stimuli and return the model's behaviour or neural activity.
 
         Parameters
         ----------
         stimuli : StimulusSet
-            One row a stimulus; for ``odd_one_out`` three rows a trial.
+            One row per stimulus; for ``odd_one_out`` three rows per trial.
         number_of_trials : int
-            How often each stimulus is shown. A deterministic model may answer once.
+            Presentations of each stimulus. A deterministic model may answer once.
 
         Returns
         -------
@@ -123,7 +122,7 @@ class BrainModel:
 
 
 def region_layers(model: object) -> dict[str, str | list[str]]:
-    """Return which layers stand for which regions, as far as a model says; empty if it does not."""
+    """Return the layers that a model assigns to regions; empty if it states none."""
     for owner in (model, getattr(model, "layer_model", None)):
         layers = getattr(owner, "region_layer_map", None)
         if isinstance(layers, Mapping):
@@ -132,7 +131,7 @@ def region_layers(model: object) -> dict[str, str | list[str]]:
 
 
 def layer_origin(model: object, region: str) -> dict[str, object]:
-    """Return how the layer of a region came to be (stated, read from a file, selected); empty if a model is silent."""
+    """Return the origin of a region's layer (stated, read from a file, selected); empty if the model states none."""
     for owner in (model, getattr(model, "layer_model", None)):
         origin = getattr(getattr(owner, "region_layer_map", None), "origin", None)
         if callable(origin):
@@ -141,14 +140,14 @@ def layer_origin(model: object, region: str) -> dict[str, object]:
 
 
 def weights_digest(model: object) -> str | None:
-    """Return the digest of parameters and buffers that a model, or the network in it, says; None if it is silent.
+    """Return the digest of parameters and buffers stated by a model or its network; None if neither does.
 
-    Asked is ``model.weights_digest()``, then ``model.activations_model.weights_digest()``.
+    Asks ``model.weights_digest()``, then ``model.activations_model.weights_digest()``.
     """
     for owner in (model, getattr(model, "activations_model", None)):
-        told = getattr(owner, "weights_digest", None)
-        if callable(told):
-            digest = told()
+        compute = getattr(owner, "weights_digest", None)
+        if callable(compute):
+            digest = compute()
             return str(digest) if digest else None
     return None
 

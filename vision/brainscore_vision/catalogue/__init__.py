@@ -1,12 +1,14 @@
-"""Know what data plugins register without running them, which of it is cached and sound, and manage the cache.
+"""Registered data: found without running plugins, verified and managed in the cache.
 
-============ =======================================================================
-`references` source of a plugin -> the files in S3 that its registrations name
-`entries`    what is registered, with its files; verify and remove cached files
-`needs`      a benchmark -> the data that it loads
-`fetching`   how much is not here yet; fetch it
-`facts`      a benchmark -> region, kind, access, data; remembered
-`completion` identifiers that start with what was typed
+============ ===============================================================
+`references` the files in S3 that registrations name, read from their source
+`entries`    registered data with their files; verify and remove these
+`needs`      the data that a benchmark loads
+`fetching`   the size of absent files; fetch them
+`facts`      region, kind, access and data of benchmarks, cached
+`describe`   descriptions of anything registered
+`board`      models and benchmarks for the leaderboard
+`completion` identifiers for the command line
 `commands`   ``brainscore data ...``
-============ =======================================================================
+============ ===============================================================
 """

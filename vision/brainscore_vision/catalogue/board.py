@@ -1,7 +1,7 @@
-"""Tell the leaderboard what is known of models and benchmarks besides their scores; no model is run.
+"""Facts about models and benchmarks for the leaderboard, besides scores; no model is run.
 
-Plain JSON, of the form that `brainscore_web.leaderboard.catalogue` reads: it finds this by an entry point of the group
-``brainscore.catalogues``, so that neither package imports the other.
+Plain JSON in the format of `brainscore_web.leaderboard.catalogue`, which finds this module by an entry point of the
+group ``brainscore.catalogues``, so that neither package imports the other.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 __all__ = ["board_catalogue", "board_nodes"]
 
 _ROOTS = {"neural": "average", "behavior": "average", "engineering": None}
-"""What stands above the first nodes of the hierarchy on the board: engineering counts for itself, in no average."""
+"""First nodes of the hierarchy -> their parent on the board; engineering is in no average."""
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\{}]+", re.ASCII)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_MOST = 1_000  # characters of what people read
+_MOST = 1_000  # characters of a text on the board
 
 
 def board_catalogue(tell: Callable[[str], None] | None = None) -> dict[str, list[dict[str, Any]]]:
-    """Return all models and benchmarks that plugins register, and the tree that benchmarks stand in.
+    """Return all registered models and benchmarks, and the hierarchy of benchmarks.
 
     Parameters
     ----------
     tell : callable, optional
-        Is told if benchmarks have to be made, which takes a while, see `facts.benchmark_facts`.
+        Called with a message before a slow look-up, see `facts.benchmark_facts`.
 
     Returns
     -------
     dict of str to list of dict
-        ``models``, ``benchmarks`` and ``nodes``; what is not known is left out.
+        ``models``, ``benchmarks`` and ``nodes``; unknown facts are omitted.
     """
     return {
         "models": [entry for plugin in plugin_index().plugins("models") for entry in _models(plugin)],
@@ -70,7 +70,7 @@ def board_nodes() -> Iterator[dict[str, Any]]:
 
 
 def _is_experiment(node: str) -> bool:
-    """Tell whether a node below the neural ones is an experiment over several regions, which end in their year."""
+    """Return whether a neural node is an experiment with several regions, whose name ends in a year."""
     return re.search(r"\d{4}$", node) is not None
 
 
@@ -96,18 +96,18 @@ def _models(plugin: Plugin) -> Iterator[dict[str, Any]]:
 
 
 def _atlas(directory: Path, identifier: str) -> dict[str, Any] | None:
-    """Return the atlas of layers that a plugin keeps, which ``brainscore atlas --output`` has written; else None."""
+    """Return the layer atlas in a plugin, written by ``brainscore atlas --output``; None if there is none."""
     file = directory / "layer_atlas" / f"{identifier}.json"
     try:
-        found = json.loads(file.read_bytes())
+        atlas = json.loads(file.read_bytes())
         regions = [
             {
-                **{name: each[name] for name in ("region", "benchmark", "simulated")},
-                "scores": [layer["score"] for layer in each["scores"]],
+                **{name: region[name] for name in ("region", "benchmark", "simulated")},
+                "scores": [layer["score"] for layer in region["scores"]],
             }
-            for each in found["regions"]
+            for region in atlas["regions"]
         ]
-        return {"layers": found["layers"], "regions": regions}
+        return {"layers": atlas["layers"], "regions": regions}
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
@@ -148,23 +148,22 @@ def _about(plugin: Plugin, source: PluginSource, metadata: Mapping[str, object])
 
 
 def _folder(directory: Path) -> str:
-    """Return where a plugin is, as seen from the folder that holds the library."""
     return "/".join(directory.parts[-3:])
 
 
 def _year(metadata: Mapping[str, object], bibtex: str | None) -> int | None:
-    found = _YEAR.search(str(metadata.get("citation") or bibtex or ""))
-    return int(found.group()) if found else None
+    match = _YEAR.search(str(metadata.get("citation") or bibtex or ""))
+    return int(match.group()) if match else None
 
 
 def _of_identifier(value: object, identifier: str) -> object:
-    """Return a number that a plugin states for all its identifiers, or for each."""
+    """Return a number that a plugin states for all identifiers, or for this one."""
     number = value.get(identifier) if isinstance(value, Mapping) else value
     return number if isinstance(number, (int, float)) and not isinstance(number, bool) else None
 
 
 def _line(value: object) -> str | None:
-    """Return a text as one line that can be printed, cut where it is too long."""
+    """Return a text as one printable line, truncated if long."""
     text = " ".join("".join(char if char.isprintable() else " " for char in str(value or "")).split())
     return text[:_MOST] or None
 

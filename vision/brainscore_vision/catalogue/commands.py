@@ -1,4 +1,4 @@
-"""Offer the command ``brainscore data``: list, describe, fetch, verify and remove data."""
+"""The command ``brainscore data``: list, describe, fetch, verify and remove data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["app", "print_descriptions"]
 
 _Identifier = Annotated[
-    str, typer.Argument(help="as it is registered", autocompletion=complete_data, show_default=False)
+    str, typer.Argument(help="registered identifier", autocompletion=complete_data, show_default=False)
 ]
 _LIST_COLUMNS = ("IDENTIFIER", "KIND", "CACHED", "SIZE", "PLUGIN")
 DAMAGED = 1
@@ -28,14 +28,14 @@ app = command_line.make_app("List, describe, fetch, verify or remove data.")
 
 
 @app.command("list", cls=command_line.Command)
-def list_data(cached: Annotated[bool, typer.Option("--cached", help="only what is cached")] = False) -> int:
-    """List what is registered, whether it is cached, and its size on the disk."""
+def list_data(cached: Annotated[bool, typer.Option("--cached", help="only cached data")] = False) -> int:
+    """List registered data with cache state and size on disk."""
     from brainscore_vision.catalogue.describe import size_text
     from brainscore_vision.catalogue.entries import entries
 
-    shown = [entry for entry in entries() if not cached or entry.cached in {"yes", "partly"}]
+    listed = [entry for entry in entries() if not cached or entry.cached in {"yes", "partly"}]
     rows = [
-        (entry.identifier, entry.kind, entry.cached, size_text(entry.size_bytes), entry.plugin.name) for entry in shown
+        (entry.identifier, entry.kind, entry.cached, size_text(entry.size_bytes), entry.plugin.name) for entry in listed
     ]
     command_line.print_table(_LIST_COLUMNS, rows)
     return 0
@@ -52,9 +52,9 @@ def info(identifier: _Identifier) -> int:
 
 def print_descriptions(found: Sequence[Description]) -> None:
     """Print descriptions one below the other."""
-    for each in found:
-        _print(f"{each.identifier} ({each.kind})")
-        for label, text in each.lines:
+    for description in found:
+        _print(f"{description.identifier} ({description.kind})")
+        for label, text in description.lines:
             _print(f"  {label:9} {text}")
 
 
@@ -64,61 +64,71 @@ def fetch(
         list[str] | None,
         typer.Argument(
             metavar="[IDENTIFIER]...",
-            help="data and stimulus sets, which are also loaded once",
+            help="data and stimulus sets, also loaded once",
             autocompletion=complete_data,
         ),
     ] = None,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="what a benchmark needs", autocompletion=complete_benchmark),
+        typer.Option(metavar="NAME", help="all data of a benchmark", autocompletion=complete_benchmark),
     ] = None,
     plugin: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="the files that a data plugin names, which is read and not run"),
+        typer.Option(metavar="NAME", help="all files named in a data plugin, without running it"),
     ] = None,
-    public: Annotated[bool, typer.Option("--public", help="all that everybody may have")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be fetched")] = False,
+    public: Annotated[bool, typer.Option("--public", help="all public data")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="list without fetching")] = False,
 ) -> int:
-    """Say how large data are, and fetch what is not here; run it again to continue."""
+    """Print the size of data, then fetch absent files; run again to resume."""
     from brainscore_vision.catalogue.describe import size_text
     from brainscore_vision.catalogue.entries import entries, entries_of
     from brainscore_vision.catalogue.fetching import fetch_entry, plan_of
     from brainscore_vision.catalogue.needs import data_of
 
     if benchmark:
-        command_line.say(f"Looking up what {', '.join(benchmark)} needs ...")
-    named = [entry for identifier in identifiers or () for entry in entries(identifier)]  # all known, or none
-    wanted = [*named, *(entry for name in benchmark or () for entry in data_of(name))]
-    wanted += [entry for name in plugin or () for entry in entries_of(name) if entry.files]
+        command_line.say(f"Looking up the data of {', '.join(benchmark)} ...")
+    named = [
+        entry for identifier in identifiers or () for entry in entries(identifier)
+    ]  # raises before anything is fetched
+    requested = [*named, *(entry for name in benchmark or () for entry in data_of(name))]
+    requested += [entry for name in plugin or () for entry in entries_of(name) if entry.files]
     if public:
-        wanted += [entry for entry in entries() if entry.is_public and entry.files]
+        requested += [entry for entry in entries() if entry.is_public and entry.files]
     if not (identifiers or benchmark or plugin or public):
         raise ConfigurationError(
             "Nothing to fetch: name data, a benchmark (--benchmark NAME), a data plugin (--plugin NAME), or say "
             "--public."
         )
-    wanted = list({(entry.kind, entry.identifier): entry for entry in wanted}.values())
-    plan = plan_of(wanted)
-    rows = [(each.entry.identifier, each.entry.kind, each.entry.cached, _to_fetch(each)) for each in plan]
+    requested = list({(entry.kind, entry.identifier): entry for entry in requested}.values())
+    plan = plan_of(requested)
+    rows = [
+        (transfer.entry.identifier, transfer.entry.kind, transfer.entry.cached, _to_fetch(transfer))
+        for transfer in plan
+    ]
     command_line.print_table(("IDENTIFIER", "KIND", "HERE", "TO FETCH"), rows)
-    missing, unknown = sum(each.size_bytes for each in plan), sum(each.n_unknown for each in plan)
+    missing, unknown = sum(transfer.size_bytes for transfer in plan), sum(transfer.n_unknown for transfer in plan)
     more = f" and {unknown} files of unknown size" if unknown else ""
-    command_line.say(f"To fetch: {size_text(missing)}{more}, {sum(each.n_files for each in plan)} files in all.")
+    command_line.say(
+        f"To fetch: {size_text(missing)}{more}, {sum(transfer.n_files for transfer in plan)} files in all."
+    )
     if dry_run:
         return 0
     failed = 0
-    for each in plan:
+    for transfer in plan:
         try:
-            described = fetch_entry(each.entry, load=each.entry in named)
+            described = fetch_entry(transfer.entry, load=transfer.entry in named)
         except DownloadError as error:
             if len(plan) == 1:
                 raise
-            command_line.say(f"Not fetched: {each.entry.identifier} ({each.entry.kind}). {error}")
+            command_line.say(f"Not fetched: {transfer.entry.identifier} ({transfer.entry.kind}). {error}")
             failed += 1
         else:
-            _print(f"{each.entry.identifier} ({each.entry.kind}): {described}, {size_text(each.entry.size_bytes)}")
+            _print(
+                f"{transfer.entry.identifier} ({transfer.entry.kind}): {described}, "
+                f"{size_text(transfer.entry.size_bytes)}"
+            )
     if failed:
-        command_line.say(f"{failed} of {len(plan)} could not be fetched. What has arrived is kept; try again later.")
+        command_line.say(f"{failed} of {len(plan)} could not be fetched. Finished files stay; try again later.")
     return command_line.NOT_AVAILABLE if failed else 0
 
 
@@ -127,39 +137,37 @@ def _to_fetch(plan: Plan) -> str:
 
     if not plan.n_files:
         return "-"
-    known = [size_text(plan.size_bytes)] if plan.n_files > plan.n_unknown else []
-    return " + ".join([*known, *([f"{plan.n_unknown} files of unknown size"] if plan.n_unknown else [])])
+    sizes = [size_text(plan.size_bytes)] if plan.n_files > plan.n_unknown else []
+    return " + ".join([*sizes, *([f"{plan.n_unknown} files of unknown size"] if plan.n_unknown else [])])
 
 
 @app.command("verify", cls=command_line.Command)
 def verify_data(
     identifiers: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[IDENTIFIER]...", help="default: everything that is cached", autocompletion=complete_data
-        ),
+        typer.Argument(metavar="[IDENTIFIER]...", help="default: all cached data", autocompletion=complete_data),
     ] = None,
 ) -> int:
     """Hash cached files again and report the damaged ones (exit code 1)."""
     from brainscore_vision.catalogue.entries import entries, verify
 
-    wanted = [entry for identifier in identifiers or () for entry in entries(identifier)]
-    count, problems = verify(wanted if identifiers else None)
+    requested = [entry for identifier in identifiers or () for entry in entries(identifier)]
+    count, problems = verify(requested if identifiers else None)
     for problem in problems:
         _print(problem)
     _print(f"{count} files verified, {len(problems)} problems.")
     if problems:
-        command_line.say("Remove what is damaged (data clean IDENTIFIER) and fetch it again.")
+        command_line.say("Remove damaged data (data clean IDENTIFIER) and fetch them again.")
     return DAMAGED if problems else 0
 
 
 @app.command("clean", cls=command_line.Command)
 def clean_data(
     identifier: Annotated[
-        str | None, typer.Argument(help="whose files", autocompletion=complete_data, show_default=False)
+        str | None, typer.Argument(help="identifier of the files", autocompletion=complete_data, show_default=False)
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="everything that is cached")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="only say what would be removed")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="all cached files")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="list without removing")] = False,
 ) -> int:
     """Remove cached files: those of one identifier, or --all."""
     from brainscore_vision.catalogue.describe import size_text
@@ -175,4 +183,4 @@ def clean_data(
 
 
 def _print(line: str) -> None:
-    print(line)  # noqa: T201 - a command line talks
+    print(line)  # noqa: T201 - command output

@@ -1,4 +1,4 @@
-"""Complete identifiers on the command line; no plugin is imported."""
+"""Complete identifiers on the command line, without importing plugins."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ _KINDS = ("model", "benchmark", "metric", "data", "stimulus_set")
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """Return the models whose identifiers start like this."""
+    """Return the models that start with a text."""
     return _starting(incomplete, "model")
 
 
 def complete_benchmark(incomplete: str) -> list[str]:
-    """Return the benchmarks whose identifiers start like this."""
+    """Return the benchmarks that start with a text."""
     return _starting(incomplete, "benchmark")
 
 
 def complete_data(incomplete: str) -> list[str]:
-    """Return the data and stimulus sets whose identifiers start like this."""
+    """Return the data and stimulus sets that start with a text."""
     return _starting(incomplete, "data", "stimulus_set")
 
 
 def complete_identifier(incomplete: str) -> list[str]:
-    """Return what is registered under an identifier that starts like this, of whatever kind."""
+    """Return the identifiers of any kind that start with a text."""
     return _starting(incomplete, *_KINDS)
 
 
 def _starting(incomplete: str, *kinds: str) -> list[str]:
     from brainscore_vision.loading import known_identifiers
 
-    known = {identifier for kind in kinds for identifier in known_identifiers(kind)}
-    return sorted(identifier for identifier in known if identifier.startswith(incomplete))
+    identifiers = {identifier for kind in kinds for identifier in known_identifiers(kind)}
+    return sorted(identifier for identifier in identifiers if identifier.startswith(incomplete))

@@ -1,6 +1,6 @@
-"""Describe anything that a plugin registers, from its source, its ``metadata.yml`` and the cache; no plugin is run.
+"""Describe anything registered, from source, ``metadata.yml`` and cache, without running plugins.
 
-Only which data a benchmark needs is asked of the benchmark itself, see `facts`.
+Only the data of benchmarks require building these, see `facts`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NOT_STATED = "not stated by the plugin"
 
 @dataclass(frozen=True)
 class Description:
-    """What is known about one registered identifier: lines of a label and a text."""
+    """Facts about one registered identifier: lines of a label and a text."""
 
     identifier: str
     kind: str
@@ -43,26 +43,26 @@ class Description:
 def describe(
     identifier: str, kinds: tuple[str, ...] = tuple(KINDS), tell: Callable[[str], None] | None = None
 ) -> list[Description]:
-    """Describe what is registered under an identifier, or by a plugin whose folder has this name.
+    """Describe an identifier, or all identifiers of the plugin folder with this name.
 
     Parameters
     ----------
     identifier : str
-        Such as ``'pls'`` or ``'majajhong2015'``.
+        For example ``'pls'`` or ``'majajhong2015'``.
     kinds : tuple of str
-        Which registries are asked.
+        Registries to search.
     tell : callable, optional
         See `facts.benchmark_facts`.
 
     Returns
     -------
     list of Description
-        One for each kind; of a folder, one for each of its identifiers.
+        One per kind; for a folder, one per identifier.
 
     Raises
     ------
     UnknownIdentifierError
-        Nothing is registered under it and no plugin is called so.
+        If neither an identifier nor a plugin has this name.
     """
     index = plugin_index()
     everything = [
@@ -71,18 +71,22 @@ def describe(
         for plugin in index.plugins(KINDS[kind].folder)
         for name in dict.fromkeys(plugin.identifiers(KINDS[kind]))
     ]
-    found = [each for each in everything if each[1] == identifier]
-    found = found or [each for each in everything if each[2].name == identifier]
-    if not found:
-        names = dict.fromkeys([*(each[1] for each in everything), *(each[2].name for each in everything)])
+    matches = [candidate for candidate in everything if candidate[1] == identifier]
+    matches = matches or [candidate for candidate in everything if candidate[2].name == identifier]
+    if not matches:
+        names = dict.fromkeys(
+            [*(candidate[1] for candidate in everything), *(candidate[2].name for candidate in everything)]
+        )
         what = " or ".join(kinds)
         raise UnknownIdentifierError(
             f"No {what} is registered as {identifier!r}, and no plugin is called so.{did_you_mean(identifier, names)} "
             "All are listed by: brainscore list KIND"
         )
     return [
-        Description(name, kind.name, tuple(_lines(kind, name, plugin, [each[1] for each in everything], tell)))
-        for kind, name, plugin in found
+        Description(
+            name, kind.name, tuple(_lines(kind, name, plugin, [candidate[1] for candidate in everything], tell))
+        )
+        for kind, name, plugin in matches
     ]
 
 
@@ -95,7 +99,7 @@ def _lines(
     yield "plugin", str(plugin.directory)
     facts = _facts(name, tell) if kind.name == "benchmark" else None
     public = is_public(name, plugin.directory) if facts is None else facts.public
-    if metadata or kind.name != "metric":  # nobody keeps a metric back
+    if metadata or kind.name != "metric":  # metrics are public
         yield "access", "public" if public else "not public"
     if not public and (variant := public_variant(name, known)):
         yield "public", variant
@@ -103,7 +107,7 @@ def _lines(
         if key in metadata:
             yield key.removeprefix("n_"), _text(metadata[key])
     if kind.name in ("data", "stimulus_set"):
-        yield from _files(next(each for each in entries(name) if each.kind == kind.name))
+        yield from _files(next(entry for entry in entries(name) if entry.kind == kind.name))
     if facts is not None:
         yield from _of_benchmark(facts)
     yield from _costs(plugin.directory, metadata)
@@ -158,29 +162,26 @@ def _of_benchmark(facts: BenchmarkFacts) -> Iterator[tuple[str, str]]:
 
 
 def _ceiling(benchmark: str) -> str:
-    """Return the ceiling of the newest record, which is the one that a score was divided by."""
+    """Return the ceiling in the newest record, which normalised its score."""
     from brainscore_core.config import settings
     from brainscore_core.records.store import FolderStore
 
     records = [record for record in FolderStore(settings().home / "scores") if record.benchmark == benchmark]
-    known = [record for record in records if record.ceiling is not None]
-    if not known:
+    ceiled = [record for record in records if record.ceiling is not None]
+    if not ceiled:
         return "known once a model was scored"
-    newest = max(known, key=lambda record: record.created)
+    newest = max(ceiled, key=lambda record: record.created)
     return f"{newest.ceiling:.4f} (version {newest.benchmark_version}, {newest.created[:10]})"
 
 
 def licence_of(directory: Path, source: PluginSource, metadata: Mapping[str, object]) -> str | None:
-    """Return the licence that a plugin states in its source, in its ``metadata.yml`` or in a file of its own."""
+    """Return the licence that a plugin states in its source, in ``metadata.yml`` or in a file."""
     licence = constant(source, "LICENSE", "LICENCE") or metadata.get("licence") or _licence_file(directory)
     return str(licence) if licence else None
 
 
 def first_sentence(source: PluginSource) -> str | None:
-    """Return what the first paragraph of the docstring of a plugin is about, in one line.
-
-    That it registers something is left out, as are the marks of code.
-    """
+    """Return the first paragraph of a plugin's docstring in one line, without "Register" and code marks."""
     init = source.files.get("__init__.py")
     text = ast.get_docstring(init.tree) if init and init.tree else None
     if not text:
@@ -206,7 +207,7 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {each}" for name, each in value.items())
+        return ", ".join(f"{name} {item}" for name, item in value.items())
     return str(value)
 
 

@@ -1,4 +1,4 @@
-"""Tell which data are registered, cached and sound, and remove them from the cache."""
+"""List registered data, verify their cached files and remove these."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ _DIGEST = re.compile("[0-9a-f]{40}")
 
 @dataclass(frozen=True, kw_only=True)
 class StoredFile:
-    """A file in S3 and where its copy is kept."""
+    """A file in S3 and the path of its copy."""
 
     source: S3Object
     path: Path
 
     @property
     def is_cached(self) -> bool:
-        """Whether there is a copy."""
+        """Whether the copy exists."""
         return self.path.is_file()
 
     @property
     def size_bytes(self) -> int:
-        """What the copy takes on the disk, with what was extracted from it."""
+        """Size of the copy on disk, including the files extracted from it."""
         if not self.is_cached:
             return 0
         return self.path.stat().st_size + (
@@ -63,14 +63,14 @@ class StoredFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """Something that a data plugin registers.
+    """An identifier that a data plugin registers.
 
     Attributes
     ----------
     files : tuple of StoredFile
-        What the registration names; empty for data that are generated or whose files only the running plugin knows.
+        Files that the registration names; empty for generated data, or if only the running plugin knows them.
     stimulus_set : str or None
-        Of an assembly, the identifier of its stimuli as far as the registration says it.
+        Identifier of an assembly's stimuli, if the registration states it.
     """
 
     kind: str
@@ -81,25 +81,25 @@ class Entry:
 
     @property
     def is_public(self) -> bool:
-        """Whether everybody may have it, see `is_public`."""
+        """Whether it is public, see `is_public`."""
         return is_public(self.identifier, self.plugin.directory)
 
     @property
     def cached(self) -> str:
         """``'yes'``, ``'partly'``, ``'no'``, or ``'-'`` if no files are known."""
-        there = sum(file.is_cached for file in self.files)
+        n_cached = sum(file.is_cached for file in self.files)
         if not self.files:
             return "-"
-        return "yes" if there == len(self.files) else "partly" if there else "no"
+        return "yes" if n_cached == len(self.files) else "partly" if n_cached else "no"
 
     @property
     def size_bytes(self) -> int:
-        """What its copies take on the disk."""
+        """Size of its copies on disk."""
         return sum(file.size_bytes for file in self.files)
 
 
 def is_public(identifier: str, directory: Path) -> bool:
-    """Tell whether everybody may have it: the identifier says so, or ``access: public`` in the ``metadata.yml`` does.
+    """Return whether data are public, by their identifier or ``access: public`` in ``metadata.yml``.
 
     Parameters
     ----------
@@ -113,64 +113,59 @@ def is_public(identifier: str, directory: Path) -> bool:
 
 
 def plugin_index() -> PluginIndex:
-    """Return which plugins the library has."""
+    """Return the index of the library's plugins."""
     return PluginIndex(library_roots(_LIBRARY))
 
 
 def entries(identifier: str | None = None) -> list[Entry]:
-    """Return what data plugins register; none of them is imported.
+    """Return the data that plugins register, without importing these.
 
     Parameters
     ----------
     identifier : str, optional
-        Only what is registered under it: an assembly, a stimulus set, or both. None is everything.
+        Identifier of an assembly, a stimulus set, or both. None: all.
 
     Raises
     ------
     UnknownIdentifierError
-        No plugin registers the identifier literally.
+        If no plugin registers the identifier literally.
     """
     index = plugin_index()
-    found = []
+    result = []
     for plugin in index.plugins("data"):
         registered = [(kind, name) for kind in DATA_KINDS for name in dict.fromkeys(plugin.identifiers(kind))]
-        wanted = [(kind, name) for kind, name in registered if identifier in (None, name)]
-        if wanted:
+        requested = [(kind, name) for kind, name in registered if identifier in (None, name)]
+        if requested:
             source = read_plugin(plugin.directory, plugin.module)
-        for kind, name in wanted:
+        for kind, name in requested:
             references = find_references(source, kind.registry, name)
-            shown = next((each.stimulus_set for each in references if each.stimulus_set), None)
+            stimulus_set = next((reference.stimulus_set for reference in references if reference.stimulus_set), None)
             files = _stored(plugin, references)
-            found.append(Entry(kind=kind.name, identifier=name, plugin=plugin, files=files, stimulus_set=shown))
-    if identifier is not None and not found:
-        known = [name for kind in DATA_KINDS for name in index.identifiers(kind)]
-        raise unknown_identifier(DATA_KINDS[0], identifier, library=_LIBRARY, known=dict.fromkeys(known))
-    return sorted(found, key=lambda entry: (entry.identifier.casefold(), entry.identifier, entry.kind))
+            result.append(Entry(kind=kind.name, identifier=name, plugin=plugin, files=files, stimulus_set=stimulus_set))
+    if identifier is not None and not result:
+        identifiers = [name for kind in DATA_KINDS for name in index.identifiers(kind)]
+        raise unknown_identifier(DATA_KINDS[0], identifier, library=_LIBRARY, known=dict.fromkeys(identifiers))
+    return sorted(result, key=lambda entry: (entry.identifier.casefold(), entry.identifier, entry.kind))
 
 
 def entries_of(plugin: str) -> list[Entry]:
-    """Return what one data plugin registers; it is not imported.
+    """Return the data that one plugin registers, without importing it; `UnknownIdentifierError` if it does not exist.
 
     Parameters
     ----------
     plugin : str
-        Name of its folder.
-
-    Raises
-    ------
-    UnknownIdentifierError
-        There is no such folder.
+        Folder of the plugin.
     """
-    known = [each.name for each in plugin_index().plugins("data")]
-    if plugin not in known:
-        raise UnknownIdentifierError(f"There is no data plugin {plugin!r}.{did_you_mean(plugin, known)}")
+    plugins = [plugin.name for plugin in plugin_index().plugins("data")]
+    if plugin not in plugins:
+        raise UnknownIdentifierError(f"There is no data plugin {plugin!r}.{did_you_mean(plugin, plugins)}")
     return [entry for entry in entries() if entry.plugin.name == plugin]
 
 
 def _stored(plugin: Plugin, references: Iterable[Reference]) -> tuple[StoredFile, ...]:
     try:
         return tuple(_locate(reference) for reference in references)
-    except ConfigurationError as error:  # one wrong registration does not keep the others from being listed
+    except ConfigurationError as error:  # one wrong registration must not hide the others
         command_line.say(f"Warning: {plugin.init_file}: {error}")
         return ()
 
@@ -178,15 +173,15 @@ def _stored(plugin: Plugin, references: Iterable[Reference]) -> tuple[StoredFile
 def _locate(reference: Reference) -> StoredFile:
     from brainscore_core.supported_data_standards.brainio import s3  # imports pandas
 
-    wanted = reference.identifier, reference.file_type, reference.bucket, reference.version_id, reference.sha1
-    source, path = s3.locate(*wanted, reference.filename_prefix)
+    location = reference.identifier, reference.file_type, reference.bucket, reference.version_id, reference.sha1
+    source, path = s3.locate(*location, reference.filename_prefix)
     return StoredFile(source=source, path=path)
 
 
 @cache
 def metadata_of(directory: Path) -> Mapping[str, object]:
-    """Return the keys and values in the ``metadata.yml`` of a plugin; empty if there is none, or it cannot be read."""
-    import yaml  # only needed where somebody asks
+    """Return the content of a plugin's ``metadata.yml``; empty if it does not exist or is unreadable."""
+    import yaml  # only needed for metadata
 
     for name in ("metadata.yml", "metadata.yaml"):
         path = directory / name
@@ -212,26 +207,29 @@ def _folder_bytes(folder: Path) -> int:
 
 
 def verify(found: Iterable[Entry] | None = None) -> tuple[int, list[str]]:
-    """Hash cached files again, whatever was noted about them, and compare extracted archives byte by byte.
-
-    Gives how many files were verified, and a line for each that is damaged.
+    """Hash cached files again, and compare extracted archives byte by byte.
 
     Parameters
     ----------
     found : iterable of Entry, optional
-        Whose files; None is every file in the data home whose digest is known, registered or not.
+        Entries to verify. None: every file with a known digest in the data home, registered or not.
+
+    Returns
+    -------
+    int, list of str
+        Number of verified files, and one line for each damaged one.
     """
     if found is None:
-        wanted = _digests_by_path()
+        digests = _digests_by_path()
     else:
         files = [file for entry in found for file in entry.files if file.is_cached]
-        wanted = {file.path: file.source.sha1.lower() for file in files if file.source.sha1}
-    problems = [problem for path, sha1 in sorted(wanted.items()) for problem in _problems(path, sha1)]
-    return len(wanted), problems
+        digests = {file.path: file.source.sha1.lower() for file in files if file.source.sha1}
+    problems = [problem for path, sha1 in sorted(digests.items()) for problem in _problems(path, sha1)]
+    return len(digests), problems
 
 
 def _digests_by_path() -> dict[Path, str]:
-    # The cache keeps a file in a folder that is called after its digest.
+    # The cache stores a file in a folder named after its digest.
     return {
         path: folder.name
         for folder in _digest_folders(_data_home())
@@ -262,17 +260,17 @@ def _problems(path: Path, sha1: str) -> list[str]:
 
 
 def clean(found: Iterable[Entry] | None = None, *, dry_run: bool = False) -> list[tuple[Path, int]]:
-    """Remove cached files, with what was extracted from them; nothing outside of the data home.
+    """Remove cached files and the files extracted from them, only inside the data home.
 
     Parameters
     ----------
     found : iterable of Entry, optional
-        Whose files; None is everything that was cached by its digest, registered or not.
+        Entries to remove. None: every file cached by its digest, registered or not.
 
     Returns
     -------
     list of (Path, int)
-        Each folder and how many bytes were in it.
+        Each folder and its size in bytes.
     """
     home = _data_home()
     if found is None:
@@ -285,7 +283,7 @@ def clean(found: Iterable[Entry] | None = None, *, dry_run: bool = False) -> lis
             continue
         removed.append((folder, _folder_bytes(folder)))
         if not dry_run:
-            # A process that looks while we remove sees all of it or nothing.
+            # Concurrent processes see all of it or nothing.
             doomed = home / f".removed.{secrets.token_hex(8)}"
             folder.rename(doomed)
             shutil.rmtree(doomed)

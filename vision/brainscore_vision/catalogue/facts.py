@@ -1,8 +1,7 @@
-"""Know of each benchmark which region, which kind, who may run it and which data it needs; remembered between calls.
+"""Region, kind, access and data of each benchmark, cached between calls.
 
-To know its data, a benchmark is made once, without any data (see `needs`); what came out is kept in the cache until its
-plugin or the library changes. Nothing is installed for that: of a plugin that cannot be imported as things are, the
-data stay unknown.
+To find its data, a benchmark is built once without data (see `needs`); the result is cached until its plugin or the
+library changes. Nothing is installed: if a plugin cannot be imported, its data are unknown.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ if TYPE_CHECKING:
 
 __all__ = ["BenchmarkFacts", "benchmark_facts"]
 
-_FORMAT = 1  # of what is kept
-_MOST_BYTES = 64 * 2**20  # of facts, most of them of plugins as they once were
+_FORMAT = 1  # of cached files
+_MOST_BYTES = 64 * 2**20  # facts, mostly of earlier versions of plugins
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkFacts:
-    """What is known about a benchmark without its data.
+    """Facts about a benchmark, available without its data.
 
     Attributes
     ----------
     identifier : str
         Key in ``benchmark_registry``.
     plugin : Plugin
-        That registers it.
+        Plugin that registers it.
     parent : str or None
-        The node of the hierarchy that it stands below; None: it is in no average, or that is not known.
+        Its node of the hierarchy; None: in no average, or unknown.
     region : str or None
-        Such as ``'IT'``; None where no region was recorded, or none is said.
+        Recorded region, such as ``'IT'``; None if there is none or it is not stated.
     kind : str or None
         ``'neural'``, ``'behavior'`` or ``'engineering'``.
     public : bool
-        Whether everybody may have its data.
+        Whether its data are public.
     data : tuple of Entry or None
-        What it loads; None if the benchmark cannot be made as things are.
+        Data it loads; None if the benchmark cannot be built here.
     """
 
     identifier: str
@@ -65,10 +64,7 @@ class BenchmarkFacts:
 
     @property
     def here(self) -> str:
-        """Whether its data are here: ``'yes'``, ``'partly'``, ``'no'``, or ``'?'`` where it is not known.
-
-        Data without files, which are made when they are needed, are here.
-        """
+        """``'yes'``, ``'partly'`` or ``'no'``: its data are cached or generated; ``'?'`` if unknown."""
         if self.data is None:
             return "?"
         states = {entry.cached for entry in self.data} - {"-"}
@@ -83,32 +79,32 @@ def benchmark_facts(identifier: str | None = None, tell: Callable[[str], None] |
     Parameters
     ----------
     identifier : str, optional
-        Only this one; the list is empty if no plugin registers it literally.
+        A benchmark; the list is empty if no plugin registers it literally.
     tell : callable, optional
-        Is told if benchmarks have to be made, which takes a while.
+        Called with a message before benchmarks are built, which takes a while.
     """
     cached = Store(settings().cache_home / "benchmark-facts", _MOST_BYTES)
     library = library_digest(Path(hierarchy.__file__).parent, FOLDERS)
     entry_of = {(entry.kind, entry.identifier): entry for entry in entries()}
-    told = tell is None
-    found = []
+    announced = tell is None
+    result = []
     for plugin in plugin_index().plugins("benchmarks"):
-        wanted = [name for name in plugin.identifiers(KINDS["benchmark"]) if identifier in (None, name)]
-        if not wanted:
+        names = [name for name in plugin.identifiers(KINDS["benchmark"]) if identifier in (None, name)]
+        if not names:
             continue
         file_name = _cache_name(plugin, library)
         content = cached.read_json(file_name)
-        kept: dict[str, dict[str, object]] = content if isinstance(content, dict) else {}
-        missing = [name for name in wanted if name not in kept]
-        if missing and not told and tell is not None:
-            tell("Looking up what benchmarks need; that is remembered ...")
-            told = True
+        stored: dict[str, dict[str, object]] = content if isinstance(content, dict) else {}
+        missing = [name for name in names if name not in stored]
+        if missing and not announced and tell is not None:
+            tell("Looking up the data of benchmarks; the result is cached ...")
+            announced = True
         if missing:
-            kept |= {name: _look(name) for name in missing}
-            cached.write_json(file_name, kept)
+            stored |= {name: _look(name) for name in missing}
+            cached.write_json(file_name, stored)
             cached.make_room()
-        found += [_facts(name, plugin, kept[name], entry_of) for name in dict.fromkeys(wanted)]
-    return sorted(found, key=lambda facts: facts.identifier)
+        result += [_facts(name, plugin, stored[name], entry_of) for name in dict.fromkeys(names)]
+    return sorted(result, key=lambda facts: facts.identifier)
 
 
 def _look(identifier: str) -> dict[str, object]:
@@ -116,24 +112,24 @@ def _look(identifier: str) -> dict[str, object]:
 
     with _installing_nothing():
         try:
-            benchmark, noted = made_and_noted(identifier)
-        except Exception:  # noqa: BLE001 - of a plugin: what it needs is not known then
+            benchmark, loads = made_and_noted(identifier)
+        except Exception:  # noqa: BLE001 - code of a plugin; its data stay unknown
             return {"parent": None, "data": None}
-    return {"parent": getattr(benchmark, "parent", None), "data": [list(each) for each in noted]}
+    return {"parent": getattr(benchmark, "parent", None), "data": [list(load) for load in loads]}
 
 
 @contextlib.contextmanager
 def _installing_nothing() -> Iterator[None]:
     name = "BS_INSTALL_DEPENDENCIES"
-    before = os.environ.get(name)
-    os.environ[name] = "no"  # settings are read from there when they are needed
+    previous = os.environ.get(name)
+    os.environ[name] = "no"  # settings read the environment when needed
     try:
         yield
     finally:
-        if before is None:
+        if previous is None:
             del os.environ[name]
         else:
-            os.environ[name] = before
+            os.environ[name] = previous
 
 
 def _facts(
@@ -147,7 +143,7 @@ def _facts(
         parent=path[-1] if path else None,
         region=_region(identifier, path, plugin),
         kind=path[1] if len(path) > 1 else _kind(plugin),
-        # One file for all variants of a benchmark cannot say of each; its data can.
+        # metadata.yml covers all variants of a benchmark; only their data tell them apart.
         public=is_public(identifier, plugin.directory) and all(entry.is_public for entry in data or ()),
         data=data,
     )
@@ -158,9 +154,9 @@ def _path_to(parent: object) -> Sequence[str]:
 
 
 def _region(identifier: str, path: Sequence[str], plugin: Plugin) -> str | None:
-    """Return the region that the identifier names, else the one that the benchmark stands below, or its only one."""
+    """Return the region in the identifier, else that of the parent node, else the only one in the metadata."""
     said = metadata_of(plugin.directory).get("region")
-    regions = [str(each) for each in said] if isinstance(said, list) else [str(said)] if said else []
+    regions = [str(region) for region in said] if isinstance(said, list) else [str(said)] if said else []
     named = identifier.rpartition(".")[2].partition("-")[0].partition("_")[0]
     if named in regions or named in hierarchy.children("neural"):
         return named
@@ -178,11 +174,8 @@ def _kind(plugin: Plugin) -> str | None:
 
 def _with_stimuli(data: Sequence[Sequence[str]], entry_of: Mapping[tuple[str, str], Entry]) -> tuple[Entry, ...]:
     named = [entry_of[kind, name] for kind, name in data if (kind, name) in entry_of]
-    shown = [entry_of.get(("stimulus_set", entry.stimulus_set or "")) for entry in named]
-    return tuple(dict.fromkeys([*named, *(entry for entry in shown if entry is not None)]))
-
-
-# What is kept ---------------------------------------------------------------------------------------------------------
+    stimulus_sets = [entry_of.get(("stimulus_set", entry.stimulus_set or "")) for entry in named]
+    return tuple(dict.fromkeys([*named, *(entry for entry in stimulus_sets if entry is not None)]))
 
 
 def _cache_name(plugin: Plugin, library: str) -> str:

@@ -1,4 +1,4 @@
-"""Say how much of registered data is still to be fetched, and fetch it."""
+"""Plan and fetch the absent files of registered data."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["Plan", "fetch_entry", "plan_of"]
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be fetched of one entry.
+    """The absent files of one entry.
 
     Attributes
     ----------
     n_files : int
-        How many files are not here.
+        Number of absent files.
     size_bytes : int
-        Size of those whose size is known, as they are downloaded.
+        Download size of those with known size.
     n_unknown : int
-        How many of them nobody tells the size of.
+        Number of those with unknown size.
     """
 
     entry: Entry
@@ -36,7 +36,7 @@ class Plan:
 
 
 def plan_of(wanted: Sequence[Entry]) -> list[Plan]:
-    """Ask for the sizes of the files that are not here; a file of several entries counts for the first one."""
+    """Look up the sizes of absent files; a file shared by entries counts for the first."""
     missing: dict[Any, Entry] = {}
     for entry in wanted:
         for file in entry.files:
@@ -52,17 +52,17 @@ def plan_of(wanted: Sequence[Entry]) -> list[Plan]:
 
 
 def fetch_entry(entry: Entry, *, load: bool) -> str:
-    """Fetch the files of an entry that are not here, continuing what was begun; return what it is.
+    """Fetch the absent files of an entry, resuming partial downloads; return a description of the data.
 
     Parameters
     ----------
     load : bool
-        Also load it once. Data whose files only the running plugin knows are always loaded.
+        Load it once, too. Data whose files only the running plugin knows are always loaded.
 
     Raises
     ------
     DownloadError
-        A file cannot be had.
+        If a file is not available.
     """
     if entry.files and not load:
         fetch_all([(file.source, file.path) for file in entry.files])

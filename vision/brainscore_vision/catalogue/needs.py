@@ -1,4 +1,4 @@
-"""Tell which data a benchmark needs, without loading any of them."""
+"""The data that a benchmark needs, found without loading any."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def data_of(benchmark_identifier: str) -> list[Entry]:
-    """Return the data that a benchmark loads: those it asks for when it is made, and those behind its `LazyLoad`.
+    """Return the data that a benchmark loads when it is built, and those behind its `LazyLoad`.
 
     Parameters
     ----------
@@ -30,45 +30,45 @@ def data_of(benchmark_identifier: str) -> list[Entry]:
     Returns
     -------
     list of Entry
-        Assemblies, their stimuli, and stimulus sets, each once. What a benchmark only asks for after it has looked at
-        other data, or when a model is scored, is not found.
+        Assemblies, their stimuli, and stimulus sets, each once. Loads that depend on the content of other data, or
+        happen during scoring, are missed.
 
     Raises
     ------
     UnknownIdentifierError
-        No plugin registers the benchmark.
+        If no plugin registers the benchmark.
     PluginError, RequirementsError
-        Its plugin cannot be imported.
+        If its plugin cannot be imported.
     """
-    found: dict[tuple[str, str], Entry] = {}
+    needed: dict[tuple[str, str], Entry] = {}
     for kind, identifier in made_and_noted(benchmark_identifier)[1]:
         for entry in _entries(kind, identifier):
-            found.setdefault((entry.kind, entry.identifier), entry)
-    return list(found.values())
+            needed.setdefault((entry.kind, entry.identifier), entry)
+    return list(needed.values())
 
 
 def made_and_noted(benchmark_identifier: str) -> tuple[Benchmark | None, list[tuple[str, str]]]:
-    """Make a benchmark without its data; return it and what it asked for: ``('data' or 'stimulus_set', identifier)``.
+    """Build a benchmark without its data; return it and its loads, ``('data' or 'stimulus_set', identifier)``.
 
-    The benchmark is None if it looks at its data at once. Errors are those of `data_of`.
+    The benchmark is None if it uses its data at once. Errors are those of `data_of`.
     """
-    with noting_data() as noted:
+    with noting_data() as loads:
         benchmark = _made(benchmark_identifier)
         for lazy in _lazies(benchmark, {}):
-            with contextlib.suppress(Exception):  # it looks at data that are not there
+            with contextlib.suppress(Exception):  # it uses absent data
                 lazy.load_fnc()
-    return benchmark, noted
+    return benchmark, loads
 
 
 def _made(identifier: str) -> Benchmark | None:
-    """Make a benchmark; None if it looks at its data at once, which are not there."""
+    """Build a benchmark; None if it uses its data at once, which are absent."""
     if identifier not in known_identifiers("benchmark"):
-        return load_benchmark(identifier)  # raises, and says which names are near
+        return load_benchmark(identifier)  # raises with suggestions
     try:
         return load_benchmark(identifier)
     except (PluginError, RequirementsError):
         raise
-    except Exception as error:  # noqa: BLE001 - code of others, which got nothing to work with
+    except Exception as error:  # noqa: BLE001 - code of plugins, without its data
         logger.debug("Benchmark %r cannot be made without its data: %s", identifier, error)
         return None
 
@@ -77,17 +77,17 @@ def _entries(kind: str, identifier: str) -> list[Entry]:
     """Return the entry of an identifier and, for an assembly, that of its stimuli."""
     try:
         registered = [entry for entry in entries(identifier) if entry.kind == kind]
-    except UnknownIdentifierError:  # registered while the program runs, by a test for instance
+    except UnknownIdentifierError:  # registered at run time, for example by a test
         return []
-    shown = {entry.stimulus_set for entry in registered if entry.stimulus_set}
-    return registered + [entry for name in sorted(shown) for entry in _entries("stimulus_set", name)]
+    stimulus_sets = {entry.stimulus_set for entry in registered if entry.stimulus_set}
+    return registered + [entry for name in sorted(stimulus_sets) for entry in _entries("stimulus_set", name)]
 
 
 def _lazies(value: object, seen: dict[int, object]) -> Iterator[LazyLoad]:
-    """Yield what is loaded later in a benchmark: in its attributes, and in those of benchmarks and functions in it."""
+    """Yield every `LazyLoad` in a benchmark: in its attributes, and in nested benchmarks and functions."""
     if id(value) in seen:
         return
-    seen[id(value)] = value  # kept, as another object may get the id of one that is gone
+    seen[id(value)] = value  # keeps it alive: ids of deleted objects are reused
     if type(value) is LazyLoad:  # isinstance would load it
         yield value
         yield from _lazies(value.load_fnc, seen)
@@ -111,7 +111,7 @@ def _parts(value: object) -> Iterator[object]:
     elif isinstance(value, Benchmark):
         yield from vars(value).values()
         children = getattr(value, "children", None)
-        if callable(children):  # benchmarks over subjects or folds make each when its turn comes
+        if callable(children):  # averaged benchmarks build their children on demand
             yield from children()
 
 

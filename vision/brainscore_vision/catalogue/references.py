@@ -1,7 +1,7 @@
-"""Read from the source of a data plugin which files in S3 its registrations name; the plugin does not run.
+"""Read the S3 files that the registrations of a data plugin name from its source, without running it.
 
 Followed are the methods of a `Bucket`, literals, constants, f-strings, and functions of the plugin that pass their
-arguments on, which is how registrations are written. What is computed in any other way stays unknown.
+arguments on, as registrations are usually written. Anything else stays unknown.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _SIGNATURES = {
         "filename_prefix",
     ),
 }
-"""The parameters that matter, in their order; None of them is the identifier of another artefact."""
+"""Relevant parameters, in their order."""
 _FILES = {"load_assembly_from_s3": (("nc", ""),), "load_stimulus_set_from_s3": (("csv", "csv_"), ("zip", "zip_"))}
 _OF_BUCKET = {
     "assembly": ("load_assembly_from_s3", inspect.signature(Bucket.assembly)),
     "stimuli": ("load_stimulus_set_from_s3", inspect.signature(Bucket.stimuli)),
 }
-"""Method of a `Bucket` -> what it loads with, and its parameters."""
+"""Method of a `Bucket` -> its loader and parameters."""
 _DEEPEST = 10  # functions that call functions, and expressions in expressions
 
 _Values = Mapping[str, object]
@@ -43,19 +43,19 @@ _Values = Mapping[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """One file in S3, as a registration names it."""
+    """A file in S3 as a registration names it."""
 
-    identifier: str  # that the file was packaged under; not always the one that is registered
+    identifier: str  # as packaged; may differ from the registered one
     file_type: str
-    bucket: str  # this and what follows: arguments of `s3.locate`, None if not given or not known
+    bucket: str  # from here on: arguments of `s3.locate`, None if absent or unknown
     version_id: str | None
     sha1: str | None
     filename_prefix: str | None
-    stimulus_set: str | None = None  # of an assembly: the identifier that its stimuli are registered under, if known
+    stimulus_set: str | None = None  # registered identifier of an assembly's stimuli, if known
 
 
 def find_references(plugin: PluginSource, registry: str, identifier: str) -> list[Reference]:
-    """Return the files in S3 that a registration names; empty if there are none or they cannot be known."""
+    """Return the S3 files that a registration names; empty if it names none or they are unknown."""
     init = plugin.files.get("__init__.py")
     for node in ast.walk(init.tree) if init and init.tree else ():
         if isinstance(node, ast.Assign) and any(_is_key(target, registry, identifier) for target in node.targets):
@@ -65,7 +65,7 @@ def find_references(plugin: PluginSource, registry: str, identifier: str) -> lis
 
 
 def constant(plugin: PluginSource, *names: str) -> str | None:
-    """Return the first text constant of one of these names in a plugin; its ``__init__.py`` counts first."""
+    """Return the first string constant with one of these names in a plugin, first of all in ``__init__.py``."""
     others = (path for path in plugin.files if path.endswith(".py") and "/" not in path and path != "test.py")
     for path in sorted(others, key=lambda path: (path != "__init__.py", path)):
         for name in names:
@@ -75,7 +75,7 @@ def constant(plugin: PluginSource, *names: str) -> str | None:
 
 
 def citation(plugin: PluginSource) -> str | None:
-    """Return the ``BIBTEX`` of a plugin; ``BIBTEX = cite_data(...)`` stands for that of a data plugin."""
+    """Return the ``BIBTEX`` of a plugin, which `cite_data` may take from a data plugin."""
     if text := constant(plugin, "BIBTEX"):
         return text
     for path in plugin.files:
@@ -101,7 +101,7 @@ def _last_name(node: ast.expr) -> str:
 
 @dataclass(frozen=True)
 class _Follower:
-    """Somewhere in a plugin: in which file, with which values of names, how many steps from the registration."""
+    """A position in a plugin: file, values of names, number of steps from the registration."""
 
     plugin: PluginSource
     file: str
@@ -109,10 +109,10 @@ class _Follower:
     depth: int = 0
 
     def loaded_by(self, node: ast.AST) -> Iterator[Reference]:
-        """Yield the files that an expression or a statement loads."""
+        """Yield the files that an expression or statement loads."""
         if self.depth > _DEEPEST:
             return
-        if isinstance(node, ast.Name):  # a function that is registered as it is
+        if isinstance(node, ast.Name):  # a registered function
             yield from self._called(ast.Call(node, [], []))
         elif isinstance(node, ast.Call):
             yield from self._called(node)
@@ -145,23 +145,23 @@ class _Follower:
             yield from self._body(file, function, call)
 
     def _path_of_bucket(self, node: ast.expr) -> str | None:
-        """Return the path of the bucket that an expression is; None for anything else."""
+        """Return the path of a `Bucket` expression; None for anything else."""
         file = self.file
         if isinstance(node, ast.Name):
             file, node = self.plugin.assigned(file, node.id) or (file, node)
         if not isinstance(node, ast.Call) or _last_name(node.func) != "Bucket":
             return None
-        given = [keyword.value for keyword in node.keywords if keyword.arg == "path"] or node.args[:1]
-        path = evaluate(given[0], self.plugin.constants_in(file)) if given else None
+        paths = [keyword.value for keyword in node.keywords if keyword.arg == "path"] or node.args[:1]
+        path = evaluate(paths[0], self.plugin.constants_in(file)) if paths else None
         return path if isinstance(path, str) else None
 
     def _declared(self, method: str, path: str, call: ast.Call) -> Iterator[Reference]:
         loader, signature = _OF_BUCKET[method]
         defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
-        given = {**defaults, **self._bound(call, ("identifier",)), "bucket": path}
-        shown = given.get("stimuli")
-        for reference in _files(loader, given):
-            yield replace(reference, stimulus_set=shown if isinstance(shown, str) else None)
+        arguments = {**defaults, **self._bound(call, ("identifier",)), "bucket": path}
+        stimuli = arguments.get("stimuli")
+        for reference in _files(loader, arguments):
+            yield replace(reference, stimulus_set=stimuli if isinstance(stimuli, str) else None)
 
     def _body(self, file: str, function: ast.FunctionDef, call: ast.Call) -> Iterator[Reference]:
         outside = self.plugin.constants_in(file)
@@ -178,7 +178,7 @@ class _Follower:
             yield from replace(self, file=file, values=values, depth=self.depth + 1).loaded_by(statement)
 
     def _stimulus_set(self, call: ast.Call) -> str | None:
-        """Return what ``stimulus_set_loader=lambda: load_stimulus_set(...)`` names."""
+        """Return the identifier in ``stimulus_set_loader=lambda: load_stimulus_set(...)``."""
         loaders = [keyword.value for keyword in call.keywords if keyword.arg == "stimulus_set_loader"]
         inside = loaders[0].body if loaders and isinstance(loaders[0], ast.Lambda) else None
         if isinstance(inside, ast.Call) and _last_name(inside.func) == "load_stimulus_set" and inside.args:

@@ -14,23 +14,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Bucket"]
 
-Prepare = Callable[[Any], Any]  # of the class that is loaded, which the type of a plugin's own function may narrow
+Prepare = Callable[[Any], Any]  # plugins annotate their own functions more narrowly
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """A folder in S3 that holds packaged stimuli and assemblies.
+    """A folder in S3 with packaged stimuli and assemblies.
 
-    Both methods fetch nothing: they return the function that does, which is what a registry takes. What they are told
-    is also read from the source, without running the plugin (``brainscore data list``), so write digests and versions
-    as literals.
+    Both methods return a function for a registry, and fetch nothing. Their arguments are also read from the source,
+    without running the plugin (``brainscore data list``), so write digests and versions as literals.
 
     Parameters
     ----------
     path : str
         Bucket and folder, ``'brainscore-storage/brainio-brainscore'``.
     cls : type, optional
-        Class of the assemblies, such as `NeuroidAssembly`. None is `DataAssembly`.
+        Class of the assemblies, such as `NeuroidAssembly`. None: `DataAssembly`.
 
     Examples
     --------
@@ -68,17 +67,17 @@ class Bucket:
         Parameters
         ----------
         identifier : str
-            Identifier it was packaged under.
+            Packaged identifier.
         csv_sha1, zip_sha1 : str
             Digests of the table and of the archive.
         csv_version_id, zip_version_id : str
-            Versions of the files; ``'null'`` is what S3 calls that of files from before a bucket kept versions.
+            Versions of the files; ``'null'`` for files older than the bucket's versioning.
         filename_prefix : str, optional
-            None is ``'stimulus_'``.
+            None: ``'stimulus_'``.
         csv_sha256, zip_sha256 : str, optional
-            The same digests by SHA-256, verified beside the others.
+            SHA-256 digests, verified as well.
         prepare : callable, optional
-            Changes the stimulus set that is loaded; what it returns is what loading gives.
+            Maps the loaded stimulus set to the returned one.
         """
 
         def load() -> StimulusSet:
@@ -108,20 +107,19 @@ class Bucket:
         Parameters
         ----------
         identifier : str
-            Identifier it was packaged under.
+            Packaged identifier.
         sha1, version_id : str
             Digest and version of the file; ``'null'`` as for `stimuli`.
         stimuli : str, optional
-            Registered identifier of the stimulus set that was shown; another plugin may register it. None leaves the
-            assembly without stimuli.
+            Registered identifier of the stimulus set, possibly of another plugin. None: no stimuli.
         merge_stimulus_set_meta : bool
-            Whether the columns of the stimulus set become coordinates of ``presentation``.
+            Whether columns of the stimulus set become coordinates of ``presentation``.
         memory_map : bool, optional
-            Whether the values stay on the disk. None is the setting ``BRAINSCORE_MEMORY_MAP``.
+            Whether values stay on disk. None: the setting ``BRAINSCORE_MEMORY_MAP``.
         sha256 : str, optional
-            The same digest by SHA-256, verified beside the other.
+            SHA-256 digest, verified as well.
         prepare : callable, optional
-            Changes the assembly that is loaded; what it returns is what loading gives.
+            Maps the loaded assembly to the returned one.
         """
 
         def load() -> DataAssembly:

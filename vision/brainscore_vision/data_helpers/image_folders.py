@@ -1,7 +1,7 @@
-"""Read stimulus sets from folders that a user has: images that everybody may ask for and nobody may pass on.
+"""Read stimulus sets from image folders of the user, for images whose licence forbids redistribution.
 
-``BRAINSCORE_IMAGES`` names a folder; in it, a folder of the identifier of the stimulus set; in that, folders whose
-names say what their images show, as such images are distributed: ``imagenet_val/n01440764/ILSVRC2012_val_1.JPEG``.
+Images lie as they are distributed, below the folder ``BRAINSCORE_IMAGES`` and a folder named after the stimulus set,
+in folders named after their content: ``imagenet_val/n01440764/ILSVRC2012_val_1.JPEG``.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _ENDINGS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 def from_image_folder(
     identifier: str, levels: Sequence[str], n_images: int, *, otherwise: Callable[[], StimulusSet]
 ) -> Callable[[], StimulusSet]:
-    """Return the function that loads images from the folder of the user, for a registry.
+    """Return the function, for a registry, that loads images from the user's folder.
 
     Parameters
     ----------
     identifier, levels, n_images
         As for `load_image_folder`.
     otherwise : callable
-        What loads them where the user has no such folder, such as `Bucket.stimuli` returns. If they cannot be had so,
-        the `DownloadError` also says where the images of a user go.
+        Loads the images if there is no such folder, such as the result of `Bucket.stimuli`. Its `DownloadError` is
+        extended with the place for the user's images.
     """
 
     def load() -> StimulusSet:
-        found = load_image_folder(identifier, levels, n_images)
-        if found is not None:
-            return found
+        stimulus_set = load_image_folder(identifier, levels, n_images)
+        if stimulus_set is not None:
+            return stimulus_set
         with _naming_image_folder(identifier, levels):
             return otherwise()
 
@@ -46,26 +46,26 @@ def from_image_folder(
 
 
 def load_image_folder(identifier: str, levels: Sequence[str], n_images: int) -> StimulusSet | None:
-    """Return a stimulus set whose images the user has; None if there is no folder of its name.
+    """Return a stimulus set of the user's images; None if its folder does not exist.
 
     Parameters
     ----------
     identifier : str
-        Of the stimulus set, and name of its folder in ``BRAINSCORE_IMAGES``.
+        Identifier of the stimulus set, and name of its folder in ``BRAINSCORE_IMAGES``.
     levels : sequence of str
-        What the names of the folders in it say, from the outermost: each becomes a column; whole numbers are numbers.
+        Meaning of the nested folder names, from the outermost: each becomes a column; whole numbers become integers.
     n_images : int
-        How many images there have to be.
+        Expected number of images.
 
     Returns
     -------
     StimulusSet
-        In the order of their paths; columns ``stimulus_id`` (path below the folder), ``filename`` and `levels`.
+        Sorted by path; columns ``stimulus_id`` (path below the folder), ``filename`` and `levels`.
 
     Raises
     ------
     StimulusError
-        There are more or fewer images: scores would be about others than those of the stimulus set.
+        If the number of images differs: scores would refer to other stimuli.
     """
     images = settings().images
     if images is None or not (images / identifier).is_dir():
@@ -105,7 +105,7 @@ def _pattern(folder: Path, levels: Sequence[str]) -> Path:
 
 
 def _images_in(folder: str, depth: int, below: str = "") -> Iterator[str]:
-    """Yield the images at a depth, as paths with ``/`` below the folder; a million of them in seconds."""
+    """Yield the images at a depth as relative paths with ``/``; a million take seconds."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if depth and entry.is_dir():

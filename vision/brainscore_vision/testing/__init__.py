@@ -1,15 +1,14 @@
-"""Let plugins inherit the tests that plugins of their kind have to pass, and lend them a model that answers at random.
+"""Tests that plugins inherit by kind, and a model that answers at random.
 
-Derive from a class here in ``test.py`` and name an identifier; identifiers that no class names are tested in the same
-way by ``nox -s test_plugin``::
+Derive from a class here in ``test.py`` and set an identifier; ``nox -s test_plugin`` tests all other identifiers in the
+same way::
 
     from brainscore_vision.testing import BenchmarkContract
 
     class TestMine(BenchmarkContract):
         identifier = "Mine2026.IT-pls"
 
-What does not fit is left out with its reason (``left_out = {"test_bibtex": "unpublished"}``), and methods that make the
-inputs of tests can be overridden.
+Skip a test with its reason (``left_out = {"test_bibtex": "unpublished"}``); override the methods that make inputs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Test what every benchmark promises."""
+"""Tests of every benchmark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["BenchmarkContract"]
 
 
 class BenchmarkContract(IdentifierContract):
-    """It loads, is called like its key, has version, reference and a lawful ceiling, and scores a model."""
+    """It loads, has its key as identifier, version, reference and a valid ceiling, and scores a model."""
 
     kind = "benchmark"
     base = "BenchmarkContract"
@@ -33,7 +33,7 @@ class BenchmarkContract(IdentifierContract):
         return load_benchmark(self.identifier)
 
     def candidate(self) -> BrainModel:
-        """Return the model that is scored: one that answers at random, with the benchmark's own visual degrees."""
+        """Return the model to score: random answers, with the benchmark's visual degrees."""
         degrees = getattr(self.loaded, "_visual_degrees", None)
         return RandomModel(float(degrees) if isinstance(degrees, numbers.Real) else 8.0)
 
@@ -47,7 +47,7 @@ class BenchmarkContract(IdentifierContract):
             )
 
     def test_bibtex(self) -> None:
-        """It names the experiment's publication."""
+        """It cites the publication of the experiment."""
         bibtex = self.loaded.bibtex
         if not isinstance(bibtex, str) or "@" not in bibtex or "{" not in bibtex:
             self.broken(
@@ -67,7 +67,7 @@ class BenchmarkContract(IdentifierContract):
             )
 
     def test_scores_a_random_model(self) -> None:
-        """A model that answers at random gets a score, or the reason why it cannot have one (``not_applicable``)."""
+        """A random model gets a score, or the reason (``not_applicable``) for NaN."""
         with data_available():
             score = self.loaded(self.candidate())
         if not isinstance(score, Score) or score.ndim != 0:

@@ -1,4 +1,4 @@
-"""Make a model that is quick to run: the pixels of a coarse picture, in all regions and for learning labels."""
+"""A model that is quick to run: the pixels of a coarse picture, in all regions and for learning labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ SIZE_PX = 12
 
 
 def coarse_pixels(visual_degrees: float = 8.0) -> BrainModel:
-    """Return a network whose one layer is the picture, resized to 12 x 12 pixels, as values from 0 to 1.
+    """Return a network with one layer: the picture, resized to 12 x 12 pixels, from 0 to 1.
 
-    It records V1, V2, V4 and IT, learns labels and finds the odd one out; it has no ``logits``. A test that needs a
-    real model with its whole way through files, batches and readouts takes this one rather than ``pixels``, whose
-    196,608 values make a classifier slow.
+    It records V1, V2, V4 and IT, learns labels and finds the odd one out; it has no ``logits``. Use it to test files,
+    batches and readouts with a real model; a classifier on the 196,608 values of ``pixels`` is slow.
     """
     from brainscore_vision.model_helpers.activations.core import ActivationsExtractorHelper
     from brainscore_vision.model_helpers.activations.images import load_images

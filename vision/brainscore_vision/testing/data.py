@@ -1,4 +1,4 @@
-"""Test what every stimulus set and every data set promises."""
+"""Tests of every stimulus set and every data set."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _ValidatedContract(Contract):
 
 
 class StimulusSetContract(_ValidatedContract, IdentifierContract):
-    """It loads, is called like its key, and keeps to the data standard."""
+    """It loads, has its key as identifier, and obeys the data standard."""
 
     kind = "stimulus set"
     base = "StimulusSetContract"
@@ -44,14 +44,14 @@ class StimulusSetContract(_ValidatedContract, IdentifierContract):
         return load_stimulus_set(self.identifier)
 
     def test_validates(self) -> None:
-        """Identifiers, columns and files are as the data standard says."""
+        """Identifiers, columns and files obey the data standard."""
         from brainscore_core.validation.stimuli import check_stimulus_set
 
         self._require(check_stimulus_set(self.loaded, is_packaged=True))
 
 
 class DataContract(_ValidatedContract):
-    """It loads, keeps to the data standard, and its stimuli are those of its stimulus set."""
+    """It loads, obeys the data standard, and its stimuli are in its stimulus set."""
 
     kind = "data set"
     base = "DataContract"
@@ -62,13 +62,13 @@ class DataContract(_ValidatedContract):
         return load_dataset(self.identifier)
 
     def test_validates(self) -> None:
-        """Dimensions, coordinates and values are as the data standard says for its class."""
+        """Dimensions, coordinates and values obey the data standard of its class."""
         from brainscore_core.validation.assemblies import check_assembly
 
         self._require(check_assembly(self._assembly(), nans_expected=self.nans_expected))
 
     def test_stimuli_align(self) -> None:
-        """Every stimulus that was shown is in the stimulus set."""
+        """Every presented stimulus is in the stimulus set."""
         from brainscore_core.validation.assemblies import check_alignment
 
         with data_available():

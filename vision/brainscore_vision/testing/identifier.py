@@ -1,4 +1,4 @@
-"""Test that what a plugin registers is called like the key that it is registered under."""
+"""Test that the identifier of an object is its registry key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["IdentifierContract"]
 
 
 class IdentifierContract(Contract):
-    """It is called like its key."""
+    """Its identifier is its registry key."""
 
     why_one_name: ClassVar[str] = "use one name for both: results are kept under it"
 

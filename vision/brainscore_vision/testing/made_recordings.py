@@ -1,4 +1,4 @@
-"""Draw pictures, and make responses to them whose signal is known; everything is determined by its arguments."""
+"""Draw pictures, and responses to them with a known signal; the arguments determine everything."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ __all__ = ["draw_stimuli", "of_stimuli", "recordings", "shuffled"]
 
 Array = TypeVar("Array", bound="xr.DataArray")
 Floats = npt.NDArray[np.float64]
+Coords = dict[str, tuple[str, npt.NDArray[Any]]]
 
 _N_PATTERNS = 6  # dimensions of the pictures
-_GRID = 8  # pictures are seen at 8 x 8 blocks by the neuroids
+_GRID = 8  # neuroids respond to 8 x 8 blocks of a picture
 
 
 def draw_stimuli(
@@ -39,20 +40,20 @@ def draw_stimuli(
     Parameters
     ----------
     identifier : str
-        Of the set; the ids of the stimuli begin with it, so that those of two sets differ.
+        Identifier of the set, and prefix of its ``stimulus_id``, so that those of two sets differ.
     n : int
-        How many.
+        Number of pictures.
     columns : mapping of str to sequence, optional
-        More columns, n values each. ``stimulus_id`` replaces the ids.
+        Further columns, n values each; may replace ``stimulus_id``.
     size_px : int
         Width and height.
     folder : path-like, optional
-        Where the PNG files are written. None is a new temporary folder, which the operating system clears.
+        Folder for the PNG files; None: a new temporary folder.
 
     Returns
     -------
     StimulusSet
-        Columns ``stimulus_id`` (text) and those given.
+        Columns ``stimulus_id`` (str) and `columns`.
     """
     from PIL import Image
 
@@ -102,74 +103,87 @@ def recordings(
     dims: Sequence[str] = ("presentation", "neuroid", "time_bin"),
     cls: type[Any] | None = None,
 ) -> tuple[NeuroidAssembly, NeuroidAssembly]:
-    """Make responses to pictures: a signal of few dimensions, which is also returned, plus noise in each repetition.
+    """Make responses to pictures: a low-dimensional signal, plus noise in each repetition.
 
     Parameters
     ----------
     stimuli : StimulusSet
-        What was shown; images that Pillow can read, unless `visible` is 0.
+        Images that Pillow can read, unless `visible` is 0.
     n_neuroids, n_repetitions : int
-        How many. Each repetition shows all stimuli once.
+        Each repetition shows all stimuli once.
     noise : float
-        Standard deviation of the noise of one repetition; that of the signal of each neuroid is 1.
+        Standard deviation of the noise of one repetition; that of each neuroid's signal is 1.
     seed : int
-        Of the noise and of how the neuroids mix the dimensions.
+        Seed of the noise and of the mixing of dimensions.
     neuroid_coords : mapping, optional
-        Name -> one value for all neuroids, or n_neuroids values. ``neuroid_id`` is added if it is not there.
+        Name -> one value for all neuroids, or n_neuroids values. The default includes ``neuroid_id``.
     time_bins : sequence of (start, end), optional
-        Edges in ms after onset: the signal turns from one half to another over the time bins. None leaves the dimension
-        out.
+        Edges in ms after onset: the signal turns from one half to another over the bins. None: no such dimension.
     n_dimensions : int
         Dimensions of the signal, few enough for a regression on a few dozen stimuli.
     visible : float
-        Share of the signal's variance, 0 to 1, that linear functions of the pixels explain; the rest is nowhere in the
-        picture, so that no model of pixels reaches the ceiling.
+        Share of the signal's variance, 0 to 1, that linear functions of the pixels explain; the rest is independent of
+        the picture, so no model of pixels reaches the ceiling.
     presentation_coords : sequence of str
-        Columns of the stimuli that become coordinates; those left out are joined when the data are loaded.
+        Columns of the stimuli that become coordinates; others are joined on loading.
     dims : sequence of str
         Order of the dimensions.
     cls : type, optional
-        Class of both; None is `NeuroidAssembly`.
+        Class of both assemblies; None: `NeuroidAssembly`.
 
     Returns
     -------
     assembly, truth : NeuroidAssembly
-        All repetitions, with the coordinate ``repetition``, and the signal: one presentation for each stimulus. Both
-        have ``attrs['stimulus_set']``.
+        All repetitions, with the coordinate ``repetition``, and the signal, one presentation per stimulus. Both have
+        ``attrs['stimulus_set']``.
     """
-    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly
-
-    made: type[Any] = cls or NeuroidAssembly
     bins = list(time_bins) if time_bins is not None else None
     generator = np.random.default_rng([seed, n_neuroids])
     signal = _signal(stimuli, generator, n_neuroids, 1 if bins is None else len(bins), n_dimensions, visible)
-    on_neuroid = {"neuroid_id": [f"neuroid_{number:03d}" for number in range(n_neuroids)], **(neuroid_coords or {})}
-    along_neuroid = {name: ("neuroid", _one_each(values, n_neuroids)) for name, values in on_neuroid.items()}
-    along_time = {
-        name: ("time_bin", [edges[index] for edges in bins or ()])
-        for index, name in enumerate(["time_bin_start", "time_bin_end"])
+    coords = {**_neuroid_coords(n_neuroids, neuroid_coords or {}), **_time_coords(bins)}
+
+    def assemble(values: Floats, repetitions: int | None) -> Any:
+        presentations = _presentation_coords(stimuli, presentation_coords, repetitions)
+        return _assemble(values, {**presentations, **coords}, stimuli, dims=dims, has_time=bins is not None, cls=cls)
+
+    repeated = np.tile(signal, (n_repetitions, 1, 1))
+    assembly = assemble(repeated + noise * generator.standard_normal(repeated.shape), n_repetitions)
+    return assembly, assemble(signal, None)
+
+
+def _presentation_coords(stimuli: StimulusSet, columns: Sequence[str], repetitions: int | None) -> Coords:
+    n = repetitions or 1
+    coords = {
+        name: ("presentation", np.tile(np.asarray(stimuli[name]), n))
+        for name in dict.fromkeys(["stimulus_id", *columns])
     }
+    if repetitions is not None:
+        coords["repetition"] = ("presentation", np.repeat(np.arange(n), len(stimuli)))
+    return coords
 
-    def assemble(values: Floats, repetitions: int) -> Any:
-        columns = dict.fromkeys(["stimulus_id", *presentation_coords])
-        coords: dict[str, Any] = {
-            name: ("presentation", np.tile(np.asarray(stimuli[name]), repetitions)) for name in columns
-        }
-        if repetitions > 1 or values is not signal:
-            coords["repetition"] = ("presentation", np.repeat(np.arange(repetitions), len(stimuli)))
-        all_dims = ["presentation", "neuroid", "time_bin"]
-        if bins is None:
-            values, all_dims = values[:, :, 0], all_dims[:2]
-        else:
-            coords.update(along_time)
-        order = [name for name in dims if name in all_dims]
-        values = np.transpose(values, [all_dims.index(name) for name in order])
-        attrs = {"stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
-        return made(values, coords={**coords, **along_neuroid}, dims=order, attrs=attrs)
 
-    shown = np.tile(signal, (n_repetitions, 1, 1))
-    assembly = assemble(shown + noise * generator.standard_normal(shown.shape), n_repetitions)
-    return assembly, assemble(signal, 1)
+def _neuroid_coords(n: int, values: Mapping[str, Any]) -> Coords:
+    values = {"neuroid_id": [f"neuroid_{number:03d}" for number in range(n)], **values}
+    return {name: ("neuroid", _one_each(value, n)) for name, value in values.items()}
+
+
+def _time_coords(bins: Sequence[tuple[float, float]] | None) -> Coords:
+    names = ("time_bin_start", "time_bin_end") if bins is not None else ()
+    return {name: ("time_bin", np.array([edges[index] for edges in bins or ()])) for index, name in enumerate(names)}
+
+
+def _assemble(
+    values: Floats, coords: Coords, stimuli: StimulusSet, *, dims: Sequence[str], has_time: bool, cls: type[Any] | None
+) -> Any:
+    from brainscore_core.supported_data_standards.brainio.assemblies import NeuroidAssembly  # heavy: xarray
+
+    all_dims = ["presentation", "neuroid", "time_bin"]
+    if not has_time:
+        values, all_dims = values[:, :, 0], all_dims[:2]
+    order = [name for name in dims if name in all_dims]
+    values = np.transpose(values, [all_dims.index(name) for name in order])
+    attrs = {"stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
+    return (cls or NeuroidAssembly)(values, coords=coords, dims=order, attrs=attrs)
 
 
 def _one_each(values: Any, n: int) -> npt.NDArray[Any]:
@@ -209,29 +223,29 @@ def _blocks(stimuli: StimulusSet) -> Floats:
 
 def _whitened(values: Floats) -> Floats:
     """Return the principal components, largest first, each of variance 1."""
-    left, _, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
-    return cast("Floats", left * np.sqrt(len(values)))
+    components, _, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
+    return cast("Floats", components * np.sqrt(len(values)))
 
 
 def of_stimuli(assembly: Array, stimuli: StimulusSet, *, n_repetitions: int | None = None) -> Array:
-    """Return the responses to some of the stimuli, such as those to train on, with these as their stimulus set.
+    """Return the responses to some stimuli, such as those to train on, with these as their stimulus set.
 
     Parameters
     ----------
     assembly : assembly
-        Such as `recordings` of two sets at once, whose neuroids are the same for both.
+        For example `recordings` of two sets at once, so that both share their neuroids.
     n_repetitions : int, optional
-        Keep only the first ones. None keeps all.
+        Keep only the first ones. None: all.
     """
-    kept = np.isin(assembly["stimulus_id"].values, stimuli["stimulus_id"].to_numpy())
+    selected = np.isin(assembly["stimulus_id"].values, stimuli["stimulus_id"].to_numpy())
     if n_repetitions is not None:
-        kept &= assembly["repetition"].values < n_repetitions
-    part = assembly[{"presentation": np.flatnonzero(kept)}]
+        selected &= assembly["repetition"].values < n_repetitions
+    part = assembly[{"presentation": np.flatnonzero(selected)}]
     part.attrs = {**assembly.attrs, "stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
     return part
 
 
 def shuffled(truth: Array, seed: int = 0) -> Array:
-    """Return responses that belong to other stimuli: the same values, their presentations in another order."""
+    """Return the same responses assigned to other stimuli, in random order."""
     order = np.random.default_rng(seed).permutation(truth.sizes["presentation"])
     return truth.copy(data=np.take(truth.values, order, axis=truth.dims.index("presentation")))

@@ -1,4 +1,4 @@
-"""Test what every metric and every ceiling promises."""
+"""Tests of every metric and every ceiling."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _Given = tuple[DataAssembly, ...]
 
 
 class MetricContract(Contract):
-    """It gives a finite score, the same whenever it is asked, and leaves its arguments alone.
+    """It gives a finite, deterministic score and does not change its arguments.
 
-    What a metric compares is its own affair. `inputs` offers the usual kinds, and the first that the metric takes is
-    used; a metric that takes none of them is not tested until its plugin derives from this class and gives its own.
+    Metrics compare different things: `inputs` offers the usual kinds, and the first that the metric accepts is used; a
+    metric that accepts none is untested until its plugin derives from this class and overrides `inputs`.
     """
 
     kind = "metric"
@@ -44,19 +44,19 @@ class MetricContract(Contract):
         if missing:
             self.unfit(f"the registered factory needs {', '.join(missing)}", f"set arguments = {{{missing[0]!r}: ...}}")
         try:
-            made: Metric | Ceiling = factory(**self.arguments)
+            metric: Metric | Ceiling = factory(**self.arguments)
         except (TypeError, ValueError) as error:
             if self.arguments:
                 raise
             self.unfit(f"it cannot be made without arguments ({_shown(error)})", "set arguments = {...}")
-        return made
+        return metric
 
     def inputs(self) -> Sequence[_Given]:
-        """Return what the metric may be called with, best first: (source, target), or (assembly,) for a ceiling."""
+        """Return possible arguments of the metric, best first: (source, target), or (assembly,) for a ceiling."""
         return list(_usual_inputs())
 
     def test_loads(self) -> None:
-        """It is made without arguments, and can be called."""
+        """It is created without arguments, and can be called."""
         if not callable(self.loaded):
             self.broken(f"is a {type(self.loaded).__name__}, which cannot be called", "register a class with __call__")
 
@@ -72,9 +72,9 @@ class MetricContract(Contract):
             )
 
     def test_is_deterministic(self) -> None:
-        """Asked twice, it says the same."""
-        given, first = self._scored()
-        again = self.load()(*_copied(given))
+        """Calling it twice gives the same score."""
+        inputs, first = self._scored()
+        again = self.load()(*_copied(inputs))
         one, other = (np.asarray(getattr(score, "values", score), dtype=float) for score in (first, again))
         if not np.array_equal(one, other, equal_nan=True):
             self.broken(
@@ -83,15 +83,15 @@ class MetricContract(Contract):
             )
 
     def test_leaves_its_arguments_alone(self) -> None:
-        """Assemblies that it was given are as they were."""
-        given, _ = self._scored()
-        before, passed = _copied(given), _copied(given)
+        """Assemblies passed to it are unchanged."""
+        inputs, _ = self._scored()
+        originals, passed = _copied(inputs), _copied(inputs)
         self.loaded(*passed)
-        if not all(_same(one, other) for one, other in zip(before, passed, strict=True)):
+        if not all(_same(one, other) for one, other in zip(originals, passed, strict=True)):
             self.broken("changes the assemblies it is given", "work on copies: callers use theirs again")
 
     def _scored(self) -> tuple[_Given, Score]:
-        """Return the first input that the metric takes, and what it makes of it."""
+        """Return the first input that the metric accepts, and its score."""
         scored: tuple[_Given, Score] = self.once("scored", lambda: self._first_that_fits(self.loaded))
         return scored
 
@@ -99,19 +99,19 @@ class MetricContract(Contract):
         own = type(self).inputs is not MetricContract.inputs
         failures: list[str] = []
         poor: tuple[_Given, Score] | None = None
-        for given in self.inputs():
-            if _missing_arguments(metric, given):
+        for inputs in self.inputs():
+            if _missing_arguments(metric, inputs):
                 continue
             try:
-                score = metric(*_copied(given))
+                score = metric(*_copied(inputs))
             except Exception as error:
                 if own:
                     raise
                 failures.append(_shown(error))
                 continue
             if own or _is_good(score):
-                return given, score
-            poor = poor or (given, score)
+                return inputs, score
+            poor = poor or (inputs, score)
         if poor is not None and not failures:
             return poor
         return self.unfit(
@@ -151,7 +151,7 @@ def _shown(error: Exception) -> str:
 
 
 def _missing_arguments(function: Callable[..., Score], given: Mapping[str, object] | _Given) -> list[str]:
-    """Return the names of parameters that are required and not given; one name if there are too many values."""
+    """Return the names of required parameters that are missing; one message if there are too many values."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -175,7 +175,7 @@ def _is_good(score: object) -> bool:
 
 
 def _copied(given: _Given) -> _Given:
-    return tuple(copy.deepcopy(each) for each in given)
+    return tuple(copy.deepcopy(assembly) for assembly in given)
 
 
 def _same(one: DataAssembly, other: DataAssembly) -> bool:

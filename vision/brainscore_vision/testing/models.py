@@ -1,4 +1,4 @@
-"""Test what every model promises."""
+"""Tests of every model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REGIONS = ("V1", "V2", "V4", "IT")
 
 
 class ModelContract(IdentifierContract):
-    """It loads, is called like its key, sees a known part of the world, has its layers and gives finite activations."""
+    """It loads, has its key as identifier, a field of view, existing layers and finite activations."""
 
     kind = "model"
     base = "ModelContract"
@@ -38,11 +38,11 @@ class ModelContract(IdentifierContract):
         return load_model(self.identifier)
 
     def stimuli(self, folder: Path) -> StimulusSet:
-        """Return the two pictures that are shown; override it for a model that sees something else."""
+        """Return two pictures; override it for a model with other input."""
         return make_stimulus_set(folder, 2, identifier=f"{self.identifier}-contract", size_px=224)
 
     def test_loads(self) -> None:
-        """It loads, and can be asked what every model can be asked."""
+        """It loads, and has the methods of every model."""
         missing = [
             name
             for name in ("look_at", "start_task", "start_recording", "visual_degrees", "identifier")
@@ -65,7 +65,7 @@ class ModelContract(IdentifierContract):
             )
 
     def test_layers_exist(self, tmp_path: Path) -> None:
-        """Every layer it names can be read out."""
+        """All its layers can be read out."""
         layers = _layers(self.loaded)
         activations_model = getattr(self.loaded, "activations_model", None)
         if not layers or activations_model is None:
@@ -75,8 +75,8 @@ class ModelContract(IdentifierContract):
             for layer in layers:
                 get_layer(layer)
             return
-        found = activations_model(self.stimuli(tmp_path), layers=layers)
-        absent = sorted(set(layers) - set(found["layer"].values)) if "layer" in found.coords else []
+        activations = activations_model(self.stimuli(tmp_path), layers=layers)
+        absent = sorted(set(layers) - set(activations["layer"].values)) if "layer" in activations.coords else []
         if absent:
             self.broken(f"gives no activations for layers it names: {', '.join(absent)}", "correct their names")
 
@@ -106,10 +106,10 @@ class ModelContract(IdentifierContract):
             self.broken(f"made choices with sizes {dict(choices.sizes)} for {len(stimuli)} pictures", "choose for each")
 
     def _check_activity(self, activity: DataAssembly, stimuli: StimulusSet, region: str) -> None:
-        shown = [str(each) for each in stimuli["stimulus_id"]]
-        if [str(each) for each in activity["stimulus_id"].values] != shown:
+        stimulus_ids = [str(stimulus_id) for stimulus_id in stimuli["stimulus_id"]]
+        if [str(stimulus_id) for stimulus_id in activity["stimulus_id"].values] != stimulus_ids:
             self.broken(
-                f"answers for stimuli {activity['stimulus_id'].values.tolist()}; it was shown {shown}",
+                f"answers for stimuli {activity['stimulus_id'].values.tolist()}; it was shown {stimulus_ids}",
                 "keep all stimuli, in their order",
             )
         values = np.asarray(activity.transpose("presentation", ...).values)

@@ -1,4 +1,4 @@
-"""Make choices that people might have made, and a model that answers as it is told: stand-ins for behaviour."""
+"""Stand-ins for behaviour: choices of people, and a model with given answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_choices(
     presentation_coords: Sequence[str] = (),
     seed: int = 0,
 ) -> BehavioralAssembly:
-    """Draw choices of people: each sees each stimulus once, and is right with a probability that is known.
+    """Draw choices of people: each sees each stimulus once and is right with a known probability.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ def draw_choices(
     accuracy : float or array-like, shape (n_stimuli,) or (n_subjects, n_stimuli)
         Probability of the right label; wrong ones are equally probable.
     presentation_coords : sequence of str
-        Columns of the stimuli that become coordinates; those left out are joined when the data are loaded.
+        Columns of the stimuli that become coordinates; others are joined on loading.
 
     Returns
     -------
     BehavioralAssembly, dims (presentation)
-        The labels; coordinates `stimulus_id`, `subject` (``'1'`` and on) and those asked for; attribute
+        The labels; coordinates `stimulus_id`, `subject` (from ``'1'``) and `presentation_coords`; attribute
         ``stimulus_set``.
     """
     generator = np.random.default_rng([seed, n_subjects])
@@ -49,18 +49,18 @@ def draw_choices(
     labels = np.unique(right)
     place = np.searchsorted(labels, right)
     other = (place + generator.integers(1, len(labels), right.shape)) % len(labels)
-    chosen = np.where(generator.random(right.shape) < np.asarray(accuracy, dtype=float), right, labels[other])
+    choices = np.where(generator.random(right.shape) < np.asarray(accuracy, dtype=float), right, labels[other])
     coords: dict[str, Any] = {
         name: ("presentation", np.tile(np.asarray(stimuli[name]), n_subjects))
         for name in dict.fromkeys(["stimulus_id", *presentation_coords])
     }
     coords["subject"] = ("presentation", np.repeat([str(number + 1) for number in range(n_subjects)], len(stimuli)))
     attrs = {"stimulus_set": stimuli, "stimulus_set_identifier": stimuli.identifier}
-    return BehavioralAssembly(chosen.ravel(), coords=coords, dims=["presentation"], attrs=attrs)
+    return BehavioralAssembly(choices.ravel(), coords=coords, dims=["presentation"], attrs=attrs)
 
 
 class KnownAnswers(BrainModel):
-    """A model that gives each stimulus the answer it is told, whether it names, learns, or finds the odd one out.
+    """A model that gives each stimulus a given answer, for any task.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class KnownAnswers(BrainModel):
     Attributes
     ----------
     task : str or None
-        The task that it was given last.
+        The last task.
     labels : list of str
-        What there is to choose from, in the order in which it was told or shown.
+        Labels of the task, in their order.
     """
 
     def __init__(self, answers: Mapping[str, str], visual_degrees: float = 8.0) -> None:
@@ -86,11 +86,11 @@ class KnownAnswers(BrainModel):
     identifier = "known-answers"
 
     def visual_degrees(self) -> float:
-        """Return the field of view given."""
+        """Return the width of the field of view, degrees."""
         return self._visual_degrees
 
-    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:  # each task takes something else
-        """Take a task and, where it has labels, those."""
+    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:  # depends on the task
+        """Set task and labels."""
         self.task = task
         if task == BrainModel.Task.probabilities:
             self.labels = list(dict.fromkeys(map(str, fitting_stimuli["image_label"])))
@@ -102,18 +102,18 @@ class KnownAnswers(BrainModel):
         stimuli: StimulusSet,
         number_of_trials: int = 1,  # noqa: ARG002 - the interface has it
     ) -> BehavioralAssembly:
-        """Answer, with all columns of the stimuli; a probability is 1 or 0."""
+        """Return the answers with all columns of the stimuli; probabilities are 1 or 0."""
         ids = stimuli["stimulus_id"].astype(str).to_numpy()
         if self.task == BrainModel.Task.odd_one_out:
             trials = ["|".join(trial) for trial in ids.reshape(-1, 3)]
             odd = [[self._answers[trial] for trial in trials]]
             numbered = {"stimulus_id": ("presentation", trials), "trial": ("presentation", range(len(trials)))}
             return BehavioralAssembly(odd, coords=numbered, dims=["choice", "presentation"])
-        told = np.array([self._answers[stimulus_id] for stimulus_id in ids])
+        labels = np.array([self._answers[stimulus_id] for stimulus_id in ids])
         coords: dict[str, Any] = {str(name): ("presentation", stimuli[name].to_numpy()) for name in stimuli.columns}
         if self.task == BrainModel.Task.label:
-            return BehavioralAssembly(told[np.newaxis], coords=coords, dims=["choice", "presentation"])
-        sure = (told[:, np.newaxis] == np.array(self.labels)).astype(float)
+            return BehavioralAssembly(labels[np.newaxis], coords=coords, dims=["choice", "presentation"])
+        sure = (labels[:, np.newaxis] == np.array(self.labels)).astype(float)
         return BehavioralAssembly(
             sure, coords={**coords, "choice": ("choice", self.labels)}, dims=["presentation", "choice"]
         )

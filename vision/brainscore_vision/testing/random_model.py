@@ -1,4 +1,4 @@
-"""Stand in for a model: answers at random, but by all rules of the interface."""
+"""A stand-in for a model: random answers that obey the interface."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Coords = Mapping[str, tuple[str, npt.ArrayLike]]
 
 
 class RandomModel(BrainModel):
-    """A model that gives the same random answer to a stimulus whenever it is asked."""
+    """A model that always gives the same random answer to a stimulus."""
 
     def __init__(self, visual_degrees: float = 8.0, *, n_neuroids: int = 40, seed: int = 0) -> None:
         self._visual_degrees = visual_degrees
@@ -33,14 +33,14 @@ class RandomModel(BrainModel):
 
     @property
     def identifier(self) -> str:
-        """A name that says what it is."""
+        """``random-<seed>``."""
         return f"random-{self._seed}"
 
     def visual_degrees(self) -> float:
-        """Return the field of view given."""
+        """Return the width of the field of view, degrees."""
         return self._visual_degrees
 
-    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:  # each task takes something else
+    def start_task(self, task: str, fitting_stimuli: Any = None) -> None:  # depends on the task
         """Accept any task."""
         self._task = task
         if task == BrainModel.Task.probabilities:
@@ -69,7 +69,7 @@ class RandomModel(BrainModel):
         return self._choices(stimuli, coords)
 
     def _generators(self, stimuli: StimulusSet) -> list[np.random.Generator]:
-        texts = [str(each) for each in stimuli["stimulus_id"]]
+        texts = [str(stimulus_id) for stimulus_id in stimuli["stimulus_id"]]
         return [np.random.default_rng([self._seed, *text.encode()]) for text in texts]
 
     def _activity(self, stimuli: StimulusSet, coords: Coords) -> NeuroidAssembly:
@@ -100,6 +100,6 @@ class RandomModel(BrainModel):
     def _odd_ones(self, stimuli: StimulusSet) -> BehavioralAssembly:
         ids = stimuli["stimulus_id"].to_numpy().reshape(-1, 3)
         places = [generator.integers(3) for generator in self._generators(stimuli)[::3]]
-        chosen = ids[np.arange(len(ids)), places]
+        choices = ids[np.arange(len(ids)), places]
         coords = {"stimulus_id": ("presentation", ["|".join(map(str, trio)) for trio in ids])}
-        return BehavioralAssembly(chosen[np.newaxis], coords=coords, dims=["choice", "presentation"])
+        return BehavioralAssembly(choices[np.newaxis], coords=coords, dims=["choice", "presentation"])

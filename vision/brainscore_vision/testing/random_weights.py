@@ -1,6 +1,6 @@
-"""Stand in for published weights in tests: values from a seed, in memory or in a file in place of the published one.
+"""Stand-ins for published weights in tests: random values, in memory or in place of the published file.
 
-Both replace names in a plugin's module for a while. There is no setting that could do so where scores are made.
+Both patch names in a plugin's module; no setting could do so where scores are computed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Network = TypeVar("Network", bound="nn.Module")
 
 
 def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
-    """Return a network with random weights of which no layer falls silent or explodes, in evaluation mode.
+    """Return a network in evaluation mode with random weights that neither vanish nor explode in any layer.
 
     Convolutions and linear layers are normal with variance 2 / fan-in, normalisations as after some training: means
-    around 0, variances and factors around 1. The random state of the program is left alone.
+    around 0, variances and factors around 1. The global random state is unchanged.
     """
     import torch  # slow to import, and most tests do without
     from torch import nn
@@ -57,7 +57,7 @@ def build_random(build: Callable[[], Network], seed: int = 0) -> Network:
 
 @contextmanager
 def random_weights(module: ModuleType) -> Iterator[None]:
-    """Let a plugin load random weights instead of the published ones, for tests without the network.
+    """Let a plugin load random weights instead of the published ones, for tests without network access.
 
     Parameters
     ----------
@@ -84,21 +84,21 @@ def random_weights(module: ModuleType) -> Iterator[None]:
 def published_instead(
     module: ModuleType, state: Mapping[str, torch.Tensor], folder: Path, name: str | None = None
 ) -> Iterator[None]:
-    """Let a plugin find other weights where the published ones are, with the whole way of fetching and verifying them.
+    """Replace published weights by others, for tests that fetch and verify them.
 
-    They are saved under the name of the published file into a mirror folder, and the digest that the plugin pins
-    becomes theirs; the network is not used.
+    The state is saved under the name of the published file into a mirror folder, and the plugin's pinned digest is
+    replaced; the network is not used.
 
     Parameters
     ----------
     module : module
         The plugin's ``model.py``; its ``WEIGHTS`` is a `PublishedWeights`, or a dict of these.
     state : mapping of str to torch.Tensor
-        What stands in for the published weights.
+        Replacement of the published weights.
     folder : Path
-        For the mirror and for what is fetched.
+        Folder for mirror and downloads.
     name : str, optional
-        Which entry, if ``WEIGHTS`` is a dict.
+        Key if ``WEIGHTS`` is a dict.
     """
     import torch  # as above
 

@@ -1,4 +1,4 @@
-"""Tell whether a data plugin registers what it should: one digest of all that it says about files."""
+"""The files that a data plugin registers, and their digest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["registered_files", "registration_digest"]
 
 
 def registered_files(plugin: str) -> list[str]:
-    """Return one line for each file in S3 that a data plugin names, sorted; the plugin does not run.
+    """Return one sorted line for each S3 file in a data plugin, without running it.
 
     Parameters
     ----------
@@ -28,17 +28,17 @@ def registered_files(plugin: str) -> list[str]:
     Raises
     ------
     PluginError
-        There is no such folder.
+        If the folder does not exist.
     """
-    plugins = {found.directory.name: found for found in plugin_index().plugins("data")}
+    plugins = {entry.directory.name: entry for entry in plugin_index().plugins("data")}
     if plugin not in plugins:
         hint = did_you_mean(plugin, plugins)
         raise PluginError(f"No data plugin has the folder {plugin!r}.{hint} They lie below brainscore_vision/data.")
-    found = plugins[plugin]
-    source = read_plugin(found.directory, found.module)
+    match = plugins[plugin]
+    source = read_plugin(match.directory, match.module)
     lines = []
     for kind in DATA_KINDS:
-        for name in found.identifiers(kind):
+        for name in match.identifiers(kind):
             for file in find_references(source, kind.registry, name):
                 facts = (kind.name, name, file.identifier, file.file_type, file.bucket, file.version_id, file.sha1)
                 lines.append(" ".join(map(str, facts)))
@@ -46,5 +46,5 @@ def registered_files(plugin: str) -> list[str]:
 
 
 def registration_digest(plugin: str) -> str:
-    """Return the first 12 hexadecimal digits of the SHA-256 of `registered_files`, to compare with a published one."""
+    """Return the first 12 hexadecimal digits of the SHA-256 of `registered_files`."""
     return hashlib.sha256("\n".join(registered_files(plugin)).encode()).hexdigest()[:12]

@@ -1,8 +1,8 @@
-"""Make data that look like those of an experiment, and let them stand in for the real ones during a test.
+"""Synthetic data in place of registered data, for the length of a test.
 
-Pictures are drawn, responses have a planted signal that is returned too: a model that answers with it has to reach the
-ceiling. `StandIns` packages them as published data are packaged, serves them from an S3 server on this machine, and
-points the registrations of the real data there, so that a test runs all the code between the registry and the score::
+Pictures are drawn, and responses have a planted signal that is also returned: a model that answers with it must reach
+the ceiling. `StandIns` packages them like published data, serves them from a local S3 server and redirects the
+registrations there, so that a test runs all code between registry and score::
 
     from brainscore_vision.testing.stand_ins import draw_stimuli, recordings
 
@@ -12,10 +12,10 @@ points the registrations of the real data there, so that a test runs all the cod
         stand_ins.data("MajajHong2015.public", assembly)
         score = load_benchmark("MajajHong2015public.IT-pls")(PrecomputedFeatures(truth, visual_degrees=8))
 
-The fixtures are `stand_ins` (for one test) and `module_stand_ins` (for a file of tests, which download once if they use
-`kept_homes`); `real_data` keeps the latter from tests marked ``private_access`` or ``network``. Plugins outside of this
-repository import them, and `stand_in_s3`, in their ``conftest.py``. Without pytest, `serve_s3` and `standing_in` are
-blocks.
+Fixtures: `stand_ins` (one test), `module_stand_ins` (one file of tests, which download once with `kept_homes`), and
+`real_data`, which suspends the latter for tests marked ``private_access`` or ``network``. Plugins outside this
+repository import them, and `stand_in_s3`, in their ``conftest.py``. Without pytest, use `serve_s3` and `standing_in` as
+context managers.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ __all__ = [
 
 _LIBRARY = "brainscore_vision"
 _BUCKET = "brainscore-stand-ins"
-_OF_EACH_TEST = ("BRAINSCORE_HOME", "BRAINSCORE_OFFLINE")  # set for each by itself, whatever data it has
+_OF_EACH_TEST = ("BRAINSCORE_HOME", "BRAINSCORE_OFFLINE")  # set separately for each test
 _of_module: list[StandIns] = []
 
 
 class StandIns:
-    """Let data that a test made take the place of registered data, until the test ends. Made by `standing_in`.
+    """Replace registered data by data of a test, until the test ends. Created by `standing_in`.
 
-    Where the registration names files in S3, its own code loads the stand-in: only the files are others. Otherwise, and
-    for identifiers that no plugin registers, the registration is replaced.
+    If the registration names files in S3, its own code loads the stand-in: only the files differ. Otherwise, and for
+    unregistered identifiers, the registration is replaced.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, before: Mapping[str, str | None]) -> None:
@@ -91,7 +91,7 @@ class StandIns:
 
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
-        """Let a test have the real data for the length of a block, as the caller has them or may download them."""
+        """Give a test the real data within a block, cached or downloaded."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self._before.items():
                 patch.delenv(name, raising=False) if value is None else patch.setenv(name, value)
@@ -104,20 +104,20 @@ class StandIns:
                 self._suspended = False
 
     def stimuli(self, identifier: str, stimulus_set: StimulusSet) -> None:
-        """Let a stimulus set stand in for the one that is registered under an identifier.
+        """Replace a registered stimulus set.
 
         Parameters
         ----------
         identifier : str
             Key in ``stimulus_set_registry``.
         stimulus_set : StimulusSet
-            With `stimulus_paths`; packaged under the identifier that the registered files have.
+            With `stimulus_paths`; packaged under the identifier of the registered files.
         """
         from brainscore_core.supported_data_standards.brainio.packaging import package_stimulus_set
         from brainscore_core.supported_data_standards.brainio.s3 import load_stimulus_set_from_s3
         from brainscore_vision.registries import stimulus_set_registry
 
-        references = {each.file_type: each for each in _references("stimulus_set", identifier)}
+        references = {reference.file_type: reference for reference in _references("stimulus_set", identifier)}
         packaged_as = references["csv"].identifier if "csv" in references else identifier
         package: dict[str, Any] = dict(package_stimulus_set(None, stimulus_set, packaged_as, _BUCKET))
         if set(references) == {"csv", "zip"}:
@@ -137,42 +137,42 @@ class StandIns:
         nans_expected: bool = False,
         checked: bool = True,
     ) -> None:
-        """Let an assembly stand in for the one that is registered under an identifier.
+        """Replace a registered assembly.
 
         Parameters
         ----------
         identifier : str
             Key in ``data_registry``.
         assembly : DataAssembly
-            With the attribute ``stimulus_set`` unless `stimulus_set` is given or nothing was shown.
+            With the attribute ``stimulus_set`` unless `stimulus_set` is given or there are no stimuli.
         stimulus_set : StimulusSet, optional
-            What was shown: stands in for the registered one of its own identifier, unless that has a stand-in already.
+            Replaces the registered set of its own identifier, unless that has a stand-in.
         cls : type, optional
-            Class to package as, and to load as where the registration does not say; None is that of the assembly.
+            Class to package as, and to load as if the registration does not state one; None: that of the assembly.
         nans_expected : bool
             Whether missing values are part of the data.
         checked : bool
-            Whether it has to be as packaging asks. Older published files are not: they lack ``neuroid_id``, or have a
-            dimension twice.
+            Apply the checks of packaging. Older published files fail them: they lack ``neuroid_id``, or repeat a
+            dimension.
         """
         from brainscore_core.supported_data_standards.brainio.packaging import package_data_assembly
         from brainscore_core.supported_data_standards.brainio.s3 import load_assembly_from_s3
         from brainscore_vision.loading import load_stimulus_set
         from brainscore_vision.registries import data_registry
 
-        shown: StimulusSet | None = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
-        if shown is not None and str(shown.identifier) not in self._stood_in:
-            self.stimuli(str(shown.identifier), shown)
+        stimuli: StimulusSet | None = assembly.attrs.get("stimulus_set") if stimulus_set is None else stimulus_set
+        if stimuli is not None and str(stimuli.identifier) not in self._stood_in:
+            self.stimuli(str(stimuli.identifier), stimuli)
         references = _references("data", identifier)
         redirect = len(references) == 1 and references[0].file_type == "nc"
         made_as = cls or type(assembly)
         packaged_as = references[0].identifier if redirect else identifier
-        shown_as = None if shown is None else str(shown.identifier)
+        shown_as = None if stimuli is None else str(stimuli.identifier)
         package: dict[str, Any]
         if checked:
-            given: dict[str, Any] = {"stimulus_set": shown, "nans_expected": nans_expected}
+            options: dict[str, Any] = {"stimulus_set": stimuli, "nans_expected": nans_expected}
             package = dict(
-                package_data_assembly(None, assembly, packaged_as, shown_as, made_as.__name__, _BUCKET, **given)
+                package_data_assembly(None, assembly, packaged_as, shown_as, made_as.__name__, _BUCKET, **options)
             )
         else:
             package = _upload_unchecked(assembly, packaged_as)
@@ -180,7 +180,7 @@ class StandIns:
         if redirect:
             self._redirect(references[0], version_id, sha1)
             return
-        loader = None if shown is None else lambda: load_stimulus_set(str(shown.identifier))
+        loader = None if stimuli is None else lambda: load_stimulus_set(str(stimuli.identifier))
         self._register(
             data_registry,
             identifier,
@@ -196,23 +196,23 @@ class StandIns:
         unreliable: npt.NDArray[np.bool_] | None = None,
         **kwargs: Any,  # of `recordings`
     ) -> NeuroidAssembly:
-        """Let responses of the same neuroids to several stimulus sets stand in for ``<dataset>_<name>``.
+        """Replace ``<dataset>_<name>`` by responses of the same neuroids to several stimulus sets.
 
         Parameters
         ----------
         stimuli : mapping of str to StimulusSet
-            Name, such as ``train``, -> what was shown.
+            Name, such as ``train``, -> stimuli.
         n_repetitions : mapping of str to int
-            Name -> how often. None is the mean over as many as the most, without the coordinate.
+            Name -> number of repetitions. None: the mean over the largest number, without the coordinate.
         unreliable : array of bool, shape (n_neuroids,), optional
-            Neuroids that hold nothing but noise.
+            Neuroids that contain only noise.
         **kwargs
-            Of `recordings`.
+            Arguments of `recordings`.
 
         Returns
         -------
         NeuroidAssembly
-            The signal, of all stimuli.
+            The signal for all stimuli.
         """
         import pandas as pd
 
@@ -225,9 +225,9 @@ class StandIns:
         if unreliable is not None:
             noise = np.random.default_rng(kwargs.get("seed", 0)).standard_normal(assembly.shape)
             assembly.values[:, unreliable] = noise[:, unreliable]
-        for name, shown in stimuli.items():
+        for name, stimulus_set in stimuli.items():
             number = n_repetitions[name]
-            part = of_stimuli(assembly, shown, n_repetitions=number)
+            part = of_stimuli(assembly, stimulus_set, n_repetitions=number)
             self.data(f"{dataset}_{name}", average_repetition(part) if number is None else part)
         return truth
 
@@ -239,14 +239,14 @@ class StandIns:
         from brainscore_core.supported_data_standards.brainio import s3
 
         named = reference.identifier, reference.file_type
-        wanted = *named, reference.bucket, reference.version_id, reference.sha1, reference.filename_prefix
-        source, _ = s3.locate(*wanted)
+        location = *named, reference.bucket, reference.version_id, reference.sha1, reference.filename_prefix
+        source, _ = s3.locate(*location)
         filename = source.key.rpartition("/")[2]
         self._files[source] = s3.S3Object(bucket=_BUCKET, key=filename, version_id=version_id, sha1=sha1)
 
 
 def _upload_unchecked(assembly: DataAssembly, identifier: str) -> dict[str, Any]:
-    """Write an assembly as it is, without its stimuli, and upload it."""
+    """Upload an assembly without stimuli and without checks."""
     from brainscore_core.supported_data_standards.brainio.packaging import upload_to_s3, write_netcdf
 
     assembly = assembly.copy(deep=False)
@@ -258,7 +258,7 @@ def _upload_unchecked(assembly: DataAssembly, identifier: str) -> dict[str, Any]
 
 
 def _references(kind: str, identifier: str) -> list[Reference]:
-    """Return the files that a registration names; import its plugin, which must not register after the stand-in."""
+    """Return the files of a registration; import its plugin, which must not register after the stand-in."""
     from brainscore_core.errors import UnknownIdentifierError
     from brainscore_core.plugin_management.import_plugin import find_plugin, import_plugin
     from brainscore_core.plugin_management.registry import kind_named
@@ -274,29 +274,29 @@ def _references(kind: str, identifier: str) -> list[Reference]:
 
 
 def _hasten_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read what boto3 knows of its services once and not for each client, which takes longer than the transfers."""
+    """Read boto3's service definitions once, not per client, which takes longer than the transfers."""
     from botocore.loaders import JSONFileLoader
 
-    read, known = JSONFileLoader.load_file, dict[str, Any]()
+    read, contents = JSONFileLoader.load_file, dict[str, Any]()
 
     def read_once(self: JSONFileLoader, path: str) -> Any:
-        if path not in known:
-            known[path] = read(self, path)
-        return known[path]
+        if path not in contents:
+            contents[path] = read(self, path)
+        return contents[path]
 
     monkeypatch.setattr(JSONFileLoader, "load_file", read_once)
 
 
 @contextlib.contextmanager
 def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
-    """Give a `StandIns` whose effects end with the block.
+    """Yield a `StandIns` whose effects end with the block.
 
     Parameters
     ----------
     url : str
-        Of an S3 server, see `serve_s3`.
+        Address of an S3 server, see `serve_s3`.
     folder : Path
-        The homes of data and results are in it meanwhile, so that nothing is found that was kept before, or later.
+        Temporary homes of data and results, so that nothing cached is used.
     """
     settings = {
         "AWS_ENDPOINT_URL": url,
@@ -310,19 +310,19 @@ def standing_in(url: str, folder: Path) -> Iterator[StandIns]:
         "BRAINIO_HOME": str(folder / "brainio"),
     }
     unset = ("AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "BRAINSCORE_OFFLINE")
-    before = {name: os.environ.get(name) for name in (*settings, *unset) if name not in _OF_EACH_TEST}
+    previous = {name: os.environ.get(name) for name in (*settings, *unset) if name not in _OF_EACH_TEST}
     with pytest.MonkeyPatch.context() as monkeypatch:
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
         for name in unset:
             monkeypatch.delenv(name, raising=False)
         _hasten_boto3(monkeypatch)
-        yield StandIns(monkeypatch, before)
+        yield StandIns(monkeypatch, previous)
 
 
 @contextlib.contextmanager
 def serve_s3() -> Iterator[str]:
-    """Run an S3 server on this machine, with a bucket that keeps versions; gives its address."""
+    """Run a local S3 server with a versioned bucket; yield its address."""
     import boto3
     from botocore import UNSIGNED
     from botocore.config import Config
@@ -345,21 +345,21 @@ def serve_s3() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def stand_in_s3() -> Iterator[str]:
-    """Run `serve_s3` for all tests; its address."""
+    """Run `serve_s3` for all tests; return its address."""
     with serve_s3() as url:
         yield url
 
 
 @pytest.fixture
 def stand_ins(stand_in_s3: str, tmp_path: Path) -> Iterator[StandIns]:
-    """Let a test put data of its own in the place of registered data; see `StandIns`."""
-    with standing_in(stand_in_s3, tmp_path) as made:
-        yield made
+    """Replace registered data for one test; see `StandIns`."""
+    with standing_in(stand_in_s3, tmp_path) as instance:
+        yield instance
 
 
 @pytest.fixture
 def kept_homes(request: pytest.FixtureRequest, module_stand_ins: StandIns, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a test find what earlier tests of its file downloaded, although each test has homes of its own otherwise."""
+    """Share the downloads of a file's tests, each of which otherwise has homes of its own."""
     if needs_data(request.node):
         return  # see `real_data`
     for name, value in module_stand_ins.homes.items():
@@ -368,19 +368,19 @@ def kept_homes(request: pytest.FixtureRequest, module_stand_ins: StandIns, monke
 
 @pytest.fixture(scope="module")
 def module_stand_ins(stand_in_s3: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIns]:
-    """Let a file of tests put data of its own in the place of registered data; see `StandIns`."""
-    with standing_in(stand_in_s3, tmp_path_factory.mktemp("stand-ins")) as made:
-        _of_module.append(made)
+    """Replace registered data for a file of tests; see `StandIns`."""
+    with standing_in(stand_in_s3, tmp_path_factory.mktemp("stand-ins")) as instance:
+        _of_module.append(instance)
         try:
-            yield made
+            yield instance
         finally:
-            _of_module.remove(made)
+            _of_module.remove(instance)
 
 
 @pytest.fixture(autouse=True)
 def real_data(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Keep the stand-ins of its file from a test that is marked to need the data themselves."""
+    """Suspend stand-ins for a test that is marked to need real data."""
     with contextlib.ExitStack() as stack:
-        for made in _of_module if needs_data(request.node) else ():
-            stack.enter_context(made.suspended())
+        for instance in _of_module if needs_data(request.node) else ():
+            stack.enter_context(instance.suspended())
         yield

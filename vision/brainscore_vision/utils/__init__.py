@@ -1,4 +1,4 @@
-"""Hold small tools that know nothing of models or benchmarks."""
+"""Small tools, independent of models and benchmarks."""
 
 from brainscore_vision.utils._lazy import LazyLoad, loaded
 from brainscore_vision.utils._names import fullname

@@ -1,4 +1,4 @@
-"""Put off loading until something is done with the content."""
+"""Load content when it is first used."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 __all__ = ["LazyLoad", "loaded"]
 
-Content = Any  # this class stands in for whatever it loads
+Content = Any  # any object
 
 
 class LazyLoad:
-    """Stand in for an object that is expensive to load, and load it the first time it is used.
+    """A stand-in that loads its content on first use.
 
     Reading or setting an attribute, indexing, calling, iterating, `len`, `isinstance` and operators all act on the
-    loaded content, which is kept. `type(lazy)` remains `LazyLoad`, and hashing goes by identity.
+    loaded content. `type(lazy)` remains `LazyLoad`, and hashing goes by identity.
 
     Attributes
     ----------
     content : object
-        What was loaded; None until then.
+        The loaded content; None before.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class LazyLoad:
         self._loaded = False
 
     def reload(self) -> None:
-        """Load the content, also if it was loaded before."""
+        """Load the content again."""
         self.content = self.load_fnc()
         self._loaded = True
 
@@ -47,7 +47,7 @@ class LazyLoad:
         return self.content
 
     def __getattr__(self, name: str) -> Content:
-        # Only reached for what this class does not have. Before __init__ has run (copy, pickle) there is no content.
+        # Before __init__ has run (copy, pickle) there is no content.
         if name in LazyLoad._own:
             raise AttributeError(name)
         return getattr(self._load(), name)
@@ -58,7 +58,7 @@ class LazyLoad:
         else:
             setattr(self._load(), name, value)
 
-    @property  # type: ignore[misc]  # isinstance() shall see the class of the content
+    @property  # type: ignore[misc]  # isinstance() sees the class of the content
     def __class__(self) -> type:
         return type(self._load())
 
@@ -84,7 +84,7 @@ class LazyLoad:
         return item in self._load()
 
     def __array__(self, *args: Content, **kwargs: Content) -> Content:
-        import numpy as np  # not needed by those who never turn the content into an array
+        import numpy as np  # heavy; only needed for arrays
 
         return np.asarray(self._load(), *args, **kwargs)
 
@@ -113,7 +113,7 @@ def _forward_reflected(operation: Callable[[Content, Content], Content]) -> Call
 
 
 def loaded(value: Content) -> Content:
-    """Return the content of a `LazyLoad`, loaded if need be, and anything else as it is.
+    """Return the content of a `LazyLoad`, and anything else unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Name objects for messages and logs."""
+"""Names of objects for messages and logs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ __all__ = ["fullname"]
 
 
 def fullname(obj: object) -> str:
-    """Return the name of an object's class, or of a class or function itself, with its module.
+    """Return the qualified name of an object's class, or of a class or function itself.
 
     Returns
     -------
     str
-        ``'<module>.<qualified name>'``; builtins without their module.
+        ``'<module>.<qualified name>'``; builtins without module.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Let a model choose among labels, those that it knows or those that it learns, and check its answers."""
+"""Let a model choose among labels, those that it names or those that it learns, and check its answers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,7 @@ __all__ = ["choice_labels", "learned_choices", "learned_probabilities", "named_c
 
 
 def choice_labels(truth: Iterable[object]) -> list[str]:
-    """Return the different labels, as texts in ascending order, that there are to choose from.
-
-    Raises
-    ------
-    StimulusError
-        If there are fewer than two.
+    """Return the different labels as strings in ascending order; `StimulusError` if there are fewer than two.
 
     Examples
     --------
@@ -52,44 +47,44 @@ def named_choices(
     visual_degrees: float | None = None,
     number_of_trials: int = 1,
 ) -> BehavioralAssembly:
-    """Let a model name what stimuli show, among labels that it knows: the task ``label``.
+    """Let a model name stimuli with given labels: the task ``label``.
 
     Parameters
     ----------
     stimuli : StimulusSet
-        One row a stimulus.
+        One row per stimulus.
     labels : iterable of str
-        What to choose from; repeated ones count once.
+        Labels to choose from; repeated ones count once.
     visual_degrees : float or None
         Width of the stimuli in the experiment, degrees of visual angle. None: they fill the model's field of view.
     number_of_trials : int
-        How often each stimulus is shown. A model may answer each time, or once.
+        Presentations of each stimulus. A model may answer each, or once.
 
     Returns
     -------
     BehavioralAssembly, dims (presentation)
-        The label of each stimulus, in the order of `stimuli` and with their columns; of a model that answers each time,
-        trial after trial.
+        The label of each stimulus, in the order of `stimuli` and with their columns; trial after trial if the model
+        answers each presentation.
 
     Raises
     ------
     StimulusError
         If there are fewer than two labels.
     AssemblyError
-        If the model answers to other stimuli than it was shown, to some more often than others, or with other labels.
+        If the model answers to other stimuli, to some more often than to others, or with other labels.
     """
-    known = choice_labels(labels)
-    candidate.start_task(BrainModel.Task.label, known)
+    names = choice_labels(labels)
+    candidate.start_task(BrainModel.Task.label, names)
     answers = _look_at(candidate, stimuli, visual_degrees, number_of_trials=number_of_trials)
     order = _order(coordinate(answers, "stimulus_id"), stimuli, candidate)
-    chosen = labels_of(answers, role="model's").astype(str)[order]
-    strange = sorted(set(chosen.tolist()) - set(known))
+    choices = labels_of(answers, role="model's").astype(str)[order]
+    strange = sorted(set(choices.tolist()) - set(names))
     if strange:
         raise AssemblyError(
             f"Model {candidate.identifier!r} answered {', '.join(map(repr, strange[:5]))}; expected one of "
-            f"{', '.join(known)}, the labels that start_task gave it."
+            f"{', '.join(names)}, the labels that start_task gave it."
         )
-    return _about(stimuli, chosen)
+    return _about(stimuli, choices)
 
 
 def learned_probabilities(
@@ -107,9 +102,9 @@ def learned_probabilities(
     fitting_stimuli : StimulusSet
         With the column ``image_label``.
     visual_degrees : float or None
-        As for `named_choices`, of both sets.
+        As for `named_choices`, for both sets.
     number_of_trials : int
-        How often each stimulus was shown; several answers of the model to one stimulus are averaged.
+        Presentations of each stimulus; answers to the same stimulus are averaged.
 
     Returns
     -------
@@ -121,8 +116,7 @@ def learned_probabilities(
     StimulusError
         If there is no column ``image_label``, or it holds fewer than two labels.
     AssemblyError
-        If the model answers to other stimuli than it was shown, in other dimensions, or with numbers that are not
-        finite.
+        If the model answers to other stimuli, in other dimensions, or with numbers that are not finite.
     """
     if "image_label" not in fitting_stimuli.columns:
         raise StimulusError(
@@ -157,7 +151,7 @@ def learned_choices(
     visual_degrees: float | None = None,
     number_of_trials: int = 1,
 ) -> BehavioralAssembly:
-    """Let a model choose the label that it finds most probable, see `learned_probabilities`.
+    """Let a model choose its most probable label, see `learned_probabilities`.
 
     Returns
     -------
@@ -181,17 +175,17 @@ def _on_screen(candidate: BrainModel, stimuli: StimulusSet, visual_degrees: floa
 def _look_at(
     candidate: BrainModel, stimuli: StimulusSet, visual_degrees: float | None, *, number_of_trials: int
 ) -> DataAssembly:
-    shown = _on_screen(candidate, stimuli, visual_degrees)
-    answers = candidate.look_at(shown, number_of_trials=number_of_trials)
+    placed = _on_screen(candidate, stimuli, visual_degrees)
+    answers = candidate.look_at(placed, number_of_trials=number_of_trials)
     checked: DataAssembly = answer_of(candidate, answers, ["presentation"])
     return checked
 
 
 def _order(ids: NDArray[Any], stimuli: StimulusSet, candidate: BrainModel) -> Indices:
-    """Return the places of the stimuli, trial after trial, among the answers; both differences make the error."""
-    shown = stimuli["stimulus_id"].to_numpy().astype(str)
+    """Return the positions of the stimuli, trial after trial, among the answers; an error lists both differences."""
+    own = stimuli["stimulus_id"].to_numpy().astype(str)
     try:
-        return matching_order(np.tile(shown, max(len(ids) // len(shown), 1)), np.asarray(ids).astype(str))
+        return matching_order(np.tile(own, max(len(ids) // len(own), 1)), np.asarray(ids).astype(str))
     except AssemblyError as error:
         raise AssemblyError(
             f"Model {candidate.identifier!r} was shown {len(stimuli)} stimuli and gave {len(ids)} answers to others, "

@@ -1,4 +1,4 @@
-"""Provide the designs of benchmarks on labels: how often a model is right, and how it agrees with people."""
+"""Designs of benchmarks on labels: accuracy, and agreement with people."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ __all__ = ["AgreementWithPeople", "LabelAccuracy", "label_accuracy"]
 
 
 class LabelAccuracy(BenchmarkBase):
-    """Share of stimuli that a model names rightly; the ceiling is 1, and 0 is chance if that is given.
+    """Share of stimuli that a model labels correctly; the ceiling is 1, and 0 is chance if `chance` is given.
 
-    The model sees the pictures and no column of the stimulus set but ``stimulus_id``: the others may tell the answer.
+    The model sees the images and only the column ``stimulus_id``: other columns may reveal the answer.
 
     Parameters
     ----------
     identifier, version, parent, bibtex
         See `BenchmarkBase`.
     load_stimuli : callable
-        Returns the stimulus set; called when the benchmark is first used.
+        Returns the stimulus set; called on first use.
     truth : str
-        Column that holds the right label.
+        Column with the correct label.
     choices : 'imagenet' or None
-        What the model chooses from. ``'imagenet'``: the WordNet ids of ImageNet. None: those in `truth`, at least two.
+        Labels to choose from. ``'imagenet'``: the WordNet ids of ImageNet. None: those in `truth`, at least two.
     conditions : sequence of str
-        Columns: the score is the mean over their combinations, which weigh alike. Empty: over stimuli.
+        Columns: the score is the mean over their combinations, equally weighted. Empty: over stimuli.
     unit : str
-        Column that says which stimuli belong together, such as pictures of one origin: the error is over these.
+        Column that groups dependent stimuli, such as images of one origin; the error is over these groups.
     number_of_trials : int
-        How often each stimulus is shown. A deterministic model may answer once.
+        Presentations of each stimulus. A deterministic model may answer once.
     visual_degrees : float or None
-        Width of the stimuli; None: they fill the field of view of the model.
+        Width of the stimuli; None: they fill the model's field of view.
     load_fitting_stimuli : callable, optional
         As for `AgreementWithPeople`.
     chance : float
-        What guessing scores, 1 / n with n labels that are equally frequent: 0 and 1 of the score are then chance and
-        the ceiling, see `ceil_score`. The published benchmarks keep 0, so that guessing among two scores .5.
+        Accuracy of guessing, 1 / n with n equally frequent labels: the score is then 0 at chance and 1 at the ceiling,
+        see `ceil_score`. The published benchmarks use 0, so guessing among two labels scores .5.
     """
 
     def __init__(
@@ -93,15 +93,15 @@ class LabelAccuracy(BenchmarkBase):
         Returns
         -------
         Score
-            0-d, at most 1, from 0 without ``chance``. Attributes: those of `label_accuracy`, and ``ceiling``.
+            0-d, at most 1, and at least 0 without ``chance``. Attributes: those of `label_accuracy`, and ``ceiling``.
 
         Raises
         ------
         AssemblyError
-            The model answers to other stimuli than it was shown; both differences are listed. Without `choices` also
-            if an answer is none of the labels.
+            If the model answers to other stimuli (both differences are listed) or, without `choices`, with another
+            label.
         StimulusError
-            The stimulus set lacks a column, or there is one label only.
+            If the stimulus set lacks a column or has a single label.
         """
         stimulus_set = self._stimulus_set
         missing = {self._truth, self._unit, *self._conditions} - set(stimulus_set.columns)
@@ -134,42 +134,42 @@ def label_accuracy(
     conditions: Sequence[str] = (),
     unit: str = "stimulus_id",
 ) -> Score:
-    """Compare the labels that a model gives with the right ones; several answers to a stimulus are averaged.
+    """Compare the labels given by a model with the correct ones; several answers to a stimulus are averaged.
 
     Parameters
     ----------
     answers : BehavioralAssembly, dims (choice, presentation) of size (1, n), or (presentation)
         With the coordinate ``stimulus_id``; in any order.
     stimuli : StimulusSet
-        What was shown: each ``stimulus_id`` once, with the columns `truth`, `conditions` and `unit`.
+        Each ``stimulus_id`` once, with the columns `truth`, `conditions` and `unit`.
     truth, conditions, unit
         See `LabelAccuracy`.
 
     Returns
     -------
     Score
-        0-d, in [0, 1]. Attributes: ``raw`` (Score: shares of right answers, dims (presentation) with ``stimulus_id``,
+        0-d, in [0, 1]. Attributes: ``raw`` (Score: shares of correct answers, dims (presentation) with ``stimulus_id``,
         or dims (condition) with the values of `conditions`), ``error`` (standard error over the values of `unit`),
         ``interval`` (95 %, Wilson's), ``n_stimuli``, ``n_trials`` and ``quantity``.
 
     Raises
     ------
     AssemblyError
-        There is more than one answer for a presentation, or answers are not about these stimuli.
+        If a presentation has several answers, or answers are not about these stimuli.
     """
     answered = coordinate(answers, "stimulus_id").astype(str)
-    shown = stimuli["stimulus_id"].to_numpy().astype(str)
-    if not len(shown):
+    stimulus_ids = stimuli["stimulus_id"].to_numpy().astype(str)
+    if not len(stimulus_ids):
         raise AssemblyError("There is nothing to compare: there are no stimuli.")
     ids, place = np.unique(answered, return_inverse=True)
-    order = matching_order(shown, ids)
+    order = matching_order(stimulus_ids, ids)
     row = np.argsort(order)[place]  # of each answer, among the stimuli
     right = same_label(labels_of(answers, role="model's"), stimuli[truth].to_numpy()[row])
     share = np.bincount(row, weights=right) / np.bincount(row)
     if conditions:
         raw = _by_condition(share, stimuli, list(conditions))
     else:
-        raw = Score(share, coords={"stimulus_id": ("presentation", shown)}, dims=["presentation"])
+        raw = Score(share, coords={"stimulus_id": ("presentation", stimulus_ids)}, dims=["presentation"])
     score = Score(raw.values.mean())
     units = pd.Series(share).groupby(stimuli[unit].to_numpy()).mean().to_numpy()
     spread = spread_of_units((units - units.mean()) / len(units))
@@ -193,24 +193,24 @@ def _by_condition(share: Any, stimuli: StimulusSet, conditions: list[str]) -> Sc
 
 
 class AgreementWithPeople(BenchmarkBase):
-    """How the answers of a model agree with those of people, as a share of how people agree with each other.
+    """Agreement between the answers of a model and of people, divided by the agreement between people.
 
     Parameters
     ----------
     identifier, version, parent, bibtex
         See `BenchmarkBase`.
     metric : Metric
-        Of answers, with a ceiling of its own, such as ``load_metric('error_consistency')``.
+        Compares answers and has a ceiling of its own, such as ``load_metric('error_consistency')``.
     load_choices : callable
-        Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``; called when
-        the benchmark is first used.
+        Returns the answers of people, dims (presentation), with ``truth`` and ``attrs['stimulus_set']``; called on
+        first use.
     visual_degrees : float or None
-        Width of the stimuli in the experiment; None: they fill the field of view of the model.
+        Width of the stimuli in the experiment; None: they fill the model's field of view.
     number_of_trials : int
-        How often each stimulus is shown.
+        Presentations of each stimulus.
     load_fitting_stimuli : callable, optional
-        Returns what a model learns the labels from, with the column ``image_label``: the task ``probabilities``. None:
-        it names what it knows, the task ``label``.
+        Returns the stimuli to learn the labels from, with the column ``image_label``: the task ``probabilities``. None:
+        the model names stimuli, the task ``label``.
     bounded : bool
         Clip scores to [0, 1].
     """
@@ -244,8 +244,8 @@ class AgreementWithPeople(BenchmarkBase):
         )
 
     def choices(self, candidate: BrainModel) -> BehavioralAssembly:
-        """Return what a model chooses, dims (presentation)."""
-        # Answers of people say in which condition they were given; this column of the stimuli may mean other things.
+        """Return the model's choices, dims (presentation)."""
+        # Answers of people state their own condition; a column of that name in the stimuli may mean something else.
         stimuli = self._assembly.stimulus_set.drop(columns="condition", errors="ignore")
         choose = partial(named_choices, labels=self._assembly["truth"].values)
         if self._fitting_stimuli is not None:
@@ -264,10 +264,9 @@ class AgreementWithPeople(BenchmarkBase):
         Raises
         ------
         AssemblyError
-            The model answers to other stimuli than it was shown (both differences are listed), or not as it was asked;
-            see `named_choices` and `learned_choices`.
+            If the model's answers are invalid, see `named_choices` and `learned_choices`.
         CeilingError
-            People have no usable ceiling.
+            If people have no usable ceiling.
         """
         raw = compare(self._metric, self.choices(candidate), loaded(self._assembly), benchmark=self.identifier)
         score = ceil_score(raw, self.ceiling)

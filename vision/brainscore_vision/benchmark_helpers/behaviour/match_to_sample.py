@@ -1,4 +1,4 @@
-"""Provide the design of benchmarks on confusions: people choose one of two objects, models say how probable each is."""
+"""The design of benchmarks on confusions: people choose between two objects, models give probabilities."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ __all__ = ["MatchToSampleBenchmark"]
 
 
 class MatchToSampleBenchmark(BenchmarkBase):
-    """Let a model learn objects from some images, and compare what it takes others for with the choices of people.
+    """Let a model learn objects from some images, and compare its confusions with the choices of people.
 
     Parameters
     ----------
     identifier, version, parent, bibtex
         See `BenchmarkBase`.
     metric : Metric
-        Of probabilities and trials, with ``ceiling`` and ``ceil_score`` of its own, such as ``load_metric('i2n')``.
+        Compares probabilities and trials, with its own ``ceiling`` and ``ceil_score``, such as ``load_metric('i2n')``.
     load_trials : callable
         Returns single trials of people, dims (presentation), values the chosen object, with ``truth``, ``sample_obj``,
-        ``dist_obj`` and the attribute ``stimulus_set``; called when first needed.
+        ``dist_obj`` and the attribute ``stimulus_set``; called on first use.
     load_fitting_stimuli : callable
-        Returns what a model learns from, with the column ``image_label``; none of the tested images.
+        Returns the stimuli to learn from, with the column ``image_label``; no tested image is among them.
     visual_degrees : float or None
-        Width of the stimuli in the experiment; None: they fill the field of view of the model.
+        Width of the stimuli in the experiment; None: they fill the model's field of view.
 
     Raises
     ------
     ContractError
-        If the metric is something else, such as its name.
+        If `metric` is no metric.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class MatchToSampleBenchmark(BenchmarkBase):
         Returns
         -------
         Score
-            0-d. Attributes: ``raw`` (correlation with a half of the trials, mean over random halves), ``ceiling``,
+            0-d. Attributes: ``raw`` (correlation with half of the trials, mean over random halves), ``ceiling``,
             ``n_stimuli``, ``n_trials``, ``seed``, ``simulated``, ``stimulus_set`` and ``assembly`` (see `name_tested`).
         """
         probabilities = learned_probabilities(

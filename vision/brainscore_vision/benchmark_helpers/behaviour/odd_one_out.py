@@ -1,4 +1,4 @@
-"""Provide the design of benchmarks on triplets: which of three stimuli is the odd one, to a model and to people."""
+"""The design of benchmarks on triplets: which of three stimuli is the odd one, to a model and to people."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 __all__ = ["CHANCE", "OddOneOutBenchmark", "highest_agreement"]
 
 CHANCE = 1 / 3
-_IMAGES = ("image_1", "image_2", "image_3")  # people took the third
+_IMAGES = ("image_1", "image_2", "image_3")  # people chose the third
 
 
 class OddOneOutBenchmark(BenchmarkBase):
-    r"""Share of judgements in which a model and a person take the same stimulus as odd, corrected for chance.
+    """Share of judgements in which a model and a person choose the same odd stimulus, corrected for chance.
 
     .. math:: s = (p - 1/3) / (c - 1/3)
 
@@ -41,13 +41,13 @@ class OddOneOutBenchmark(BenchmarkBase):
         See `BenchmarkBase`.
     load_judgements : callable
         Returns the judgements of people, dims (presentation), with the coordinates ``image_1``, ``image_2`` and
-        ``image_3``, of which people took the third, and the attribute ``stimulus_set``; called when first needed.
+        ``image_3`` (the odd one), and the attribute ``stimulus_set``; called on first use.
     visual_degrees : float
         Width of the stimuli in the experiment.
     ceiling : float, optional
-        Share of judgements that a model can agree with, above 1/3; None takes `highest_agreement`.
+        Highest possible share of agreement, above 1/3; None: `highest_agreement`.
     n_triplets : int, optional
-        Take the first judgements only, to try something out. None: all.
+        Use only the first judgements, for a trial. None: all.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class OddOneOutBenchmark(BenchmarkBase):
         Raises
         ------
         AssemblyError
-            If the model gives another number of answers than there are judgements, or one that was not shown.
+            If the number of answers differs from that of judgements, or an answer is not one of the three stimuli.
         CeilingError
             If people agree no more than by chance.
         """
@@ -97,13 +97,13 @@ class OddOneOutBenchmark(BenchmarkBase):
                 f"The ceiling of {self.identifier!r} is {float(self.ceiling):.3f}; expected more than 1/3, which "
                 "guesses reach."
             )
-        candidate.start_task(BrainModel.Task.odd_one_out)  # type: ignore[call-arg] # this task takes nothing
-        shown = place_on_screen(
+        candidate.start_task(BrainModel.Task.odd_one_out)  # type: ignore[call-arg] # this task has no argument
+        placed = place_on_screen(
             assembly.stimulus_set,
             target_visual_degrees=candidate.visual_degrees(),
             source_visual_degrees=self._visual_degrees,
         )
-        answers = labels_of(candidate.look_at(_rows(shown, triplets), number_of_trials=1), role="model's").astype(str)
+        answers = labels_of(candidate.look_at(_rows(placed, triplets), number_of_trials=1), role="model's").astype(str)
         _check(answers, triplets, candidate)
         agree = answers == triplets[:, 2]
         raw = Score(agree.mean())
@@ -117,10 +117,10 @@ class OddOneOutBenchmark(BenchmarkBase):
 
 
 def highest_agreement(judgements: DataAssembly) -> Score:
-    """Return the share of judgements that a model agrees with whose answer to each triplet is the most frequent one.
+    """Return the share of judgements that match the most frequent answer to their triplet.
 
-    No model that answers a triplet once can exceed it on these judgements. With few judgements of a triplet it lies
-    above what it would be with many.
+    No model with one answer per triplet exceeds it on these judgements. With few judgements per triplet it is biased
+    upwards.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def highest_agreement(judgements: DataAssembly) -> Score:
     Raises
     ------
     CeilingError
-        If no triplet was judged twice, so that it would be 1 whatever people did.
+        If no triplet was judged twice, so that it would be 1 for any judgements.
     """
     triplets = _triplets(judgements)
     _, triplet = np.unique(np.sort(triplets, axis=1), axis=0, return_inverse=True)
@@ -174,7 +174,7 @@ def _check(answers: NDArray[Any], triplets: NDArray[np.str_], candidate: BrainMo
 
 
 def _rows(stimuli: StimulusSet, triplets: NDArray[np.str_]) -> StimulusSet:
-    """Return the stimuli of all triplets one after the other; other columns are left, there are many rows."""
+    """Return the stimuli of all triplets one after the other, without other columns, as there are many rows."""
     row_of = {str(stimulus_id): row for row, stimulus_id in enumerate(stimuli["stimulus_id"])}
     missing = sorted({name for name in np.unique(triplets).tolist() if name not in row_of})
     if missing:

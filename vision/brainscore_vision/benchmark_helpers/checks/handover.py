@@ -1,4 +1,4 @@
-"""Check what a benchmark is made of, and what its metric and its model hand over."""
+"""Checks of the parts of a benchmark, and of what its metric and its model return."""
 
 from __future__ import annotations
 
@@ -30,17 +30,12 @@ __all__ = [
 
 
 def checked_metric(metric: Any, *, benchmark: str, name: str = "similarity_metric") -> Callable[..., Any]:
-    """Return what a benchmark is to compare with, if it can be called with assemblies.
+    """Return a metric if it can be called with assemblies; `ContractError` for a text, a class or None.
 
     Parameters
     ----------
     name : str
-        Of the parameter that it was given as.
-
-    Raises
-    ------
-    ContractError
-        If it is a text, a class, None, or anything else that cannot compare.
+        Name of the parameter, for the error.
     """
     if callable(metric) and not isinstance(metric, type):
         return metric  # type: ignore[no-any-return]  # whatever the plugin calls a metric
@@ -54,17 +49,12 @@ def checked_metric(metric: Any, *, benchmark: str, name: str = "similarity_metri
 
 
 def checked_recordings(assembly: Any, *, benchmark: str) -> NeuroidAssembly:
-    """Return the measurements of a benchmark, if they are an assembly with something in it.
-
-    Parameters
-    ----------
-    assembly : NeuroidAssembly or LazyLoad
-        Which is loaded.
+    """Return the measurements of a benchmark, loaded if they are a `LazyLoad`.
 
     Raises
     ------
     AssemblyError
-        If it is no labelled array, a dimension has no entries, or the values are no real numbers.
+        If they are no labelled array, are empty along a dimension, or hold no real numbers.
     """
     whose = f"The assembly of benchmark {benchmark!r}"
     assembly = loaded(assembly)
@@ -90,27 +80,21 @@ def checked_recordings(assembly: Any, *, benchmark: str) -> NeuroidAssembly:
 
 
 def compare(metric: Callable[..., Any], *assemblies: Any, benchmark: str, **named: Any) -> Score:
-    """Return ``metric(*assemblies, **named)``, if that is one score.
-
-    Raises
-    ------
-    ContractError
-        If the metric returns something else than one score without dimensions, or an infinite one.
-    """
+    """Return ``metric(*assemblies, **named)``; `ContractError` unless that is one finite or NaN 0-d score."""
     whole = metric.func if isinstance(metric, partial) else metric
     name = getattr(whole, "__name__", type(whole).__name__)
     return single_score(metric(*assemblies, **named), by=f"metric {name!r} of benchmark {benchmark!r}")
 
 
 def name_tested(score: Score, assembly: xr.DataArray) -> None:
-    """Write the identifiers of what was measured into a score, so that averages know what scores share.
+    """Write the identifiers of the measurements into a score, so that averages know which data scores share.
 
     Parameters
     ----------
     score : Score
-        Gets the attributes ``stimulus_set`` and ``assembly``, each if the assembly says it.
+        Gets the attributes ``stimulus_set`` and ``assembly``, as far as the assembly states them.
     assembly : DataAssembly
-        With the attributes ``stimulus_set_identifier`` and ``identifier`` that a loaded one has.
+        With the attributes ``stimulus_set_identifier`` and ``identifier`` of a loaded one.
     """
     for key, source in (("stimulus_set", "stimulus_set_identifier"), ("assembly", "identifier")):
         if assembly.attrs.get(source):
@@ -118,38 +102,37 @@ def name_tested(score: Score, assembly: xr.DataArray) -> None:
 
 
 def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
-    """Return what a model answered, if it is an assembly with these dimensions that says which stimuli it is about.
+    """Return a model's answer if it is an assembly with ``stimulus_id`` and these dimensions.
 
     Parameters
     ----------
     dims : sequence of str
-        That have to be there, with entries; others may be.
+        Required dimensions; others are allowed.
 
     Raises
     ------
     AssemblyError
-        If it is something else, lacks a dimension or the coordinate ``stimulus_id``, is empty, or (of neuroids) holds
-        no real numbers.
+        If it is no assembly, lacks a dimension or ``stimulus_id``, is empty, or has neuroids but no real numbers.
     """
     whose = f"Model {getattr(candidate, 'identifier', type(candidate).__name__)!r} answered"
-    wanted = " and ".join(map(repr, dims))
-    expected = f"expected an assembly with the dimension{'s' * (len(dims) > 1)} {wanted}, which look_at returns"
+    names = " and ".join(map(repr, dims))
+    expected = f"expected an assembly with the dimension{'s' * (len(dims) > 1)} {names}, which look_at returns"
     expected += " while it records." if "neuroid" in dims else " for a task."
     if not hasattr(answer, "dims"):
         raise AssemblyError(f"{whose} with {described(answer)}; {expected}")
     if not set(dims) <= set(answer.dims):
-        found = f"dimensions {tuple(answer.dims)} of sizes {tuple(answer.shape)}"
-        raise AssemblyError(f"{whose} with {found}; {expected}")
+        actual = f"dimensions {tuple(answer.dims)} of sizes {tuple(answer.shape)}"
+        raise AssemblyError(f"{whose} with {actual}; {expected}")
     if not answer.size:
         raise AssemblyError(
             f"{whose} with nothing: the sizes are {dict(answer.sizes)}. Look at what its layers, units or stimuli are "
             "selected by."
         )
     if not has_coordinate(answer, "stimulus_id"):
-        known = [str(name) for name in answer.coords]
+        coords = [str(name) for name in answer.coords]
         raise AssemblyError(
             f"{whose} without the coordinate 'stimulus_id', so that nobody knows which stimuli it is about; it has "
-            f"{', '.join(known) or 'none'}. Keep the columns of the stimulus set: "
+            f"{', '.join(coords) or 'none'}. Keep the columns of the stimulus set: "
             "coords={'stimulus_id': ('presentation', stimuli['stimulus_id'].to_numpy()), ...}."
         )
     if "neuroid" in dims and answer.dtype.kind not in "biuf":
@@ -158,15 +141,15 @@ def answer_of(candidate: BrainModel, answer: Any, dims: Sequence[str]) -> Any:
 
 
 def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataArray) -> Score | None:
-    """Return the score of a model that answers the same to all stimuli: NaN, with the reason; None of any other.
+    """Return NaN, with the reason, for a model that answers the same to all stimuli; None for any other.
 
-    To compare such answers would be to compare rounding errors: what a regression predicts from them differs in its
-    last digits only, which correlate with anything.
+    Such a comparison would compare rounding errors: regression predictions from constant sources differ in their last
+    digits only, which correlate with anything.
 
     Parameters
     ----------
     sources : NeuroidAssembly
-        What the model answered, dims (presentation, ...), to each of the stimulus sets.
+        The model's answers to each stimulus set, dims (presentation, ...).
 
     Returns
     -------
@@ -187,7 +170,7 @@ def score_of_constant(candidate: BrainModel, ceiling: Score, *sources: xr.DataAr
 
 
 def say_why_undefined(score: Score, candidate: BrainModel) -> None:
-    """Attach to a score that is NaN what is known of the reason (``not_applicable``), unless it says it itself."""
+    """Add the reason (``not_applicable``) to a score that is NaN, unless it states one."""
     if not np.isnan(float(score)) or score.attrs.get("not_applicable"):
         return
     n_undefined = score.attrs.get("n_undefined")
@@ -198,6 +181,6 @@ def say_why_undefined(score: Score, candidate: BrainModel) -> None:
 
 
 def _is_constant(source: xr.DataArray) -> bool:
-    """Tell whether all presentations are the same, and several; where the first ones differ, no more are compared."""
+    """Return whether several presentations are all the same; comparing stops at the first difference."""
     rows = np.moveaxis(source.values, source.get_axis_num("presentation"), 0)
     return len(rows) > 1 and all(np.array_equal(row, rows[0]) for row in rows[1:])

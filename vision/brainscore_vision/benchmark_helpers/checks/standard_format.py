@@ -1,4 +1,4 @@
-"""Check that an assembly of recordings has the standard format."""
+"""The standard format of recordings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["check_standard_format"]
 
 
 def check_standard_format(assembly: xr.DataArray, nans_expected: bool = False) -> None:
-    """Raise `AssemblyError` with all problems unless recordings have what the neural benchmarks rely on.
+    """Raise `AssemblyError` with all problems unless recordings have the standard format.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Check that the published system can tell of which revision a stimulus set is, by its identifier.
+"""Identifiers of stimulus sets that let the published system cache activations.
 
-There activations are cached by identifier. A stimulus set that a benchmark makes out of a registered one is called
-``<registered identifier>--<anything>``; under any other name nothing is cached, because the revision is unknown. Here
-activations are cached by content whatever the identifier is; plugins that run in both call this from their tests.
+It caches by identifier. A stimulus set derived from a registered one is named ``<registered identifier>--<anything>``;
+under any other name nothing is cached, because the revision is unknown. This library caches by content; plugins that
+run in both systems call this check in their tests.
 """
 
 from __future__ import annotations
@@ -15,24 +15,12 @@ _SEPARATOR = "--"
 
 
 def stimulus_identifier_is_cacheable(stimuli_identifier: str) -> bool:
-    """Tell whether a plugin in this repository registers the part before the first ``--``.
-
-    Parameters
-    ----------
-    stimuli_identifier : str
-        What a benchmark sets as ``stimulus_set.identifier``.
-    """
+    """Return whether a plugin of this repository registers the part before the first ``--``."""
     return _base(stimuli_identifier) in _registered()
 
 
 def assert_stimulus_identifier_is_cacheable(stimuli_identifier: str) -> None:
-    """Raise AssertionError unless a plugin registers the part before the first ``--``.
-
-    Parameters
-    ----------
-    stimuli_identifier : str
-        What a benchmark sets as ``stimulus_set.identifier``.
-    """
+    """Raise AssertionError unless a plugin registers the part before the first ``--``."""
     if stimulus_identifier_is_cacheable(stimuli_identifier):
         return
     base = _base(stimuli_identifier)

@@ -1,4 +1,4 @@
-"""Check that a score says how uncertain it is."""
+"""The uncertainty that a score states."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["ValidationResult", "assert_valid_uncertainty", "validate_score_uncer
 
 @dataclass(frozen=True)
 class ValidationResult:
-    """What is wrong with the uncertainty of a score."""
+    """Problems and warnings about the uncertainty of a score."""
 
-    problems: list[str] = field(default_factory=list)  # what must be changed
-    warnings: list[str] = field(default_factory=list)  # what should be looked at
+    problems: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -29,15 +29,15 @@ class ValidationResult:
 def validate_score_uncertainty(
     score: Score, require_raw: bool = True, allow_nan_with_reason: bool = True
 ) -> ValidationResult:
-    """List what is wrong with ``error`` and ``raw`` of a score.
+    """List problems with ``error`` and ``raw`` of a score.
 
     Parameters
     ----------
     score : Score
-        With attrs ``error`` (a number, at least 0, on the scale of the score, or NaN beside ``error_nan_reason``),
-        ``error_over`` (what was resampled) and ``raw`` (values before they were summarised).
+        With attrs ``error`` (a number from 0, on the scale of the score, or NaN beside ``error_nan_reason``),
+        ``error_over`` (the resampled units) and ``raw`` (the values before they were summarised).
     allow_nan_with_reason : bool
-        Whether NaN will do where ``error_nan_reason`` says why, see `declare_no_error`.
+        Accept NaN with an ``error_nan_reason``, see `declare_no_error`.
     """
     result = ValidationResult()
     if "error" in score.attrs:
@@ -53,11 +53,11 @@ def validate_score_uncertainty(
 
 
 def _check_error(score: Score, result: ValidationResult, *, allow_nan_with_reason: bool) -> None:
-    given = score.attrs["error"]
+    value = score.attrs["error"]
     try:
-        error = float(given)
+        error = float(value)
     except (TypeError, ValueError):
-        result.problems.append(f"'error' is {given!r}; expected a number")
+        result.problems.append(f"'error' is {value!r}; expected a number")
         return
     if math.isnan(error):
         if not (allow_nan_with_reason and score.attrs.get("error_nan_reason")):
@@ -75,13 +75,7 @@ def _check_error(score: Score, result: ValidationResult, *, allow_nan_with_reaso
 
 
 def assert_valid_uncertainty(score: Score, **kwargs: bool) -> None:
-    """Raise if a score does not say how uncertain it is; for tests of benchmarks.
-
-    Raises
-    ------
-    AssertionError
-        With all problems. What should be looked at is a `UserWarning`.
-    """
+    """Raise AssertionError with all problems of a score's uncertainty; warnings are issued as `UserWarning`."""
     result = validate_score_uncertainty(score, **kwargs)
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)

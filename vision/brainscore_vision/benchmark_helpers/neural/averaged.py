@@ -1,6 +1,6 @@
-"""Average benchmarks that are built one after the other: one for each subject, or one for each fold.
+"""Average benchmarks over subjects or folds, built one after the other.
 
-A child exists only while it is scored, so that the memory holds the recordings of one subject or fold at a time.
+A child exists only while it is scored, so memory holds the recordings of one subject or fold at a time.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ __all__ = [
 Key = TypeVar("Key", bound=Hashable)
 
 WRAPPER_N_BOOTSTRAP = 200
-"""Draws of subjects or folds that published wrappers make for the error of their mean; here nothing is drawn."""
+"""Bootstrap draws of published wrappers for the error of their mean; here nothing is drawn."""
 
-# What a benchmark holds that is large, or leads to something large.
+# Attributes of a benchmark that are large, or lead to large data.
 _HEAVY = (
     "_assembly",
     "_train_assembly",
@@ -82,7 +82,7 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
 
     @cached_property
     def timebins(self) -> list[tuple[float, float]]:
-        """The windows to record of the first child, ms after stimulus onset; reading them may load its data."""
+        """Windows to record of the first child, ms after stimulus onset; reading them may load its data."""
         return self._first().timebins
 
     def __call__(self, candidate: BrainModel) -> Score:
@@ -91,18 +91,18 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         Returns
         -------
         Score
-            0-d, the mean over children. Attributes: ``raw`` (the mean of the raw scores, 0-d), ``ceiling``,
-            ``raw_subjects`` or ``raw_folds`` (scores of the children), ``sem_subjects`` or ``sem_folds``, ``error``
-            and ``error_over`` (see `note_error_over_units` and `note_error_over_folds`); for subjects also the score of
-            each by its name, for folds ``folds``, the list of scores.
+            0-d, the mean over children. Attributes: ``raw`` (mean of the raw scores, 0-d), ``ceiling``,
+            ``raw_subjects`` or ``raw_folds`` (scores of the children), ``sem_subjects`` or ``sem_folds``, ``error`` and
+            ``error_over`` (see `note_error_over_units` and `note_error_over_folds`); for subjects the score of each
+            under its name, for folds ``folds``, the list of scores.
         """
         scores, ceilings = [], []
         for child in self.children():
             scores.append(child(candidate))
             ceilings.append(float(child.ceiling))
-        values = self._labelled([float(each) for each in scores])
+        values = self._labelled([float(child_score) for child_score in scores])
         score = Score(float(values.mean()))
-        score.attrs["raw"] = Score(float(np.mean([raw_mean(each) for each in scores])))
+        score.attrs["raw"] = Score(float(np.mean([raw_mean(child_score) for child_score in scores])))
         score.attrs[f"raw_{self._dim}s"] = values
         score.attrs[f"sem_{self._dim}s"] = standard_error(values.values)
         score.attrs["ceiling"] = self._mean_ceiling(ceilings)
@@ -111,14 +111,14 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         return self._with_error(score, scores)
 
     def preallocate_memory(self, candidate: BrainModel, raise_if_oom: bool = True) -> None:
-        """Ask the first child whether the candidate fits; `MemoryError` if it foresees that it does not."""
+        """Ask the first child whether the candidate fits; `MemoryError` if it expects that it does not."""
         ask_child_for_memory(self, candidate, self._first, raise_if_oom)
 
     def _first(self) -> Child:
         return self._factory(self._keys[0])
 
     def children(self) -> Iterator[Child]:
-        """Make one child after the other; each lets go of its data when the next one is asked for."""
+        """Yield one child after the other; each releases its data when the next is requested."""
         for key in self._keys:
             child = self._factory(key)
             yield child
@@ -139,17 +139,17 @@ class _MeanOverChildren(BenchmarkBase, Generic[Key]):
         return xr.DataArray(np.asarray(values, dtype=float), coords={self._dim: self._keys}, dims=[self._dim])
 
     def _details(self, scores: Sequence[Score]) -> Mapping[str, Score | list[Score]]:
-        raise NotImplementedError(f"{type(self).__name__} does not say what to keep of the scores.")
+        raise NotImplementedError(f"{type(self).__name__} must implement _details.")
 
     def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
-        raise NotImplementedError(f"{type(self).__name__} does not say how sure its mean is.")
+        raise NotImplementedError(f"{type(self).__name__} must implement _with_error.")
 
 
 class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
     """The mean over subjects, each with a benchmark of its own stimuli and neuroids.
 
-    Use it where subjects saw different stimuli; where all saw the same, ``TrainTestNeuralBenchmark(alpha_coord=
-    'subject')`` records the model once.
+    Use it if subjects saw different stimuli; if all saw the same, ``TrainTestNeuralBenchmark(alpha_coord='subject')``
+    records the model once.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
         ``per_subject_factory(subject)`` builds the benchmark of a subject, such as a `TrainTestNeuralBenchmark`. The
         first is built at once, to read version, parent (its region if it has none) and reference.
     peak_aggregation : float
-        How many times the memory of one child is needed at the same time, if caches of the children add up. Accepted
-        for benchmarks of the published system; nothing here estimates memory.
+        Multiple of one child's memory needed at a time, if caches of children add up. Accepted for benchmarks of the
+        published system; nothing here estimates memory.
     """
 
     _dim = "subject"
@@ -176,7 +176,7 @@ class MultiSubjectNeuralBenchmark(_MeanOverChildren[str]):
         return {str(subject): score for subject, score in zip(self._keys, scores, strict=True)}
 
     def _with_error(self, score: Score, scores: Sequence[Score]) -> Score:
-        by_subject = {str(subject): each for subject, each in zip(self._keys, scores, strict=True)}
+        by_subject = {str(subject): child_score for subject, child_score in zip(self._keys, scores, strict=True)}
         return note_error_over_units(score, by_subject, "subject")
 
 
@@ -207,13 +207,13 @@ class KFoldNeuralBenchmark(_MeanOverChildren[int]):
 
 
 def raw_mean(child_score: Score) -> float:
-    """Return the mean of a score's raw values as one number, NaN if it has none."""
+    """Return the mean of a score's raw values, NaN if it has none."""
     raw = child_score.attrs.get("raw")
     return float("nan") if raw is None else float(np.mean(np.asarray(getattr(raw, "values", raw), dtype=float)))
 
 
 def release(child: Benchmark) -> None:
-    """Let go of what a benchmark holds, without waiting for whoever still holds the benchmark."""
+    """Drop the data that a benchmark holds, although others may still refer to the benchmark."""
     for name in _HEAVY:
         if name in getattr(child, "__dict__", {}):
             setattr(child, name, None)
@@ -225,7 +225,7 @@ def ask_child_for_memory(
     child_factory: Callable[[], Benchmark],
     raise_if_oom: bool,
 ) -> None:
-    """Ask a child whether the candidate fits; a `MemoryError` counts only with ``raise_if_oom``."""
+    """Ask a child whether the candidate fits; a `MemoryError` is raised only with ``raise_if_oom``."""
     child = child_factory()
     try:
         child.preallocate_memory(candidate)

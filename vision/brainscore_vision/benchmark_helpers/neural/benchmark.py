@@ -1,4 +1,4 @@
-"""Provide the standard designs of neural benchmarks: compare a model with recordings from one region."""
+"""The standard designs of neural benchmarks: compare a model with recordings from one region."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__ = ["Comparison", "NeuralBenchmark", "TrainTestNeuralBenchmark"]
 
 
 class Comparison(NamedTuple):
-    """What a `NeuralBenchmark` compares a model with, and how."""
+    """The target of a `NeuralBenchmark`, its metric and the conditions of the experiment."""
 
     target: NeuroidAssembly  # (presentation, neuroid[, time_bin]), with the attribute stimulus_set
     metric: Callable[..., Score]
@@ -53,7 +53,7 @@ class Comparison(NamedTuple):
 
 
 class NeuralBenchmark(BenchmarkBase):
-    """Show the stimuli of an experiment to a model, record from one region, and compare with the recordings.
+    """Show the stimuli of an experiment to a model, record one region, and compare with the recordings.
 
     Score: ``normalization(metric(model, recordings), ceiling)``.
 
@@ -62,31 +62,32 @@ class NeuralBenchmark(BenchmarkBase):
     identifier : str
         Unique name, equal to the registry key: ``<AuthorYear>.<region>-<metric>``.
     assembly : NeuroidAssembly
-        Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``region`` of a single
-        value and the attribute ``stimulus_set``. A `LazyLoad` is loaded when it is first needed.
+        Dims (presentation, neuroid[, time_bin]), repetitions averaged, with the coordinate ``region`` of a single value
+        and the attribute ``stimulus_set``. A `LazyLoad` is loaded when first needed.
     similarity_metric : Metric
-        ``metric(model_assembly, assembly)`` returns a correlation, or what `normalization` takes.
+        ``metric(model_assembly, assembly)`` returns a correlation, or another input of `normalization`.
     visual_degrees : float or None
-        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees`` says it.
+        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees``.
     number_of_trials : int
-        How often each stimulus was shown; a stochastic model is shown it as often.
+        Presentations of each stimulus; a stochastic model gets as many.
     timebins : list of (int, int), optional
         Windows to record, ms after stimulus onset. None: those of the assembly, or `DEFAULT_TIMEBINS` if it has none.
     normalization : callable
         ``normalization(raw, ceiling)``: `explained_variance` for correlations and a reliability, `ceil_score` for a
         ceiling of the same quantity as the metric (see `geometry_ceiling`).
     static_models : bool
-        Where recordings have several time bins, whether models count that answer the same in all of them. False: their
-        score is NaN, and ``attrs['not_applicable']`` says why. So it is of models that answer without time bins.
+        For recordings with several time bins: whether to score models whose answer is the same in all of them. False:
+        their score is NaN, with ``attrs['not_applicable']``, as for models that answer without time bins.
     **kwargs
-        ``ceiling_func`` (a `LazyCeiling` says what it will be), ``version``, ``parent``, ``bibtex`` of `BenchmarkBase`.
+        ``ceiling_func`` (a `LazyCeiling` announces its quantity), ``version``, ``parent``, ``bibtex`` of
+        `BenchmarkBase`.
 
     Raises
     ------
     ContractError
-        If the metric is none, such as its name.
+        If the metric cannot be called with assemblies.
     CeilingError
-        If metric and ceiling cannot be normalised this way, such as ``rdm`` by the reliability of responses
+        If metric and ceiling do not fit the normalisation, such as ``rdm`` and a reliability of responses
         (`validate_pair`).
     StimulusError
         If ``visual_degrees`` is not positive.
@@ -106,10 +107,10 @@ class NeuralBenchmark(BenchmarkBase):
         **kwargs: Any,  # checked by BenchmarkBase
     ) -> None:
         super().__init__(identifier=identifier, **kwargs)
-        given = kwargs.get("ceiling_func", kwargs.get("ceiling"))
-        validate_pair(similarity_metric, given, normalization, of=f"Benchmark {identifier!r}")
+        ceiling = kwargs.get("ceiling_func", kwargs.get("ceiling"))
+        validate_pair(similarity_metric, ceiling, normalization, of=f"Benchmark {identifier!r}")
         check_degrees(visual_degrees, identifier)
-        self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as what it loads
+        self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as the assembly
         self._similarity_metric = checked_metric(similarity_metric, benchmark=identifier)
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
@@ -124,11 +125,11 @@ class NeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def timebins(self) -> list[tuple[float, float]]:
-        """The windows to record, ms after stimulus onset."""
+        """Windows to record, ms after stimulus onset."""
         return timebins(self._assembly, self._given_timebins)
 
     def comparison(self) -> Comparison:
-        """Return what a model is compared with, for those who compare many layers at once."""
+        """Return target, metric and conditions, to compare many layers at once."""
         conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         return Comparison(squeeze_single_timebin(self._assembly), self._similarity_metric, conditions)
 
@@ -139,18 +140,18 @@ class NeuralBenchmark(BenchmarkBase):
         -------
         Score
             0-d. Attributes: ``raw``, ``ceiling``, ``error``, ``n_stimuli``, ``n_neuroids``, ``n_trials``,
-            ``simulated``; NaN with the reason in ``not_applicable`` where nothing is defined, such as for a model that
-            answers the same to all stimuli; ``layers`` and ``layer_origin`` if the model says which it used;
-            ``interval`` (95 %, over new stimuli and new neuroids) where metric and normalisation give one.
+            ``simulated``; ``layers`` and ``layer_origin`` if the model states them; ``interval`` (95 %, over new
+            stimuli and new neuroids) if metric and normalisation provide one. An undefined score is NaN, with the
+            reason in ``not_applicable``.
 
         Raises
         ------
         CeilingError
             If the recordings have no usable ceiling.
         AssemblyError
-            If the recordings are no assembly or an empty one, or the model answers with something else.
+            If the recordings are no assembly or empty, or the model's answer is invalid.
         ContractError
-            If the metric returns something else than one score.
+            If the metric does not return one score.
         """
         target, metric, conditions = self.comparison()
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
@@ -164,7 +165,7 @@ class NeuralBenchmark(BenchmarkBase):
         return score
 
     def _is_static(self, source: NeuroidAssembly) -> bool:
-        """Tell whether a model has nothing to say about a time course."""
+        """Return whether a model's answers have no time course."""
         return "time_bin" not in source.dims or not (self._static_models or varies_over_time(source))
 
     def _not_applicable(self, model: str) -> Score:
@@ -186,11 +187,11 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     similarity_metric : Metric
         Called with the keywords ``source_train``, ``target_train``, ``source_test``, ``target_test``.
     alpha_coord : str, optional
-        Coordinate of neuroid, such as ``'subject'``: fit and normalise apart for each of its values, then average.
-        Stimuli for which all neuroids of a value are NaN do not count for it: subjects may have seen different ones.
-        None: all neuroids together.
+        Coordinate of neuroid, such as ``'subject'``: fit and normalise each of its values separately, then average. For
+        each value, stimuli with NaN for all its neuroids are excluded: subjects may have seen different stimuli. None:
+        all neuroids together.
     per_voxel_ceilings : bool
-        Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`) instead of all by one.
+        Normalise each neuroid by its own ceiling (see `neuroid_wise_explained_var`), not all by one.
     timebins : list of (int, int), optional
         See `NeuralBenchmark`; None: those of the training assembly.
 
@@ -219,7 +220,7 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
         super().__init__(identifier=identifier, ceiling_func=ceiling_func, version=version, parent=parent, **kwargs)
         validate_pair(similarity_metric, ceiling_func, explained_variance, of=f"Benchmark {identifier!r}")
         check_degrees(visual_degrees, identifier)
-        self._train_assembly = cast("NeuroidAssembly", train_assembly)  # a LazyLoad acts as what it loads
+        self._train_assembly = cast("NeuroidAssembly", train_assembly)  # a LazyLoad acts as the assembly
         self._test_assembly = cast("NeuroidAssembly", test_assembly)
         self._similarity_metric = checked_metric(similarity_metric, benchmark=identifier)
         self._visual_degrees = visual_degrees
@@ -230,14 +231,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def region(self) -> str:
-        """The one region of the recordings.
-
-        Raises
-        ------
-        AssemblyError
-            If training and test recordings are of different regions.
-        """
-        train, test = (region_of(each, self.identifier) for each in (self._train_assembly, self._test_assembly))
+        """The one region of the recordings; `AssemblyError` if training and test recordings differ in it."""
+        train, test = (region_of(assembly, self.identifier) for assembly in (self._train_assembly, self._test_assembly))
         if train != test:
             raise AssemblyError(
                 f"The assemblies of {self.identifier!r} train on region {train!r} and test on {test!r}; take the same "
@@ -247,22 +242,22 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
 
     @cached_property
     def timebins(self) -> list[tuple[float, float]]:
-        """The windows to record, ms after stimulus onset."""
+        """Windows to record, ms after stimulus onset."""
         return timebins(self._train_assembly, self._given_timebins)
 
     def __call__(self, candidate: BrainModel) -> Score:
-        """Score a candidate; see `NeuralBenchmark` for what the score holds.
+        """Score a candidate; see `NeuralBenchmark` for the attributes of the score.
 
         Returns
         -------
         Score
-            0-d. With ``alpha_coord`` it also has the score of each value of that coordinate as an attribute of that
-            name, and ``error`` is that of their mean, see `note_error_over_units`.
+            0-d. With ``alpha_coord``, the score of each of its values is an attribute of that name, and ``error`` is
+            that of their mean, see `note_error_over_units`.
 
         Raises
         ------
         AssemblyError
-            If training and test recordings are of different regions, or differ in the values of ``alpha_coord``.
+            If training and test recordings differ in their region or in the values of ``alpha_coord``.
         CeilingError
             If the recordings have no usable ceiling.
         """
@@ -286,8 +281,8 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     def _compare(
         self, source: Mapping[str, NeuroidAssembly], train: NeuroidAssembly, test: NeuroidAssembly, ceiling: Score
     ) -> Score:
-        given = {**source, "target_train": train, "target_test": test}
-        raw = compare(self._similarity_metric, benchmark=self.identifier, **given)
+        inputs = {**source, "target_train": train, "target_test": test}
+        raw = compare(self._similarity_metric, benchmark=self.identifier, **inputs)
         return (neuroid_wise_explained_var if self.per_voxel_ceilings else explained_variance)(raw, ceiling)
 
     def _compare_by(
@@ -295,45 +290,45 @@ class TrainTestNeuralBenchmark(BenchmarkBase):
     ) -> Score:
         scores = {}
         for value in self._values_of(coord, train, test):
-            some_train, some_test = (_recorded(each, coord, value) for each in (train, test))
+            some_train, some_test = (_recorded(assembly, coord, value) for assembly in (train, test))
             some_source = {
                 name: _shown_in(source[name], some)
                 for name, some in zip(("source_train", "source_test"), (some_train, some_test), strict=True)
             }
             ceiling = ceiling_of(some_test, self.ceiling, alike=coord)
             scores[str(value)] = self._compare(some_source, some_train, some_test, ceiling)
-        raws = [each.attrs["raw"] for each in scores.values()]
-        values, raw_values = (np.array([float(each) for each in parts]) for parts in (scores.values(), raws))
+        raws = [score.attrs["raw"] for score in scores.values()]
+        values, raw_values = (np.array([float(part) for part in parts]) for parts in (scores.values(), raws))
         score, raw = Score(values.mean()), Score(raw_values.mean())
         note_error_over_units(raw, dict(zip(scores, raws, strict=True)), coord)
-        if all("raw" in each.attrs for each in raws):
-            raw.attrs["raw"] = xr.concat([each.attrs["raw"] for each in raws], dim="neuroid")
+        if all("raw" in part.attrs for part in raws):
+            raw.attrs["raw"] = xr.concat([part.attrs["raw"] for part in raws], dim="neuroid")
         score.attrs.update({"raw": raw, "ceiling": self.ceiling, **scores})
         return note_error_over_units(score, scores, coord)
 
     def _values_of(self, coord: str, train: NeuroidAssembly, test: NeuroidAssembly) -> list[str]:
-        """Return what training and test recordings both have of a coordinate of neuroids."""
-        known = [set(np.unique(each[coord].values).tolist()) for each in (train, test)]
-        if known[0] != known[1]:
-            differing = [sorted(map(str, one - other)) for one, other in (known, reversed(known))]
+        """Return the values of a coordinate of neuroids, which training and test recordings share."""
+        levels = [set(np.unique(assembly[coord].values).tolist()) for assembly in (train, test)]
+        if levels[0] != levels[1]:
+            differing = [sorted(map(str, one - other)) for one, other in (levels, reversed(levels))]
             raise AssemblyError(
                 f"The assemblies of {self.identifier!r} are of different {coord}s: {differing[0]} only train and "
                 f"{differing[1]} only test. Keep neuroids of those that both have."
             )
-        return sorted(known[0])
+        return sorted(levels[0])
 
 
 def _recorded(assembly: NeuroidAssembly, coord: str, value: str) -> NeuroidAssembly:
     """Return the neuroids with a value of a coordinate, and the stimuli for which they have any response."""
     some = assembly[{"neuroid": np.flatnonzero(assembly[coord].values == value)}]
     axis = tuple(some.get_axis_num(dim) for dim in some.dims if dim != "presentation")
-    shown = ~np.isnan(some.values).all(axis=axis)
-    return some if shown.all() else some[{"presentation": np.flatnonzero(shown)}]
+    responded = ~np.isnan(some.values).all(axis=axis)
+    return some if responded.all() else some[{"presentation": np.flatnonzero(responded)}]
 
 
 def _shown_in(source: NeuroidAssembly, target: NeuroidAssembly) -> NeuroidAssembly:
-    """Return what a model answered to the stimuli that a part of the recordings is of."""
+    """Return the model's answers to the stimuli of a part of the recordings."""
     if source.sizes["presentation"] == target.sizes["presentation"]:
         return source
-    shown = np.isin(source["stimulus_id"].values, target["stimulus_id"].values)
-    return source[{"presentation": np.flatnonzero(shown)}]
+    answered = np.isin(source["stimulus_id"].values, target["stimulus_id"].values)
+    return source[{"presentation": np.flatnonzero(answered)}]

@@ -1,4 +1,4 @@
-"""Make benchmarks from recordings that come as training and test stimuli, as large data sets of fMRI and EEG do."""
+"""Benchmarks on recordings with given training and test stimuli, such as large data sets of fMRI and EEG."""
 
 from __future__ import annotations
 
@@ -33,18 +33,16 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 @dataclass(frozen=True, kw_only=True)
 class GivenSplit:
-    """Recordings that are registered as ``<dataset>_train`` and ``<dataset>_test``, and the benchmarks on them.
+    """Recordings registered as ``<dataset>_train`` and ``<dataset>_test``, and the benchmarks on them.
 
     Attributes
     ----------
     dataset : str
-        What their identifiers begin with; those of the benchmarks do too.
+        Prefix of the identifiers of the recordings and the benchmarks.
     version : int
-        Of the benchmarks.
+        Version of the benchmarks.
     visual_degrees : float
         Width of the stimuli in the experiment, degrees of visual angle.
-    bibtex : str
-        Of the data set.
     above : (str, float), optional
         See `of_region`.
     """
@@ -61,9 +59,9 @@ class GivenSplit:
         Parameters
         ----------
         split : {'train', 'test'}
-            Which stimuli.
+            Stimuli to load.
         average : bool
-            Whether to average repetitions.
+            Average repetitions.
         """
         recordings = cast("NeuroidAssembly", load_dataset(f"{self.dataset}_{split}"))
         assembly = of_region(recordings, region, above=self.above)
@@ -72,14 +70,14 @@ class GivenSplit:
     def regression(
         self, region: str, name: str, similarity_metric: Callable[..., Score], **kwargs: Any
     ) -> TrainTestNeuralBenchmark:
-        """Make the benchmark ``<dataset>.<region>-<name>``, which predicts the responses of each subject apart.
+        """Make the benchmark ``<dataset>.<region>-<name>``, which predicts the responses of each subject separately.
 
         Parameters
         ----------
         similarity_metric : Metric
             With a given split, such as ``load_metric("ridge_split")``.
         **kwargs
-            More of `train_test_benchmark`, or instead of what is said here.
+            Further arguments of `train_test_benchmark`, overriding those set here.
         """
         settings = {
             "version": self.version,
@@ -101,7 +99,7 @@ class GivenSplit:
 
         def load() -> NeuroidAssembly:
             train, test = (self.load(region, split, average=True) for split in ("train", "test"))
-            # Results of models are kept under the registered name before the dashes.
+            # Activations are cached under the registered name before the dashes.
             return all_stimuli(train, test, f"{self.dataset}_train--full")
 
         return RSABenchmark(
@@ -123,28 +121,28 @@ def of_region(assembly: Array, region: str, *, above: tuple[str, float] | None =
     assembly : NeuroidAssembly
         With the coordinate ``region`` on neuroid.
     above : (str, float), optional
-        Coordinate of neuroid and the number that it has to exceed, such as a reliability.
+        Coordinate of neuroid, such as a reliability, and the number it must exceed.
 
     Raises
     ------
     AssemblyError
-        If the region has no neuroids, or none of them is above.
+        If the region has no neuroids, or none above the threshold.
     """
     regions = coordinate(assembly, "region").astype(str)
-    chosen = np.flatnonzero(regions == region)
-    if not len(chosen):
+    positions = np.flatnonzero(regions == region)
+    if not len(positions):
         raise AssemblyError(
             f"There are no neuroids of region {region!r}; the regions are {np.unique(regions).tolist()}."
         )
     if above is not None:
         coord, threshold = above
-        labels = filter_reliable_neuroids(_labels_of(assembly, chosen, coord), threshold, coord)
-        chosen = labels["position"].values
-    return squeeze_single_timebin(assembly[{"neuroid": chosen}])
+        labels = filter_reliable_neuroids(_labels_of(assembly, positions, coord), threshold, coord)
+        positions = labels["position"].values
+    return squeeze_single_timebin(assembly[{"neuroid": positions}])
 
 
 def _labels_of(assembly: xr.DataArray, chosen: Any, coord: str) -> xr.DataArray:
-    """Return some neuroids without their responses, so that choosing among them copies nothing large."""
+    """Return the labels of some neuroids without their responses, so that selecting copies nothing large."""
     coords = {"position": ("neuroid", chosen), coord: ("neuroid", coordinate(assembly, coord)[chosen])}
     return xr.DataArray(np.zeros(len(chosen)), coords=coords, dims=["neuroid"])
 
@@ -155,9 +153,9 @@ def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) 
     Parameters
     ----------
     train, test : NeuroidAssembly, dims (presentation, neuroid)
-        Repetitions averaged, of the same neuroids, with the attribute ``stimulus_set``. Left alone.
+        Repetitions averaged, of the same neuroids, with the attribute ``stimulus_set``; not changed.
     identifier : str
-        Of the joint stimulus set.
+        Identifier of the joint stimulus set.
 
     Returns
     -------
@@ -167,34 +165,33 @@ def all_stimuli(train: NeuroidAssembly, test: NeuroidAssembly, identifier: str) 
     Raises
     ------
     AssemblyError
-        If the neuroids are not the same.
+        If the neuroids differ.
     """
-    names = [_names(each) for each in (train, test)]
+    names = [_names(assembly) for assembly in (train, test)]
     test = test[{"neuroid": matching_order(*names, what="neuroid")}]
-    parts = [each.transpose("presentation", "neuroid") for each in (train, test)]
-    tables = [coords_along(each, "presentation") for each in parts]
+    parts = [assembly.transpose("presentation", "neuroid") for assembly in (train, test)]
+    tables = [coords_along(part, "presentation") for part in parts]
     coords: dict[str, Any] = {
         name: ("presentation", np.concatenate([table[name][1] for table in tables]))
         for name in tables[0]
         if name in tables[1]
     }
-    # What is left of a time bin says when to record.
-    coords.update({str(name): ((), each.values) for name, each in train.coords.items() if not each.dims})
+    # Scalar coordinates of a squeezed time bin hold the recording window.
+    coords.update({str(name): ((), coord.values) for name, coord in train.coords.items() if not coord.dims})
     coords.update(coords_along(train, "neuroid"))
-    joint = type(train)(np.concatenate([each.values for each in parts]), coords=coords, dims=parts[0].dims)
-    stimuli = pd.concat([each.attrs["stimulus_set"] for each in parts], ignore_index=True)
+    joint = type(train)(np.concatenate([part.values for part in parts]), coords=coords, dims=parts[0].dims)
+    stimuli = pd.concat([part.attrs["stimulus_set"] for part in parts], ignore_index=True)
     stimuli.identifier = identifier
     joint.attrs.update(train.attrs, stimulus_set=stimuli, stimulus_set_identifier=identifier)
     return joint
 
 
 def _averaged(assembly: Array) -> Array:
-    """Average repetitions, if there are any."""
     return average_repetition(assembly) if "repetition" in assembly.coords else assembly
 
 
 def _names(assembly: xr.DataArray) -> Any:
-    """Return one name for each neuroid; data sets number neuroids anew for each subject."""
+    """Return unique names of neuroids; data sets number the neuroids of each subject from 0."""
     columns = [coordinate(assembly, name).astype(str) for name in ("subject", "neuroid_id") if name in assembly.coords]
     return columns[0] if len(columns) == 1 else np.char.add(np.char.add(columns[0], "/"), columns[1])
 
@@ -207,20 +204,20 @@ def train_test_benchmark(
     ceiler: Callable[[NeuroidAssembly], Score] | None = None,
     **kwargs: Any,  # checked by TrainTestNeuralBenchmark
 ) -> TrainTestNeuralBenchmark:
-    """Make a `TrainTestNeuralBenchmark` of single repetitions, which are averaged, once their reliability is known.
+    """Make a `TrainTestNeuralBenchmark` from single repetitions, which are averaged after estimating their reliability.
 
     Parameters
     ----------
     load : callable
-        ``load("train")`` and ``load("test")`` return single repetitions of one region; called when they are needed,
-        once for each. Without the coordinate ``repetition`` they are taken as averaged.
+        ``load("train")`` and ``load("test")`` return single repetitions of one region; each is called once, when
+        needed. Assemblies without the coordinate ``repetition`` count as averaged.
     ceiler : callable, optional
-        From the repetitions of the test stimuli to a `Score`; None takes ``internal_consistency``.
+        Maps the repetitions of the test stimuli to a `Score`; None: ``internal_consistency``.
     **kwargs
         ``version``, ``visual_degrees``, ``number_of_trials``, ``parent``, ``bibtex``, ``alpha_coord``,
         ``per_voxel_ceilings``, ``timebins`` of `TrainTestNeuralBenchmark`.
     """
-    repetitions = cache(lambda: load("test"))  # one loading serves the comparison and the ceiling
+    repetitions = cache(lambda: load("test"))  # shared by comparison and ceiling
     return TrainTestNeuralBenchmark(
         identifier=identifier,
         train_assembly=LazyLoad(lambda: _averaged(load("train"))),

@@ -1,4 +1,4 @@
-"""Make benchmarks from single repetitions: models are compared with their average, the ceiling is their reliability."""
+"""Benchmarks from single repetitions: models are compared with their average, the ceiling is their reliability."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def benchmark_of_repetitions(
     compat: bool = False,
     **kwargs: Any,  # checked by NeuralBenchmark
 ) -> NeuralBenchmark:
-    """Make a `NeuralBenchmark` of single repetitions.
+    """Make a `NeuralBenchmark` from single repetitions.
 
-    What a metric returns, its ``quantity``, says how it is divided by which ceiling.
+    The ``quantity`` of the metric determines ceiling and normalisation.
 
     =============================  ==================================================  ====================
     metric                         ceiling                                             normalization
@@ -54,24 +54,24 @@ def benchmark_of_repetitions(
     ``takes_repetitions``          none: 1                                             `ceil_score`
     =============================  ==================================================  ====================
 
-    A metric with the attribute ``takes_repetitions``, such as ``ridgecv_signal``, compares a model with the single
-    repetitions instead of their average, and knows itself what their noise allows.
+    A metric with the attribute ``takes_repetitions``, such as ``ridgecv_signal``, compares a model with single
+    repetitions and accounts for their noise itself.
 
     Parameters
     ----------
     load : callable
-        Returns single repetitions of one region; called when they are needed, and once.
+        Returns single repetitions of one region; called once, when needed.
     similarity_metric : Metric or str
         Compares a model with the average; or its identifier.
     crossvalidation_kwargs : mapping, optional
-        Of a regression that is named, such as ``{'stratification_coord': 'object_name'}``.
+        For a regression given by its identifier, such as ``{'stratification_coord': 'object_name'}``.
     average : callable
-        From the repetitions to what models are compared with.
+        Maps the repetitions to the target of the comparison.
     ceiler : callable, optional
-        From the repetitions to a `Score`; None takes the one of the table.
+        Maps the repetitions to a `Score`; None: the one of the table.
     compat : bool
-        Draw the splits of a metric that is named as the published system does, from the stimuli in the order of the
-        average (see `labelled.splits`): for benchmarks whose numbers are published.
+        For benchmarks with published numbers and a metric given by its identifier: draw splits as the published system
+        does, from the stimuli in the order of the average (see `labelled.splits`).
     **kwargs
         ``version``, ``visual_degrees``, ``number_of_trials``, ``parent``, ``bibtex``, ``timebins`` of
         `NeuralBenchmark`.
@@ -79,7 +79,7 @@ def benchmark_of_repetitions(
     Raises
     ------
     CeilingError
-        If no ceiling of repetitions is one for the metric, such as for an accuracy.
+        If repetitions give no ceiling for the metric, such as for an accuracy.
     """
     repetitions = cache(load)
     metric, ceiling, normalization = _pattern(similarity_metric, crossvalidation_kwargs, compat, of=identifier)
@@ -121,7 +121,7 @@ def _pattern(
 
 
 def _no_ceiling(quantity: str | None, repetitions: NeuroidAssembly) -> Score:  # noqa: ARG001 - the signature of ceilings
-    """Return 1, which the true responses reach on average by a metric that takes their noise into account."""
+    """Return 1, the expected score of the true responses under a metric that accounts for noise."""
     ceiling = Score(1.0)
     ceiling.attrs["quantity"] = quantity
     return declare_no_error(ceiling, "exact: the metric itself knows what the noise allows")

@@ -1,4 +1,4 @@
-"""Provide the standard design of RSA benchmarks: geometry of a model against that of each subject."""
+"""The standard design of RSA benchmarks: compare the geometry of a model with that of each subject."""
 
 from __future__ import annotations
 
@@ -39,10 +39,9 @@ __all__ = ["RSABenchmark"]
 
 
 class RSABenchmark(BenchmarkBase):
-    """Show stimuli to a model, compare its dissimilarities with those of each subject, and divide by a ceiling.
+    """Compare the dissimilarities of a model with those of each subject, and divide by a ceiling.
 
-    Score: ``mean_s similarity(rdm(model), rdm(subject s)) / ceiling``. Nothing is fitted, so there is no training part:
-    give all stimuli.
+    Score: ``mean_s similarity(rdm(model), rdm(subject s)) / ceiling``. Nothing is fitted, so pass all stimuli.
 
     Parameters
     ----------
@@ -53,21 +52,20 @@ class RSABenchmark(BenchmarkBase):
         the attribute ``stimulus_set``; or dissimilarities, dims (presentation, presentation_other, subject). All
         subjects have responses to all stimuli; `neuroid_concat` keeps those that all of them saw.
     visual_degrees : float or None
-        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees`` says it.
+        Width of the stimuli in the experiment, degrees of visual angle. None: their column ``degrees``.
     ceiler : callable, optional
-        From the assembly to a `Score`; None takes `RSACeiling`, whose upper bound no model exceeds.
+        Maps the assembly to a `Score`; None: `RSACeiling`, whose upper bound no model exceeds.
     parent : str, optional
-        Node of the hierarchy; None takes the region.
+        Node of the hierarchy; None: the region.
     rdm : callable, optional
-        From an assembly of responses to what `similarity` compares; None takes `RDM`. Ready-made dissimilarities do not
-        pass through it.
+        Maps responses to the inputs of `similarity`; None: `RDM`. Not applied to dissimilarities.
     similarity : callable, optional
-        ``similarity(model, subject)`` returns a Score; None takes `RDMSimilarity`.
+        ``similarity(model, subject)`` returns a Score; None: `RDMSimilarity`.
 
     Raises
     ------
     CeilingError
-        If similarity and ceiler say what they give, and it is not the same.
+        If similarity and ceiler state different quantities.
     StimulusError
         If ``visual_degrees`` is not positive.
     """
@@ -94,7 +92,7 @@ class RSABenchmark(BenchmarkBase):
             parent=parent or region,
             bibtex=bibtex,
         )
-        self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as what it loads
+        self._assembly = cast("NeuroidAssembly", assembly)  # a LazyLoad acts as the assembly
         self.region = region
         self._visual_degrees = visual_degrees
         self._number_of_trials = number_of_trials
@@ -105,7 +103,7 @@ class RSABenchmark(BenchmarkBase):
 
     @cached_property
     def timebins(self) -> list[tuple[float, float]]:
-        """The windows to record, ms after stimulus onset."""
+        """Windows to record, ms after stimulus onset."""
         return timebins(checked_recordings(self._assembly, benchmark=self.identifier))
 
     def __call__(self, candidate: BrainModel) -> Score:
@@ -114,12 +112,11 @@ class RSABenchmark(BenchmarkBase):
         Returns
         -------
         Score
-            0-d. Attributes: ``raw`` (mean over subjects; its ``raw`` has dims (subject), its ``subject_scores`` the
-            same as a list, its ``error`` is over new subjects and, if the similarity says how single stimuli move it,
-            new stimuli, see `note_error_over_units`), ``ceiling``, ``error``, ``n_stimuli``,
-            ``n_neuroids``, ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model says which it used. NaN
-            with the reason in ``not_applicable`` if the similarity with no subject is defined, such as that of a model
-            that answers the same to all stimuli.
+            0-d. Attributes: ``raw`` (mean over subjects, with ``raw``, dims (subject), and ``subject_scores``, the same
+            as a list; its ``error`` is over new subjects and, if the similarity states the influence of single stimuli,
+            new stimuli, see `note_error_over_units`), ``ceiling``, ``error``, ``n_stimuli``, ``n_neuroids``,
+            ``n_subjects``, ``n_trials``, ``simulated``; ``layers`` if the model states them. NaN, with the reason in
+            ``not_applicable``, if the similarity is undefined for all subjects.
         """
         conditions = Conditions(self.region, self.timebins, self._visual_degrees, self._number_of_trials)
         source = record(candidate, self._assembly, conditions, benchmark=self.identifier)
@@ -127,10 +124,10 @@ class RSABenchmark(BenchmarkBase):
         if score is None:
             score = ceil_score(self._raw(self._rdm(source)), self.ceiling)
             say_why_undefined(score, candidate)
-        # Ready-made dissimilarities have no neuroids; the model's are counted then.
+        # Dissimilarities have no neuroids; count those of the model.
         counted = self._assembly if "neuroid" in self._assembly.dims else source
-        shown = [self._assembly, counted]
-        describe(score, candidate, shown, conditions)
+        assemblies = [self._assembly, counted]
+        describe(score, candidate, assemblies, conditions)
         return score
 
     def _raw(self, model: DataAssembly) -> Score:
@@ -138,7 +135,7 @@ class RSABenchmark(BenchmarkBase):
         parts = [part if is_square(part) else self._rdm(part) for part in subjects.values()]
         similarities = [compare(self._similarity, model, part, benchmark=self.identifier) for part in parts]
         values = np.array([float(similarity) for similarity in similarities])
-        if np.isnan(values).any() and not np.isnan(values).all():  # of all: it is the model that has none
+        if np.isnan(values).any() and not np.isnan(values).all():  # if all are NaN, the model is constant
             names = [str(name) for name, value in zip(subjects, values, strict=True) if np.isnan(value)]
             raise AssemblyError(
                 f"The similarity of the model and the subjects {names} is undefined, such as for constant patterns; "

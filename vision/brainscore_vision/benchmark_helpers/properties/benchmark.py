@@ -1,9 +1,8 @@
-"""Provide the design of benchmarks on single-neuron properties.
+"""The design of benchmarks on single-neuron properties.
 
-A model is treated like an experiment in a visual area: receptive fields are mapped, units whose field covers the
-stimuli are kept, their activations are turned into firing rates (see `single_units`), and a property is computed from
-the responses to the stimuli of the experiment. Its distribution over units is compared with the published distribution
-over neurons.
+A model is treated like an experiment in a visual area: receptive fields are mapped, units that cover the stimuli are
+selected, their activations become firing rates (see `single_units`), and a property is computed from their responses to
+the stimuli of the experiment. Its distribution over units is compared with the published distribution over neurons.
 
 References
 ----------
@@ -44,7 +43,7 @@ __all__ = ["PropertiesBenchmark"]
 
 
 class PropertiesBenchmark(BenchmarkBase):
-    """Compare how a property is distributed over model units and over recorded neurons.
+    """Compare the distribution of a property over model units with that over recorded neurons.
 
     Score: ``ceil_score(similarity_metric(property of model units, recorded property), ceiling)``.
 
@@ -53,14 +52,14 @@ class PropertiesBenchmark(BenchmarkBase):
     assembly : PropertyAssembly
         Dims (neuroid, neuronal_property), with the coordinate ``region`` of a single value, the attribute
         ``number_of_trials``, and ``stimulus_set`` with the columns ``degrees``, ``position_x``, ``position_y``. A
-        `LazyLoad` is loaded when it is first needed.
+        `LazyLoad` is loaded when first needed.
     neuronal_property : callable
         ``neuronal_property(model_identifier=, responses=, baseline=)`` returns a PropertyAssembly; responses to the
         stimuli and to the blank are firing rates, dims (neuroid, presentation).
     timebins : list of (int, int)
-        Windows to record, ms after stimulus onset; one.
+        One window to record, ms after stimulus onset.
     gratings : GratingSets
-        The sets that map receptive fields and say how strongly units respond.
+        Stimulus sets that map receptive fields and measure response strength.
     **kwargs
         ``ceiling_func`` (called with the assembly), ``version``, ``parent``, ``bibtex`` of `BenchmarkBase`.
     """
@@ -76,9 +75,9 @@ class PropertiesBenchmark(BenchmarkBase):
         gratings: GratingSets = MARQUES2020,
         **kwargs: Any,  # checked by BenchmarkBase
     ) -> None:
-        given = kwargs.get("ceiling_func")
-        if callable(given):
-            kwargs["ceiling_func"] = lambda: given(assembly)
+        estimate = kwargs.get("ceiling_func")
+        if callable(estimate):
+            kwargs["ceiling_func"] = lambda: estimate(assembly)
         super().__init__(identifier=identifier, **kwargs)
         self._assembly = cast("PropertyAssembly", assembly)  # a LazyLoad acts as what it loads
         self._neuronal_property = neuronal_property
@@ -106,20 +105,20 @@ class PropertiesBenchmark(BenchmarkBase):
         Parameters
         ----------
         candidate : BrainModel
-            Whom to record from. It sees five stimulus sets: the blank (three times), gratings that map receptive
-            fields, gratings that say how strongly units respond, and those of the experiment. A `SharedCandidate`
-            is recorded once for all benchmarks on the same experiment, and its receptive fields are mapped once.
+            Sees five stimulus sets: the blank (three times), gratings that map receptive fields, gratings that measure
+            response strength, and those of the experiment. A `SharedCandidate` is recorded, and its receptive fields
+            are mapped, once for all benchmarks on the same experiment.
 
         Returns
         -------
         Score
             0-d. Attributes: ``raw``, ``ceiling``, ``error``, ``n_stimuli``, ``n_model_units`` (with a receptive field
-            at the stimuli), ``n_trials``, and what the metric says.
+            at the stimuli), ``n_trials``, and those of the metric.
 
         Raises
         ------
         AssemblyError
-            If responses are not of the expected stimuli.
+            If responses are not to the expected stimuli.
         NotApplicableError
             If no unit responds to gratings, or none has its receptive field at the stimuli.
         """
@@ -140,7 +139,7 @@ class PropertiesBenchmark(BenchmarkBase):
         return score
 
     def _measure(self, candidate: BrainModel) -> tuple[PropertyAssembly, int]:
-        """Return the property of the units that see the stimuli, and how many they are."""
+        """Return the property of the units that cover the stimuli, and their number."""
         stimulus_set = self._assembly.stimulus_set
         gratings, names = self._gratings, astuple(self._gratings)
         centres = once(candidate, "receptive fields", lambda: map_receptive_fields(candidate, gratings).centres, *names)
@@ -149,8 +148,8 @@ class PropertiesBenchmark(BenchmarkBase):
         )
         units = units_near(centres, stimulus_position(stimulus_set))
         responses, baseline = (
-            firing_rates(candidate, shown, self._number_of_trials, units, scale)
-            for shown in (stimulus_set, gratings.blank)
+            firing_rates(candidate, stimuli, self._number_of_trials, units, scale)
+            for stimuli in (stimulus_set, gratings.blank)
         )
         measured = self._neuronal_property(
             model_identifier=candidate.identifier, responses=responses, baseline=baseline

@@ -21,18 +21,13 @@ _GRATING_COORDS = ("position_y", "position_x", "contrast", "radius", "spatial_fr
 
 
 def require_gratings(activations: xr.DataArray) -> None:
-    """Require that gratings are in the order of their product of conditions, phases fastest.
+    """Require gratings in the order of the product of their conditions, phases fastest; `AssemblyError` otherwise.
 
     Parameters
     ----------
     activations : assembly, dims (neuroid, presentation)
         With the coordinates of gratings. Sets that are no full product of all seven vary the last three (spatial
-        frequency, orientation, phase) fully within each further condition.
-
-    Raises
-    ------
-    AssemblyError
-        If they are not, so that their responses could not be arranged by condition.
+        frequency, orientation, phase) fully within each other condition.
     """
     values = {name: np.asarray(activations[name].values) for name in _GRATING_COORDS}
     if len(values["phase"]) != _number_of_combinations(values):
@@ -41,13 +36,7 @@ def require_gratings(activations: xr.DataArray) -> None:
 
 
 def require_textures(activations: xr.DataArray) -> None:
-    """Require every combination of ``type``, ``family`` and ``sample`` exactly once, in any order.
-
-    Raises
-    ------
-    AssemblyError
-        If combinations are missing or repeat.
-    """
+    """Require every combination of ``type``, ``family`` and ``sample`` once, in any order; else `AssemblyError`."""
     names = ("type", "family", "sample")
     columns = {name: np.asarray(activations[name].values) for name in names}
     order = np.lexsort([columns[name] for name in reversed(names)])

@@ -1,4 +1,4 @@
-"""Treat the units of a model like recorded neurons: find their receptive fields, turn activations into firing rates."""
+"""Treat the units of a model like recorded neurons: map receptive fields, turn activations into firing rates."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ ORIENTATION_STIM_NAME = "Marques2020_orientation"
 
 RF_NUMBER_OF_TRIALS = 10
 ORIENTATION_NUMBER_OF_TRIALS = 20
-RF_THRSH = 0.05  # part of the peak response from which a position belongs to the receptive field
-RF_DELTA = 0.15  # degrees between the centre of the field and the stimuli, at most
-# Of recordings, spikes per second: medians over neurons, the largest response, the least that counts as one.
+RF_THRSH = 0.05  # share of the peak response above which a position belongs to the receptive field
+RF_DELTA = 0.15  # largest distance between the centre of the field and the stimuli, degrees
+# Recordings, spikes per second: medians over neurons, largest response, threshold of a response.
 MEDIAN_MAX_RESP = {"V1": 33.8}
 MEDIAN_SPONTANEOUS = {"V1": 0.82}
 SINGLE_MAX_RESP = {"V1": 243.1}
@@ -54,7 +54,7 @@ RESP_THRESH = {"V1": 5}
 
 @dataclass(frozen=True)
 class GratingSets:
-    """The registered stimulus sets by which an experiment finds out where units respond, and how strongly.
+    """Registered stimulus sets that map receptive fields and measure response strength.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class GratingSets:
     receptive_field : str
         Small gratings: every position, row by row, with the same conditions at each.
     orientation : str
-        Gratings at one place: in the order of `require_gratings`.
+        Gratings at one position, in the order of `require_gratings`.
     """
 
     blank: str
@@ -76,24 +76,24 @@ MARQUES2020 = GratingSets(BLANK_STIM_NAME, RF_STIM_NAME, ORIENTATION_STIM_NAME)
 
 @dataclass(frozen=True)
 class ReceptiveFields:
-    """Where the units of a model respond."""
+    """Positions at which the units of a model respond."""
 
     centres: Floats  # (n_units, 2): (y, x) in degrees, NaN for units that do not respond
-    maps: Floats  # (n_units, n_y, n_x): the largest response at each position above that to the blank, at least 0
+    maps: Floats  # (n_units, n_y, n_x): largest response at each position minus that to the blank, at least 0
     position_y: Floats  # (n_y,), degrees
     position_x: Floats  # (n_x,), degrees
 
 
 def record_from_model(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: int) -> NeuroidAssembly:
-    """Show stimuli, or a registered stimulus set, with the column ``degrees`` to a model that has started recording.
+    """Show stimuli with the column ``degrees``, or a registered set of these, to a model that is recording.
 
     Returns
     -------
     NeuroidAssembly, dims (presentation, neuroid)
-        What the model answers, which stays as it is; a time bin of length one is squeezed away.
+        The model's answer; a time bin of length one is squeezed.
     """
-    shown = load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli
-    return show(model, shown, None, number_of_trials)
+    stimulus_set = load_stimulus_set(stimuli) if isinstance(stimuli, str) else stimuli
+    return show(model, stimulus_set, None, number_of_trials)
 
 
 def _rectified(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: int) -> NeuroidAssembly:
@@ -103,13 +103,7 @@ def _rectified(model: BrainModel, stimuli: str | StimulusSet, number_of_trials: 
 
 
 def stimulus_position(stimuli: StimulusSet | NeuroidAssembly) -> Floats:
-    """Return where all stimuli are, (y, x) in degrees.
-
-    Raises
-    ------
-    AssemblyError
-        If they are at different places.
-    """
+    """Return the position of all stimuli, (y, x) in degrees; `AssemblyError` if they differ in it."""
     positions = [np.unique(np.asarray(stimuli[name])) for name in ("position_y", "position_x")]
     if any(len(values) != 1 for values in positions):
         raise AssemblyError(
@@ -120,12 +114,12 @@ def stimulus_position(stimuli: StimulusSet | NeuroidAssembly) -> Floats:
 
 
 def map_receptive_fields(model: BrainModel, gratings: GratingSets = MARQUES2020) -> ReceptiveFields:
-    """Map the receptive fields of a model that has started recording, by the sets of an experiment.
+    """Map the receptive fields of a model that is recording.
 
     Raises
     ------
     AssemblyError
-        If the model does not answer with the gratings that it was shown, in their order.
+        If the model's answers are not to the gratings, in their order.
     """
     blank = _rectified(model, gratings.blank, RF_NUMBER_OF_TRIALS).values
     responses = _rectified(model, gratings.receptive_field, RF_NUMBER_OF_TRIALS)
@@ -137,7 +131,7 @@ def map_receptive_fields(model: BrainModel, gratings: GratingSets = MARQUES2020)
 
 
 def centres_of(maps: Floats, position_y: Floats, position_x: Floats) -> Floats:
-    """Average positions weighted by responses above a part of the peak; shape (n_units, 2), NaN without a response."""
+    """Return mean positions weighted by responses near the peak; shape (n_units, 2), NaN without a response."""
     peak = maps.max(axis=(1, 2), keepdims=True)
     weights = np.where(maps > peak * RF_THRSH, maps, 0.0)
     total = weights.sum(axis=(1, 2))
@@ -154,32 +148,26 @@ def centres_of(maps: Floats, position_y: Floats, position_x: Floats) -> Floats:
 
 
 def units_near(centres: Floats, position: ArrayLike, delta: float = RF_DELTA) -> Indices:
-    """Return the positions of the units whose receptive field is centred within `delta` degrees of a place, (y, x).
-
-    Raises
-    ------
-    NotApplicableError
-        If there is none.
-    """
+    """Return the units whose field is centred within `delta` degrees of (y, x); `NotApplicableError` if none is."""
     distances = np.linalg.norm(centres - np.asarray(position), axis=1)
-    chosen: Indices = np.flatnonzero(distances <= delta)
-    if not len(chosen):
+    units: Indices = np.flatnonzero(distances <= delta)
+    if not len(units):
         closest = float(np.nanmin(distances)) if not np.isnan(distances).all() else float("nan")
         raise NotApplicableError(
             f"None of {len(centres)} units has its receptive field within {delta} degrees of the stimuli at "
             f"(y, x) = {np.asarray(position).tolist()}; the closest is {closest:.3g} degrees away "
             f"({int(np.isnan(distances).sum())} do not respond). Choose a layer with denser receptive fields."
         )
-    return chosen
+    return units
 
 
 def firing_rate_scale(
     model: BrainModel, region: str, centres: Floats, gratings: GratingSets = MARQUES2020
 ) -> tuple[float, float]:
-    """Find slope and offset that turn activations into firing rates typical of a region.
+    """Return slope and offset that turn activations into firing rates typical of a region.
 
-    The median response to the best grating and the median response to the blank, over responsive units, are mapped to
-    those of recorded neurons. Both are shown by the sets of an experiment.
+    The median responses to the best grating and to the blank, over responsive units, are mapped to those of recorded
+    neurons.
 
     Returns
     -------

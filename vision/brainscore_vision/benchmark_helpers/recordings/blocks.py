@@ -1,4 +1,4 @@
-"""Put assemblies of different neuroids into one, of the same stimuli or of different ones."""
+"""Join assemblies with different neuroids, recorded with the same stimuli or different ones."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ def block_diagonal_concat(
     presentation_coords: Sequence[str] | None = None,
     neuroid_coords: Sequence[str] | None = None,
 ) -> NeuroidAssembly:
-    """Put assemblies of different stimuli and neuroids into one, side by side along both dimensions.
+    """Join assemblies with different stimuli and neuroids along both dimensions.
 
     Parameters
     ----------
     slices : sequence of NeuroidAssembly, dims (presentation, neuroid)
-        Such as one for each subject.
+        For example one per subject.
     presentation_coords, neuroid_coords : sequence of str or None
-        Coordinates to keep; those that some slice lacks are left out. None: all that every slice has.
+        Coordinates to keep, as far as every slice has them. None: all that every slice has.
 
     Returns
     -------
     NeuroidAssembly, dims (presentation, neuroid)
-        Each slice is a block on the diagonal; NaN elsewhere. Of the type of the first slice if that is a float, else
-        float32.
+        Slices are blocks on the diagonal; NaN elsewhere. The dtype of the first slice if that is a float, else float32.
 
     Raises
     ------
@@ -43,48 +42,47 @@ def block_diagonal_concat(
         If there is no slice, or one has other dimensions.
     """
     dims = ("presentation", "neuroid")
-    wrong = [tuple(each.dims) for each in slices if set(each.dims) != set(dims)]
+    wrong = [tuple(assembly.dims) for assembly in slices if set(assembly.dims) != set(dims)]
     if wrong or not slices:
         raise AssemblyError(
             f"Expected at least one assembly, all of dimensions {dims}; got {len(slices)}, of which {len(wrong)} have "
             f"others{f', such as {wrong[0]}' if wrong else ''}. Select or average other dimensions first."
         )
     dtype = slices[0].dtype if slices[0].dtype.kind == "f" else np.dtype(np.float32)
-    values = np.full([sum(each.sizes[dim] for each in slices) for dim in dims], np.nan, dtype=dtype)
+    values = np.full([sum(assembly.sizes[dim] for assembly in slices) for dim in dims], np.nan, dtype=dtype)
     row = column = 0
-    for each in slices:
-        block = each.transpose(*dims).values
+    for part in slices:
+        block = part.transpose(*dims).values
         values[row : row + block.shape[0], column : column + block.shape[1]] = block
         row, column = row + block.shape[0], column + block.shape[1]
     coords = {}
-    for dim, wanted in zip(dims, (presentation_coords, neuroid_coords), strict=True):
-        tables = [coords_along(each, dim) for each in slices]
-        for name in tables[0] if wanted is None else wanted:
+    for dim, selection in zip(dims, (presentation_coords, neuroid_coords), strict=True):
+        tables = [coords_along(assembly, dim) for assembly in slices]
+        for name in tables[0] if selection is None else selection:
             if all(name in table for table in tables):
                 coords[name] = (dim, np.concatenate([table[name][1] for table in tables]))
     return NeuroidAssembly(values, coords=coords, dims=list(dims))
 
 
 def neuroid_concat(parts: Sequence[xr.DataArray]) -> NeuroidAssembly:
-    """Put assemblies of different neuroids into one, with the stimuli that all of them have.
+    """Join assemblies with different neuroids, keeping the stimuli that all share.
 
     Parameters
     ----------
     parts : sequence of NeuroidAssembly, dims (presentation, neuroid)
-        Such as one for each subject; each stimulus once.
+        For example one per subject; each stimulus once.
 
     Returns
     -------
     NeuroidAssembly, dims (presentation, neuroid)
-        Stimuli in the order of the first part, with its ``stimulus_id``; neuroids with the coordinates that every part
-        has.
+        Stimuli in the order of the first part, with ``stimulus_id``; neuroids with the coordinates that every part has.
 
     Raises
     ------
     AssemblyError
-        If a stimulus occurs more than once in a part, or none is in all of them.
+        If a stimulus repeats within a part, or none is shared by all.
     """
-    ids = [coordinate(each, "stimulus_id") for each in parts]
+    ids = [coordinate(part, "stimulus_id") for part in parts]
     common = set(ids[0]).intersection(*ids[1:])
     repeated = [position for position, names in enumerate(ids) if len(set(names)) < len(names)]
     if repeated or not common:
@@ -93,10 +91,10 @@ def neuroid_concat(parts: Sequence[xr.DataArray]) -> NeuroidAssembly:
     shared = [name for name in ids[0] if name in common]
     rows = [{name: row for row, name in enumerate(names)} for names in ids]
     values = [
-        each.transpose("presentation", "neuroid").values[[row[name] for name in shared]]
-        for each, row in zip(parts, rows, strict=True)
+        part.transpose("presentation", "neuroid").values[[row[name] for name in shared]]
+        for part, row in zip(parts, rows, strict=True)
     ]
-    tables = [coords_along(each, "neuroid") for each in parts]
+    tables = [coords_along(part, "neuroid") for part in parts]
     coords = {
         name: ("neuroid", np.concatenate([table[name][1] for table in tables]))
         for name in tables[0]

@@ -1,4 +1,4 @@
-"""Prepare recordings for comparison: keep reliable neuroids, name them, treat time bins as neuroids."""
+"""Prepare recordings: select reliable neuroids, name them, treat time bins as neuroids."""
 
 from __future__ import annotations
 
@@ -24,32 +24,31 @@ Array = TypeVar("Array", bound=xr.DataArray)
 
 
 def filter_reliable_neuroids(assembly: Array, reliab_threshold: float, reliab_coord: str) -> Array:
-    """Keep the neuroids with a reliability strictly above a threshold; `AssemblyError` if none is left.
-
-    Returns
-    -------
-    NeuroidAssembly
-        Same class, dtype and attributes, fewer neuroids.
-    """
+    """Keep the neuroids with a reliability strictly above a threshold; `AssemblyError` if there are none."""
     (dim,) = assembly[reliab_coord].dims
     reliability = np.asarray(assembly[reliab_coord].values, dtype=float)
-    kept = np.flatnonzero(reliability > reliab_threshold)
-    if not len(kept):
+    reliable = np.flatnonzero(reliability > reliab_threshold)
+    if not len(reliable):
         raise AssemblyError(
             f"No neuroid has {reliab_coord!r} above {reliab_threshold}: the highest of {reliability.size} is "
             f"{np.nanmax(reliability)}. Lower the threshold."
         )
-    return assembly[{dim: kept}]
+    return assembly[{dim: reliable}]
 
 
 def flatten_timebins_into_neuroids(assembly: Array) -> Array:
-    """Treat every pair of neuroid and time bin as a neuroid of its own; dims have to be those of the result.
+    """Treat every pair of neuroid and time bin as a neuroid.
+
+    Parameters
+    ----------
+    assembly : NeuroidAssembly
+        Dims (presentation, neuroid, time_bin), in this order.
 
     Returns
     -------
     NeuroidAssembly
-        Dims (presentation, neuroid, time_bin) of shape (P, N * T, 1); the time bin runs fastest. Neuroids have
-        ``recording_time``, the start of their bin; the one time bin spans from the first start to the last end.
+        Same dims, shape (P, N * T, 1); the time bin runs fastest. Neuroids have ``recording_time``, the start of their
+        bin; the one time bin spans from the first start to the last end.
     """
     expected = ("presentation", "neuroid", "time_bin")
     if tuple(assembly.dims) != expected:
@@ -67,22 +66,17 @@ def flatten_timebins_into_neuroids(assembly: Array) -> Array:
 
 
 def name_neuroids_apart(assembly: Array, by: str = "subject") -> Array:
-    """Give neuroids names of their own where data number them anew for each subject: ``<subject>/<neuroid_id>``.
+    """Rename neuroids ``<subject>/<neuroid_id>`` unless their ids are unique; values are not copied.
 
     Parameters
     ----------
     by : str
         Coordinate of neuroid within which ``neuroid_id`` is unique.
 
-    Returns
-    -------
-    NeuroidAssembly
-        The one given, if its names are unique already; else the same with other ``neuroid_id``; values are not copied.
-
     Raises
     ------
     AssemblyError
-        If they are not unique within `by` either.
+        If ids are not unique within `by` either.
     """
     ids, groups = (coordinate(assembly, name).astype(str) for name in ("neuroid_id", by))
     if len(np.unique(ids)) == len(ids):
@@ -97,7 +91,7 @@ def name_neuroids_apart(assembly: Array, by: str = "subject") -> Array:
 
 
 def apply_keep_attrs(assembly: Array, fnc: Callable[[Array], Array]) -> Array:
-    """Return ``fnc(assembly)`` with a copy of the attributes of the assembly."""
+    """Return ``fnc(assembly)`` with a copy of the assembly's attributes."""
     result = fnc(assembly)
     result.attrs = dict(assembly.attrs)
     return result

@@ -1,4 +1,4 @@
-"""Record a model as the subjects of an experiment were recorded: which region, which windows, which stimuli."""
+"""Record a model as the subjects were recorded: region, time bins, stimuli and their size."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ __all__ = [
 Array = TypeVar("Array", bound=xr.DataArray)
 
 DEFAULT_TIMEBINS = [(70, 170)]
-"""Window in ms after stimulus onset that is recorded when the measurements do not say theirs."""
+"""Window to record for measurements without time bins, ms after stimulus onset."""
 
 
 class Conditions(NamedTuple):
-    """How an experiment was done, which a model has to repeat."""
+    """The conditions of an experiment, repeated for a model."""
 
     region: str
     time_bins: Sequence[tuple[float, float]]  # ms after stimulus onset
-    visual_degrees: float | None  # width of the stimuli; None: their column "degrees" says it
+    visual_degrees: float | None  # width of the stimuli; None: their column "degrees"
     number_of_trials: int
 
 
 def check_degrees(visual_degrees: float | None, benchmark: str) -> None:
-    """Raise `StimulusError` unless stimuli can be shown at that width; None is left to their column ``degrees``."""
+    """Raise `StimulusError` unless the width is positive; None refers to the column ``degrees``."""
     if visual_degrees is not None and not (np.isfinite(visual_degrees) and visual_degrees > 0):
         raise StimulusError(
             f"Benchmark {benchmark!r} shows its stimuli at {visual_degrees} degrees; expected positive numbers of "
@@ -66,7 +66,7 @@ def region_of(assembly: xr.DataArray, benchmark: str) -> str:
     Raises
     ------
     AssemblyError
-        If it is no assembly or an empty one, or there is no such coordinate, or several regions.
+        If it is no assembly, is empty, or has no region or several.
     """
     assembly = checked_recordings(assembly, benchmark=benchmark)
     if "region" not in assembly.coords:
@@ -84,7 +84,7 @@ def region_of(assembly: xr.DataArray, benchmark: str) -> str:
 
 
 def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None = None) -> list[tuple[float, float]]:
-    """Return the windows to record a model in, ms after stimulus onset.
+    """Return the windows to record, ms after stimulus onset.
 
     Returns
     -------
@@ -100,12 +100,12 @@ def timebins(assembly: xr.DataArray, given: Sequence[tuple[float, float]] | None
 
 
 def timebins_from_assembly(assembly: xr.DataArray) -> list[tuple[float, float]]:
-    """Return the windows of an assembly in ms after stimulus onset; `KeyError` if it has none.
+    """Return the windows of an assembly, ms after stimulus onset; `KeyError` if it has none.
 
     Parameters
     ----------
     assembly : NeuroidAssembly
-        With ``time_bin`` as a dim, or as what is left of it after `squeeze`.
+        With ``time_bin`` as a dim, or as a scalar coordinate after `squeeze`.
     """
     if "time_bin_start" in assembly.coords and "time_bin_end" in assembly.coords:
         starts, ends = (np.atleast_1d(assembly[name].values).tolist() for name in ("time_bin_start", "time_bin_end"))
@@ -121,14 +121,14 @@ def timebins_from_assembly(assembly: xr.DataArray) -> list[tuple[float, float]]:
 
 
 def squeeze_single_timebin(assembly: Array) -> Array:
-    """Take a time bin of length one away, but not what it says of itself; other assemblies pass as they are."""
+    """Remove a time bin of length one, keeping its coordinates; return other assemblies unchanged."""
     if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
         return assembly.squeeze("time_bin")
     return assembly
 
 
 def varies_over_time(responses: xr.DataArray) -> bool:
-    """Tell whether any response changes from one time bin to another; those of a static model do not."""
+    """Return whether any response changes between time bins; those of a static model do not."""
     if "time_bin" not in responses.dims:
         return False
     values = responses.transpose(..., "time_bin").values
@@ -138,24 +138,23 @@ def varies_over_time(responses: xr.DataArray) -> bool:
 def show(
     candidate: BrainModel, stimulus_set: StimulusSet, visual_degrees: float | None, number_of_trials: int
 ) -> NeuroidAssembly:
-    """Show stimuli at their size in the experiment to a model that has started recording.
+    """Show stimuli at their size in the experiment to a model that is recording.
 
     Parameters
     ----------
     visual_degrees : float or None
-        Width of the stimuli in the experiment, degrees of visual angle. None: the column ``degrees`` says it.
+        Width of the stimuli in the experiment, degrees of visual angle. None: the column ``degrees``.
 
     Returns
     -------
     NeuroidAssembly
-        What the model answers, which stays as it is; several trials of a stimulus, which the coordinate
-        ``repetition`` tells apart, are averaged, and a time bin of length one is squeezed away.
+        The model's answer, averaged over ``repetition`` if it has several trials of a stimulus; a time bin of length
+        one is squeezed.
 
     Raises
     ------
     AssemblyError
-        If the model answers with something else than an assembly of presentations and neuroids, or does not say
-        which stimuli it is about; see `handover.answer_of`.
+        If the answer is not valid, see `handover.answer_of`.
     """
     on_screen = place_on_screen(
         stimulus_set, target_visual_degrees=candidate.visual_degrees(), source_visual_degrees=visual_degrees
@@ -170,7 +169,7 @@ def show(
 def record(
     candidate: BrainModel, assembly: NeuroidAssembly, conditions: Conditions, *, benchmark: str
 ) -> NeuroidAssembly:
-    """Record a model while it sees the stimuli of some recordings; `AssemblyError` if these have lost them."""
+    """Record a model while it sees the stimuli of recordings; `AssemblyError` if the recordings lack their stimuli."""
     if isinstance(candidate, (str, type)):
         remedy = f"Load it: load_model({candidate!r})." if isinstance(candidate, str) else "Make one of the class."
         raise ContractError(
@@ -188,17 +187,17 @@ def record(
 
 
 def describe(score: Score, candidate: BrainModel, assemblies: Sequence[xr.DataArray], conditions: Conditions) -> None:
-    """Attach to a score what its summary shows.
+    """Attach to a score the facts that its summary shows.
 
     Parameters
     ----------
     score : Score
-        Gets the attributes ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and where they are known
-        ``seed``, ``layers``, ``layer_origin``, and ``stimulus_set`` and ``assembly``, identifiers of what is tested.
+        Gets the attributes ``n_stimuli``, ``n_neuroids``, ``n_trials`` and ``simulated``, and if available ``seed``,
+        ``layers``, ``layer_origin``, ``stimulus_set`` and ``assembly`` (identifiers).
     assemblies : sequence of assemblies
-        Different stimuli are counted in all of them, neuroids in the last; the seed is that of the first.
+        Different stimuli are counted over all, neuroids in the last; the seed is that of the first.
     """
-    stimulus_ids = {each for assembly in assemblies for each in assembly["stimulus_id"].values.tolist()}
+    stimulus_ids = {stimulus_id for assembly in assemblies for stimulus_id in assembly["stimulus_id"].values.tolist()}
     score.attrs.update(
         n_stimuli=len(stimulus_ids),
         n_neuroids=int(assemblies[-1].sizes["neuroid"]),

@@ -1,4 +1,4 @@
-"""Bring metrics of geometry and of time courses, and their ceilings, to one number each that can be divided."""
+"""One number and its ceiling for metrics of geometry and of time courses."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SILENT = "the values in time bins do not say how single stimuli and neuroids mo
 
 
 def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly) -> Score:
-    r"""Return what the true geometry of a population reaches: :math:`\sqrt{\rho}`.
+    r"""Return the score that the true geometry of a population reaches: :math:`\sqrt{\rho}`.
 
     The reliability :math:`\rho` is the metric between random halves of the repetitions, stepped up to all of them
-    (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for ``cka`` without bias,
-    the cosine between Gram matrices: noise that is independent between repetitions adds to one side of it only.
+    (Spearman-Brown). This holds for metrics that correlate geometries, such as ``rdm``, and for unbiased ``cka``, the
+    cosine between Gram matrices: noise that is independent between repetitions adds to one side only.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly)
     Returns
     -------
     Score
-        0-d, of the quantity of the metric, for `ceil_score`. Attributes: ``reliability`` (Score), ``error`` and
-        ``interval`` (over new stimuli and new neuroids, of metrics that `internal_consistency` has them of).
+        0-d, with the metric's quantity, for `ceil_score`. Attributes: ``reliability`` (Score); ``error`` and
+        ``interval`` (over new stimuli and new neuroids) if `internal_consistency` provides them for the metric.
     """
     reliability = load_ceiling("internal_consistency", consistency_metric=metric)(repetitions)
     ceiling = Score(np.sqrt(max(float(reliability), 0.0)))
-    kept = {key: value for key, value in reliability.attrs.items() if key not in {*_OF_BINS, "quantity"}}
-    ceiling.attrs.update(kept, reliability=reliability, quantity=getattr(metric, "quantity", None))
+    attrs = {key: value for key, value in reliability.attrs.items() if key not in {*_OF_BINS, "quantity"}}
+    ceiling.attrs.update(attrs, reliability=reliability, quantity=getattr(metric, "quantity", None))
     ceiling.attrs["estimator"] = f"root of the reliability: {reliability.attrs['estimator']}"
     ceiling.attrs.pop("stimulus_error", None)
     influence = reliability.attrs.get("influence")
@@ -61,11 +61,11 @@ def geometry_ceiling(metric: Callable[..., Score], repetitions: NeuroidAssembly)
 
 
 def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataArray], Score]:
-    r"""Make one correlation of those in all time bins: the root of their mean square, with its sign.
+    r"""Combine the correlations of all time bins into one: the root of their mean square, with its sign.
 
     With `ceiling_over_time`, `explained_variance` gives the explained part of the explainable variance of all bins,
-    :math:`\sum_t \operatorname{sign}(r_t) r_t^2 / \sum_t \rho_t`: a bin weighs as much as it is reliable, so that those
-    before the response count for nothing.
+    :math:`\sum_t \operatorname{sign}(r_t) r_t^2 / \sum_t \rho_t`: bins weigh by their reliability, so those before the
+    response do not count.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataAr
     Returns
     -------
     callable
-        ``f(source, target)``; its Score is 0-d with the attributes of the metric's, ``error`` and ``interval`` (over
-        new stimuli and new neuroids, by the chain rule), ``split_error`` and ``per_time_bin`` (the metric's Score).
-        Bins in which the target is constant do not count; one that the source does not predict at all counts 0.
+        ``f(source, target)``; its Score is 0-d with the metric's attributes, ``error`` and ``interval`` (over new
+        stimuli and new neuroids, by the chain rule), ``split_error`` and ``per_time_bin`` (the metric's Score). Bins
+        with a constant target are excluded; one that the source does not predict counts as 0.
     """
 
     def compare(source: xr.DataArray, target: xr.DataArray) -> Score:
@@ -98,12 +98,12 @@ def over_time(metric: Callable[..., Score]) -> Callable[[xr.DataArray, xr.DataAr
 
 
 def ceiling_over_time(reliabilities: Score) -> Score:
-    """Make one reliability of those in all time bins, for `over_time`: their mean.
+    """Average the reliabilities of all time bins, for `over_time`.
 
     Parameters
     ----------
     reliabilities : Score
-        Dims (time_bin), such as those of ``internal_consistency_temporal``; NaN in bins that do not count.
+        Dims (time_bin), such as those of ``internal_consistency_temporal``; NaN in excluded bins.
 
     Returns
     -------
@@ -117,8 +117,8 @@ def ceiling_over_time(reliabilities: Score) -> Score:
     splits = _medians(reliabilities)
     if splits is not None:
         attach_split_error(ceiling, np.nanmean(splits, axis=1))
-    known = ~np.isnan(reliabilities.values)
-    return _attach(ceiling, reliabilities, known / max(known.sum(), 1))
+    defined = ~np.isnan(reliabilities.values)
+    return _attach(ceiling, reliabilities, defined / max(defined.sum(), 1))
 
 
 def _attach(score: Score, per_bin: Score, weights: Floats) -> Score:
@@ -126,30 +126,30 @@ def _attach(score: Score, per_bin: Score, weights: Floats) -> Score:
     influences = per_bin.attrs.get("influence")
     if influences is None or not weights.any():
         return declare_no_error(score, _SILENT if influences is None else "the score is 0, where its root has no slope")
-    parts = [each * float(weight) for each, weight in zip(influences, weights, strict=True) if weight]
+    parts = [influence * float(weight) for influence, weight in zip(influences, weights, strict=True) if weight]
     return attach_influence(score, reduce(operator.add, parts), scale="fisher")
 
 
 def _medians(per_bin: Score) -> Floats | None:
-    """Return the medians over neuroids, shape (splits, bins); NaN in bins without any."""
+    """Return medians over neuroids, shape (splits, bins); NaN in empty bins."""
     raw = per_bin.attrs.get("raw")
     if raw is None or set(raw.dims) != {"split", "time_bin", "neuroid"}:
         return None
     values = np.asarray(raw.transpose("split", "time_bin", "neuroid").values, dtype=float)
     medians = np.full(values.shape[:2], np.nan)
-    known = ~np.isnan(values).all(axis=2)
-    medians[known] = np.nanmedian(values[known], axis=1)
+    defined = ~np.isnan(values).all(axis=2)
+    medians[defined] = np.nanmedian(values[defined], axis=1)
     return medians
 
 
 def _signed_root(correlations: Floats) -> float:
-    known = np.nan_to_num(correlations)
-    mean = float(np.mean(np.sign(known) * known**2))
+    values = np.nan_to_num(correlations)
+    mean = float(np.mean(np.sign(values) * values**2))
     return float(np.sign(mean) * np.sqrt(abs(mean)))
 
 
 def _varying_bins(target: xr.DataArray, per_bin: Score) -> np.ndarray:
-    """Return positions of the bins, in the order of the score, in which some neuroid of the target varies."""
+    """Return positions, in the order of the score, of bins in which some neuroid of the target varies."""
     values = target.transpose("time_bin", "presentation", "neuroid").values
     varies = {
         start: not constant_columns(block).all()

@@ -1,4 +1,4 @@
-"""Say how sure means over subjects and over folds are."""
+"""Errors of means over subjects and over folds."""
 
 from __future__ import annotations
 
@@ -25,42 +25,44 @@ __all__ = ["note_error_over_folds", "note_error_over_units"]
 
 
 def note_error_over_units(score: Score, scores: Mapping[str, Score], unit: str) -> Score:
-    """Write into the attributes of a mean over sampled units, such as subjects, how sure it is.
+    """Attach the error of a mean over sampled units, such as subjects, to that mean.
 
     Parameters
     ----------
     score : Score
-        The mean of `scores`. Its attributes are written to.
+        The mean of `scores`, changed in place.
     scores : mapping of str to Score
-        Of each unit, 0-d.
+        Unit -> its score, 0-d.
 
     Returns
     -------
     Score
-        The score given. If all scores say how single stimuli move them, ``error`` and ``interval`` are over new stimuli
-        and new units (`mean_over_units`); else ``error`` is the standard error over the units, which lacks what
-        stimuli that they share have in common. Of a single unit it is NaN, with ``error_nan_reason``.
+        `score`. If all scores state how single stimuli influence them, ``error`` and ``interval`` are over new stimuli
+        and new units (`mean_over_units`); otherwise ``error`` is the standard error over the units, which lacks the
+        effect of shared stimuli. For a single unit it is NaN, with ``error_nan_reason``.
     """
-    if len(scores) > 1 and all(isinstance(each.attrs.get("influence"), Influence) for each in scores.values()):
-        found = mean_over_units(scores, unit=unit).attrs
-        score.attrs.update({name: value for name, value in found.items() if name != "raw"})
+    if len(scores) > 1 and all(
+        isinstance(unit_score.attrs.get("influence"), Influence) for unit_score in scores.values()
+    ):
+        attrs = mean_over_units(scores, unit=unit).attrs
+        score.attrs.update({name: value for name, value in attrs.items() if name != "raw"})
         return score
-    return attach_standard_error(score, np.array([float(each) for each in scores.values()]), over=unit)
+    return attach_standard_error(score, np.array([float(unit_score) for unit_score in scores.values()]), over=unit)
 
 
 def note_error_over_folds(score: Score, scores: Sequence[Score]) -> Score:
-    """Write into the attributes of a mean over folds of one data set how sure it is.
+    """Attach the error of a mean over folds of one data set to that mean.
 
     Returns
     -------
     Score
-        The score given, with ``split_error``, the standard error over folds. If all scores say how single stimuli and
-        units move them, ``error`` and ``interval`` follow from the mean of these influences; else ``error`` is NaN,
-        with ``error_nan_reason``, because folds share their data.
+        `score`, with ``split_error``, the standard error over folds. If all scores state how single stimuli and units
+        influence them, ``error`` and ``interval`` follow from the mean influence; otherwise ``error`` is NaN, with
+        ``error_nan_reason``, because folds share their data.
     """
-    attach_split_error(score, np.array([float(each) for each in scores]))
-    influences = [each.attrs.get("influence") for each in scores]
-    known = [each for each in influences if isinstance(each, Influence)]
-    if not influences or len(known) < len(influences):
+    attach_split_error(score, np.array([float(fold_score) for fold_score in scores]))
+    influences = [fold_score.attrs.get("influence") for fold_score in scores]
+    stated = [influence for influence in influences if isinstance(influence, Influence)]
+    if not influences or len(stated) < len(influences):
         return declare_no_error(score, "folds share their data, and their scores do not say how stimuli move them")
-    return attach_influence(score, reduce(add, known) * (1 / len(known)))
+    return attach_influence(score, reduce(add, stated) * (1 / len(stated)))

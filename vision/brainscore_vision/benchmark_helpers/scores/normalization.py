@@ -1,4 +1,4 @@
-"""Bring raw scores to the scale of the published ones: neuroid by neuroid, for some of the neuroids, within bounds."""
+"""Normalise scores by ceilings of single neuroids or of some of them, and clip them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,13 @@ _ERRORS: dict[Callable[..., Any], Callable[..., float]] = {
 def bound_score(score: Score) -> None:
     """Clip the values of a score to [0, 1] in place.
 
+    Attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and ``interval`` those before
+    clipping. NaN stays NaN.
+
     Parameters
     ----------
     score : Score
-        Any dimensions. Its attributes stay as they are: ``raw`` keeps the value before normalisation, ``error`` and
-        ``interval`` those before clipping. NaN stays NaN.
+        Any dimensions.
 
     Examples
     --------
@@ -63,40 +65,32 @@ def neuroid_wise_explained_var(
     Parameters
     ----------
     score : Score
-        With an attribute ``raw`` of dims (neuroid[, split]): correlation of each neuroid; NaN for those left out.
+        With an attribute ``raw`` of dims (neuroid[, split]): correlation of each neuroid; NaN for excluded ones.
     ceiling : Score
-        With such an attribute: reliability of each neuroid. Splits are averaged.
+        With an attribute ``raw`` like that: reliability of each neuroid. Splits are averaged.
     aggregate_func : callable
-        From an array of shape (n_neuroids,) to a number.
+        Maps an array of shape (n_neuroids,) to a number.
 
     Returns
     -------
     Score
-        0-d. Attributes: ``raw`` (the score given), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` over
-        neuroids (``error_over``) for means and medians over at least two of them, which the noise of their scores and
-        of their ceilings makes larger, but not what the stimuli have in common for all (NaN, with
-        ``error_nan_reason``, for other summaries), and the descriptive attributes of the raw score.
+        0-d. Attributes: ``raw`` (`score`), ``ceiling``, ``ceiled_scores`` (dims (neuroid)), ``error`` and
+        ``error_over``, and the descriptive attributes of the raw score. The error is over neuroids, for a mean or
+        median of at least two; it includes the noise of scores and ceilings, but not the effect of stimuli shared by
+        all. For other summaries it is NaN, with ``error_nan_reason``.
 
     Raises
     ------
     AssemblyError
-        If score and ceiling are not about the same neuroids.
+        If score and ceiling are about different neuroids.
     CeilingError
         If a neuroid's ceiling is not a finite number above 0, or score and ceiling are not correlation and reliability.
     """
     validate_quantities(score, ceiling, normalization="explained_variance")
     per_neuroid = _mean_over_splits(score.attrs.get("raw"), "score")
     ceilings = _mean_over_splits(ceiling.attrs.get("raw"), "ceiling")
-    ids, ceiling_ids = per_neuroid["neuroid_id"].values, ceilings["neuroid_id"].values
-    if len(set(ids)) != len(ids) or set(ids) != set(ceiling_ids) or len(ids) != len(ceiling_ids):
-        raise AssemblyError(
-            f"The score is about {len(ids)} neuroids and the ceiling about {len(ceiling_ids)}; expected the same "
-            "unique neuroid_id in both. Compute the ceiling from the neuroids that are scored."
-        )
-    position = {neuroid_id: index for index, neuroid_id in enumerate(ceiling_ids)}
-    rho = np.asarray(ceilings.values, dtype=float)[[position[neuroid_id] for neuroid_id in ids]]
-    r = np.asarray(per_neuroid.values, dtype=float)
-    scored = ~np.isnan(r)  # the metric leaves out neuroids that never vary, and so may the ceiling
+    r, rho = _paired(per_neuroid, ceilings)
+    scored = ~np.isnan(r)  # metric and ceiling may exclude neuroids that never vary
     wrong = scored & ~(np.isfinite(rho) & (rho > 0))
     if wrong.any():
         raise CeilingError(
@@ -108,13 +102,26 @@ def neuroid_wise_explained_var(
     ceiled = per_neuroid.copy(data=ratios)
     ceiled.attrs = {}
     result = Score(float(aggregate_func(ratios[scored])) if scored.any() else float("nan"))
-    kept = {key: value for key, value in score.attrs.items() if not any(part in str(key) for part in _OF_RAW_ONLY)}
-    result.attrs.update(kept, raw=score, ceiling=ceiling, ceiled_scores=ceiled)
+    attrs = {key: value for key, value in score.attrs.items() if not any(part in str(key) for part in _OF_RAW_ONLY)}
+    result.attrs.update(attrs, raw=score, ceiling=ceiling, ceiled_scores=ceiled)
     error_of = _ERRORS.get(aggregate_func)
     if error_of is None:
         name = getattr(aggregate_func, "__name__", type(aggregate_func).__name__)
         return declare_no_error(result, f"no standard error is known of {name} over neuroids")
     return note_error(result, error_of(ratios[scored]), over="neuroid", n=int(scored.sum()))
+
+
+def _paired(per_neuroid: xr.DataArray, ceilings: xr.DataArray) -> tuple[Floats, Floats]:
+    """Return scores and ceilings in the order of the scores; `AssemblyError` if they are about other neuroids."""
+    ids, ceiling_ids = per_neuroid["neuroid_id"].values, ceilings["neuroid_id"].values
+    if len(set(ids)) != len(ids) or set(ids) != set(ceiling_ids) or len(ids) != len(ceiling_ids):
+        raise AssemblyError(
+            f"The score is about {len(ids)} neuroids and the ceiling about {len(ceiling_ids)}; expected the same "
+            "unique neuroid_id in both. Compute the ceiling from the neuroids that are scored."
+        )
+    position = {neuroid_id: index for index, neuroid_id in enumerate(ceiling_ids)}
+    rho = np.asarray(ceilings.values, dtype=float)[[position[neuroid_id] for neuroid_id in ids]]
+    return np.asarray(per_neuroid.values, dtype=float), rho
 
 
 def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
@@ -127,7 +134,7 @@ def _mean_over_splits(raw: xr.DataArray | None, what: str) -> xr.DataArray:
 
 
 def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = None) -> Score:
-    """Return the ceiling of some of the neuroids, from the values that a ceiling keeps for each of them.
+    """Return the ceiling of some neuroids, from the values that a ceiling holds for each.
 
     Parameters
     ----------
@@ -136,32 +143,32 @@ def ceiling_of(neuroids: xr.DataArray, ceiling: Score, *, alike: str | None = No
     ceiling : Score
         With an attribute ``raw`` of dims (neuroid[, split]).
     alike : str, optional
-        Another coordinate in which they have to agree, where the ceiling has it, such as ``'subject'``: many data sets
-        number the neuroids of each subject anew.
+        Another coordinate to match, if the ceiling has it, such as ``'subject'``: many data sets number the neuroids of
+        each subject from 0.
 
     Returns
     -------
     Score
-        0-d, the mean over splits of the median over these neuroids, with their values as ``raw``. The ceiling itself
-        if it keeps none.
+        0-d, the mean over splits of the median over these neuroids, with their values as ``raw``; the ceiling itself if
+        it holds none.
 
     Raises
     ------
     AssemblyError
-        If the ceiling is of none of these neuroids.
+        If the ceiling covers none of these neuroids.
     """
     per_neuroid = ceiling.attrs.get("raw")
     if per_neuroid is None or "neuroid" not in per_neuroid.dims:
         return ceiling
-    chosen = np.isin(per_neuroid["neuroid_id"].values, neuroids["neuroid_id"].values)
+    selected = np.isin(per_neuroid["neuroid_id"].values, neuroids["neuroid_id"].values)
     if alike is not None and alike in per_neuroid.coords:
-        chosen &= np.isin(per_neuroid[alike].values, neuroids[alike].values)
-    if not chosen.any():
+        selected &= np.isin(per_neuroid[alike].values, neuroids[alike].values)
+    if not selected.any():
         raise AssemblyError(
             f"The ceiling is of none of the {neuroids.sizes['neuroid']} neuroids that are scored, such as "
             f"{neuroids['neuroid_id'].values[:3].tolist()}. Compute it from the same recordings."
         )
-    values = per_neuroid[{"neuroid": np.flatnonzero(chosen)}]
+    values = per_neuroid[{"neuroid": np.flatnonzero(selected)}]
     medians = np.nanmedian(np.asarray(values.values, dtype=float), axis=values.dims.index("neuroid"))
     result = Score(float(np.mean(medians)))
     result.attrs["raw"] = values

@@ -1,10 +1,10 @@
-"""Show stimuli on a screen of the model's size, so that they are as large to the model as they were to the subject."""
+"""Show stimuli at their size in the experiment, on a screen as wide as the model's field of view."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from brainscore_vision.benchmark_helpers.screen.png import can_write_png, write_
 __all__ = ["fit_to_ratio", "place_on_screen"]
 
 _GREY = (128, 128, 128)
-# Counted up when the same source would give other pixels.
+# Increase when conversion changes the pixels.
 _CONVERSION = 1
 
 
@@ -31,39 +31,36 @@ def place_on_screen(
     target_visual_degrees: float,
     source_visual_degrees: float | None = None,
 ) -> StimulusSet:
-    """Crop stimuli, or put them on a grey background, so that they fill a model's field of view as they should.
+    """Crop stimuli, or pad them with grey, so that they have their visual size in a model's field of view.
 
-    A stimulus shown at `source` degrees is seen by a model whose image spans `target` degrees: the canvas is
-    target / source times as large as the stimulus; nothing is ever scaled.
+    The canvas is target / source times as large as the stimulus; nothing is scaled.
 
     Parameters
     ----------
     stimulus_set : StimulusSet
-        With the column ``degrees`` (width of each stimulus in degrees of visual angle) unless
-        `source_visual_degrees` is given.
+        With the column ``degrees`` (width of each stimulus, degrees of visual angle) unless `source_visual_degrees` is
+        given.
     target_visual_degrees : float
-        Width of the model's field of view, in degrees; ``candidate.visual_degrees()``.
+        Width of the model's field of view, degrees; ``candidate.visual_degrees()``.
     source_visual_degrees : float or None
-        Width of all stimuli in the experiment, in degrees. None: the column ``degrees`` says it.
+        Width of all stimuli in the experiment, degrees. None: the column ``degrees``.
 
     Returns
     -------
     StimulusSet
         `stimulus_set` itself if no stimulus changes. Otherwise a new one, identifier
-        ``<identifier>--target<degrees>--source<degrees>``, with the column ``degrees`` set to the target,
-        `stimulus_paths` of converted files (str; unconverted stimuli keep their path) and `original_paths`. Files
-        lie below ``<BRAINSCORE_HOME>/stimuli_on_screen/`` under the digest of their source and of the geometry, and
-        are made, by several threads, only if they are absent.
+        ``<identifier>--target<degrees>--source<degrees>``, with ``degrees`` set to the target, `stimulus_paths` (str;
+        unconverted stimuli keep their path) and `original_paths`. Converted files lie in
+        ``<BRAINSCORE_HOME>/stimuli_on_screen/`` under the digest of their source and geometry; only absent ones are
+        written, by several threads.
 
     Raises
     ------
     StimulusError
-        The degrees are given twice, not at all, or are not positive; a stimulus cannot be decoded.
+        If degrees are given twice, not at all, or are not positive, or a stimulus cannot be decoded.
     MissingStimulusError
-        A stimulus file does not exist.
+        If a stimulus file does not exist.
     """
-    from tqdm import tqdm  # needed by those who convert, not by all who load a benchmark
-
     sources = _source_degrees(stimulus_set, target_visual_degrees, source_visual_degrees)
     if (sources == target_visual_degrees).all():
         return stimulus_set
@@ -73,28 +70,35 @@ def place_on_screen(
     folder = settings().home / "stimuli_on_screen" / re.sub(r"[^\w.=+-]", "_", identifier)
     originals = {stimulus_id: stimulus_set.get_stimulus(stimulus_id) for stimulus_id in stimulus_set["stimulus_id"]}
 
-    def place(stimulus_id: Hashable, path: str | Path, source: float) -> str | Path:
-        if source == target_visual_degrees:
-            return path
-        return _convert(stimulus_id, path, source, target_visual_degrees, folder)
-
     sizes = _first_per_stimulus(stimulus_set, sources)
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:  # decoding and encoding leave Python alone
-        placed = threads.map(place, originals, originals.values(), sizes)
-        try:
-            shown = tqdm(
-                placed, total=len(originals), desc="place on screen", unit="stimuli", leave=False, disable=None
-            )
-            paths: dict[Hashable, str | Path] = dict(zip(originals, shown, strict=True))
-        except BaseException:
-            threads.shutdown(cancel_futures=True)  # the first stimulus that fails, or Ctrl-C, ends it
-            raise
+    paths = _place(originals, sizes, target_visual_degrees, folder)
     converted = StimulusSet(stimulus_set.copy(deep=True))
     converted.stimulus_paths = paths
     converted.original_paths = dict(stimulus_set.stimulus_paths)
     converted.identifier = identifier
     converted["degrees"] = target_visual_degrees
     return converted
+
+
+def _place(
+    originals: Mapping[Hashable, str | Path], sizes: Sequence[float], target: float, folder: Path
+) -> dict[Hashable, str | Path]:
+    """Convert stimuli in several threads, as decoding and encoding release the GIL; return their paths."""
+    from tqdm import tqdm  # only needed when stimuli are converted
+
+    def place(stimulus_id: Hashable, path: str | Path, source: float) -> str | Path:
+        return path if source == target else _convert(stimulus_id, path, source, target, folder)
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as threads:
+        placed = threads.map(place, originals, originals.values(), sizes)
+        try:
+            progress = tqdm(
+                placed, total=len(originals), desc="place on screen", unit="stimuli", leave=False, disable=None
+            )
+            return dict(zip(originals, progress, strict=True))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)  # stop at the first failure or Ctrl-C
+            raise
 
 
 def _source_degrees(
@@ -121,7 +125,7 @@ def _source_degrees(
 
 
 def _first_per_stimulus(stimulus_set: StimulusSet, sources: npt.NDArray[np.float64]) -> list[float]:
-    """Return the degrees of each different stimulus, in the order in which they first occur."""
+    """Return the degrees of each stimulus in order of first occurrence."""
     degrees: dict[Hashable, float] = {}
     for stimulus_id, source in zip(stimulus_set["stimulus_id"], sources.tolist(), strict=True):
         if degrees.setdefault(stimulus_id, source) != source:
@@ -136,8 +140,7 @@ def _convert(stimulus_id: Hashable, path: str | Path, source: float, target: flo
     original = Path(path)
     if not original.is_file():
         raise MissingStimulusError(f"The file {str(original)!r} of stimulus {stimulus_id!r} does not exist.")
-    # The content and not the name identifies a stimulus: two files of one name stay apart, and a changed file is
-    # converted anew.
+    # Content identifies a stimulus: files of one name stay apart, and a changed file is converted again.
     digest = content_digest(_CONVERSION, original, float(source), float(target))
     converted = folder / digest[:24] / original.name
     if not converted.is_file():
@@ -168,16 +171,14 @@ def fit_to_ratio(image: Image.Image, ratio: float) -> Image.Image:
 
     Parameters
     ----------
-    image : PIL.Image.Image
-        width x height pixels.
     ratio : float
-        New width and height as a multiple of the old ones; halves are rounded to even numbers of pixels.
+        New width and height as a multiple of the old ones; halves are rounded to even.
 
     Returns
     -------
     PIL.Image.Image
-        Ratio of at least 1: the image in the middle of an RGB canvas of grey (128, 128, 128). Smaller: the middle of
-        the image, in its own mode.
+        Ratio of at least 1: the image centred on an RGB canvas of grey (128, 128, 128). Smaller: the middle of the
+        image, in its own mode.
     """
     size = np.array(image.size)
     new_size = np.rint(ratio * size).astype(int)

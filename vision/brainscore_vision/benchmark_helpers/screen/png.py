@@ -1,8 +1,7 @@
-"""Write PNG files much faster than Pillow and about as small, by threads that do not wait for each other.
+"""Write PNG files faster than Pillow and about as small, from several threads at once.
 
-Each row is stored as its difference to the one above (filter 2 of the format), instead of by the best of five filters,
-and compressed by ISA-L, four to six times as fast as by zlib. Pillow holds Python's lock while it encodes; ISA-L and
-NumPy release it.
+Rows are stored as differences to the row above (filter 2), not by the best of five filters, and compressed by ISA-L,
+four to six times as fast as zlib. Pillow holds the GIL while encoding; ISA-L and NumPy release it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _of_thread = threading.local()
 
 
 def can_write_png(image: Image.Image) -> bool:
-    """Tell whether `write_png` would keep all of an image: 8 bits grey, RGB or RGBA, without a colour profile."""
+    """Return whether `write_png` keeps all of an image: 8-bit grey, RGB or RGBA without a colour profile."""
     return image.mode in _COLOUR_TYPES and not any(name in image.info for name in _KEPT_BY_PILLOW)
 
 
@@ -44,7 +43,7 @@ def write_png(image: Image.Image, path: Path) -> None:
     filtered = _scratch((rows.shape[0], rows.shape[1] + 1))
     filtered[:, 0] = _UP
     filtered[0, 1:] = rows[0]
-    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])  # modulo 256, as the format has it
+    np.subtract(rows[1:], rows[:-1], out=filtered[1:, 1:])  # modulo 256, as in the specification
     header = struct.pack(">IIBBBBB", image.width, image.height, 8, _COLOUR_TYPES[image.mode], 0, 0, 0)
     with path.open("wb") as stream:
         stream.write(b"\x89PNG\r\n\x1a\n")
@@ -58,7 +57,7 @@ def write_png(image: Image.Image, path: Path) -> None:
 
 
 def _scratch(shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """Return memory that this thread wrote its last image to: to be given new pages for each would take longer."""
+    """Return memory reused by this thread: new pages for each image would take longer."""
     size = shape[0] * shape[1]
     memory: npt.NDArray[np.uint8] | None = getattr(_of_thread, "memory", None)
     if memory is None or memory.size < size:

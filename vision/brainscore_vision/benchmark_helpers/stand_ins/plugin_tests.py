@@ -1,8 +1,8 @@
-"""Offer ready-made tests to benchmark plugins: known ceilings, known scores, trials and visual degrees.
+"""Ready-made tests of benchmark plugins: ceilings, scores, trials and visual degrees.
 
-The classes do not start with ``Test``, so that pytest leaves them alone; a plugin's ``test.py`` makes one and calls
-its methods with the registered identifier of the benchmark and the expected number, a float or `pytest.approx`. What is
-not as expected raises `AssertionError`.
+Class names do not start with ``Test``, so pytest does not collect them: a plugin's ``test.py`` creates one and calls
+its methods with the registered identifier of the benchmark and the expected number, a float or `pytest.approx`.
+Differences raise `AssertionError`.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ __all__ = ["NumberOfTrialsTests", "PrecomputedTests", "StandardizedTests", "Visu
 Assembly = TypeVar("Assembly", bound=DataAssembly)
 
 GRAY = (128, 128, 128)
-"""Colour that `place_on_screen` pads with."""
+"""Padding colour of `place_on_screen`."""
 
 
 class StandardizedTests:
-    """Check the ceiling of a benchmark, and what its own recordings score on it."""
+    """Check the ceiling of a benchmark and the score of its own recordings."""
 
     def ceilings_test(self, benchmark: str, expected: object) -> None:
         """Compare the ceiling."""
         _require_equal(load_benchmark(benchmark).ceiling, expected, f"ceiling of {benchmark!r}")
 
     def self_regression_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
-        """Compare the raw score of the recordings against themselves, where a regression fits 10 splits."""
+        """Compare the raw score of the recordings against themselves; the regression uses 10 splits."""
         self._self_test(benchmark, visual_degrees, expected, dims=("neuroid", "split"))
 
     def self_rdm_test(self, benchmark: str, visual_degrees: float, expected: object) -> None:
-        """Compare the raw score of the recordings against themselves, where dissimilarities have 10 splits."""
+        """Compare the raw score of the recordings against themselves; dissimilarities use 10 splits."""
         self._self_test(benchmark, visual_degrees, expected, dims=("split",))
 
     def _self_test(self, benchmark: str, visual_degrees: float, expected: object, dims: tuple[str, ...]) -> None:
@@ -62,7 +62,7 @@ class StandardizedTests:
 
 
 class PrecomputedTests:
-    """Score features that were computed before and stored as netCDF."""
+    """Score precomputed features stored as netCDF."""
 
     def run_test(self, benchmark: str, precomputed_features_filepath: str | Path, expected: object) -> None:
         """Compare the raw score of stored features.
@@ -82,7 +82,7 @@ class PrecomputedTests:
         _require_equal(raw, expected, f"raw score of the stored features on {benchmark!r}")
 
     def run_test_properties(self, benchmark: str, files: Mapping[str, str | Path], expected: object) -> None:
-        """Compare the raw score of stored features, a netCDF file for each identifier of a stimulus set."""
+        """Compare the raw score of stored features, with one netCDF file per stimulus set identifier."""
         features = {}
         for identifier, path in files.items():
             stimulus_set = load_stimulus_set(identifier)
@@ -98,7 +98,7 @@ class VisualDegreesTests:
     """Check that a benchmark places its stimuli at their size in the experiment."""
 
     def amount_gray_test(self, benchmark: str, candidate_degrees: float, image_id: str, expected: object) -> None:
-        """Compare how much of a placed image is padding.
+        """Compare the share of padding in a placed image.
 
         Parameters
         ----------
@@ -107,8 +107,8 @@ class VisualDegreesTests:
         """
         from PIL import Image
 
-        shown = _look_at_call(load_benchmark(benchmark), candidate_degrees)[0]
-        with Image.open(shown.get_stimulus(image_id)) as image:
+        stimuli = _look_at_call(load_benchmark(benchmark), candidate_degrees)[0]
+        with Image.open(stimuli.get_stimulus(image_id)) as image:
             pixels = np.asarray(image)
         amount = float((pixels == np.array(GRAY)).all(axis=-1).sum() / pixels.size)
         _require_equal(amount, expected, f"share of gray in stimulus {image_id!r} of {benchmark!r}")
@@ -118,7 +118,7 @@ class NumberOfTrialsTests:
     """Check that a benchmark asks for repeated trials."""
 
     def repetitions_test(self, benchmark_identifier: str) -> None:
-        """Require that stimuli are shown more than once."""
+        """Require more than one presentation of each stimulus."""
         trials = _look_at_call(load_benchmark(benchmark_identifier), candidate_degrees=8)[1]
         if trials <= 1:
             raise AssertionError(
@@ -128,11 +128,11 @@ class NumberOfTrialsTests:
 
 
 class _LookedAtError(Exception):
-    """Ends a benchmark once the stimuli have been seen."""
+    """Ends a benchmark once it has shown its stimuli."""
 
 
 class _Onlooker(PrecomputedFeatures):
-    """Remembers what it is shown, then stops the benchmark."""
+    """Records the stimuli it is shown, then stops the benchmark."""
 
     seen: tuple[StimulusSet, int] | None = None
 
@@ -142,7 +142,7 @@ class _Onlooker(PrecomputedFeatures):
 
 
 def _look_at_call(benchmark: Benchmark, candidate_degrees: float) -> tuple[StimulusSet, int]:
-    """Return the arguments of the first `look_at` of a benchmark."""
+    """Return the arguments of a benchmark's first `look_at`."""
     onlooker = _Onlooker({}, candidate_degrees)
     with contextlib.suppress(_LookedAtError):
         benchmark(onlooker)
@@ -152,8 +152,10 @@ def _look_at_call(benchmark: Benchmark, candidate_degrees: float) -> tuple[Stimu
 
 
 def _with_stimulus_columns(features: Assembly, stimulus_set: StimulusSet) -> Assembly:
-    """Attach the columns of a stimulus set to features, matched by the file name of the stimulus."""
-    id_of = {Path(stimulus_set.get_stimulus(each)).name: each for each in stimulus_set["stimulus_id"]}
+    """Attach the columns of a stimulus set to features, matched by file name."""
+    id_of = {
+        Path(stimulus_set.get_stimulus(stimulus_id)).name: stimulus_id for stimulus_id in stimulus_set["stimulus_id"]
+    }
     names = [Path(str(path)).name for path in features["stimulus_path"].values]
     if set(names) != set(id_of):
         raise AssertionError(

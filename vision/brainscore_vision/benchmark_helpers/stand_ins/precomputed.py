@@ -1,4 +1,4 @@
-"""Stand in for a model with features that were computed before."""
+"""A stand-in for a model: stored features."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = ["PrecomputedFeatures"]
 
 
 class PrecomputedFeatures(BrainModel):
-    """A model that answers every `look_at` with stored features, in the order of the stimuli it is shown.
+    """A model that answers every `look_at` with stored features, in the order of the stimuli.
 
     Parameters
     ----------
     features : assembly or mapping
-        Dims at least (presentation, ...) with the coordinate ``stimulus_id``; or such assemblies by the identifier of
-        the stimulus set. If a stimulus occurs more than once, its first presentation is returned.
+        Dims at least (presentation, ...) with the coordinate ``stimulus_id``; or such assemblies by identifier of the
+        stimulus set. For a repeated stimulus, its first presentation is returned.
     visual_degrees : float
         Field of view to report; the features do not depend on it.
     """
@@ -43,11 +43,14 @@ class PrecomputedFeatures(BrainModel):
     def identifier(self) -> str:
         """A name that is equal for equal features only."""
         assemblies = self.features.values() if isinstance(self.features, Mapping) else [self.features]
-        parts = [(np.asarray(each.values), [str(name) for name in each["stimulus_id"].values]) for each in assemblies]
+        parts = [
+            (np.asarray(assembly.values), [str(name) for name in assembly["stimulus_id"].values])
+            for assembly in assemblies
+        ]
         return f"precomputed-{content_digest(parts)[:12]}"
 
     def visual_degrees(self) -> float:
-        """Return the field of view given, in degrees."""
+        """Return the width of the field of view, degrees."""
         return self._visual_degrees
 
     def start_task(self, task: str, fitting_stimuli: object = None) -> None:
@@ -61,7 +64,7 @@ class PrecomputedFeatures(BrainModel):
         stimuli: StimulusSet,
         number_of_trials: int = 1,  # noqa: ARG002 - the interface has it
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Return the stored features of the stimuli, which do not vary from trial to trial.
+        """Return the stored features of the stimuli, the same for every trial.
 
         Raises
         ------
@@ -72,22 +75,22 @@ class PrecomputedFeatures(BrainModel):
         row_of: dict[Hashable, int] = {}
         for row, stimulus_id in enumerate(features["stimulus_id"].values):
             row_of.setdefault(stimulus_id, row)
-        wanted = list(stimuli["stimulus_id"].values)
-        absent = [stimulus_id for stimulus_id in wanted if stimulus_id not in row_of]
+        ids = list(stimuli["stimulus_id"].values)
+        absent = [stimulus_id for stimulus_id in ids if stimulus_id not in row_of]
         if absent:
             raise AssemblyError(
-                f"There are no precomputed features for {len(absent)} of {len(wanted)} stimuli (first: "
+                f"There are no precomputed features for {len(absent)} of {len(ids)} stimuli (first: "
                 f"{absent[:3]}); known are {len(row_of)} such as {list(row_of)[:3]}. Check that both use the same "
                 "stimulus_id."
             )
-        features = features[{"presentation": [row_of[stimulus_id] for stimulus_id in wanted]}]
-        return cast("NeuroidAssembly", squeeze_single_timebin(features))  # of the class that was given
+        features = features[{"presentation": [row_of[stimulus_id] for stimulus_id in ids]}]
+        return cast("NeuroidAssembly", squeeze_single_timebin(features))  # the class of `features`
 
     def _features_of(self, stimuli: StimulusSet) -> DataAssembly:
         if not isinstance(self.features, Mapping):
             return self.features
         identifier = stimuli.identifier
-        # Stimuli that were placed on a screen carry the conversion behind a double dash.
+        # `place_on_screen` appends the conversion after a double dash.
         for key in (identifier, str(identifier).split("--")[0]):
             if key in self.features:
                 return self.features[key]

@@ -1,7 +1,7 @@
-"""Let one model take part in several benchmarks, and ask it nothing twice.
+"""Share one model among several benchmarks, without asking it anything twice.
 
-Benchmarks that share stimuli then share one look at them: what a model answered is kept, as long as it fits the memory,
-and so is what benchmarks compute from it (see `once`). Everything is forgotten with the `SharedCandidate`.
+Answers are stored while they fit the memory, and so are results that benchmarks compute from them (see `once`), until
+the `SharedCandidate` is deleted.
 """
 
 from __future__ import annotations
@@ -31,31 +31,30 @@ Result = TypeVar("Result")
 
 
 class SharedCandidate(BrainModel):
-    """A model as several benchmarks see it: asked what it was asked before, it gives the same answer.
+    """A model that repeats its earlier answer to a question it has been asked before.
 
-    A question is a region and its time bins, or a task and what it was fitted on; the stimuli with the content of
-    their files and all their columns; and the number of trials. A model that answers every trial anew is so recorded
-    once and compared several times, like a subject. What else a benchmark reads of the model is read of the model.
+    A question consists of a region and its time bins, or a task and its fitting stimuli; the stimuli, with all columns
+    and the content of their files; and the number of trials. A model that answers each trial differently is thus
+    recorded once and compared several times, like a subject. All other attributes are those of the model.
 
     Parameters
     ----------
     model : BrainModel
         Must not change meanwhile.
     most_bytes : int, optional
-        How much memory answers may take before the oldest is forgotten; memory-mapped ones take none. None: the
-        memory budget.
+        Memory for answers; beyond it, the oldest is dropped. Memory-mapped answers take none. None: the memory budget.
     """
 
     def __init__(self, model: BrainModel, most_bytes: int | None = None) -> None:
         self._model = model
         self._most_bytes = memory_budget() if most_bytes is None else most_bytes
-        self._asked: str | None = None  # what the model was last prepared for; None if that has no digest
+        self._asked: str | None = None  # digest of the last preparation, if it has one
         self._answers: OrderedDict[str, NeuroidAssembly | BehavioralAssembly] = OrderedDict()
         self._results: dict[Hashable, object] = {}
-        for name in ("start_task", "look_at"):  # some benchmarks ask which options a model knows
+        for name in ("start_task", "look_at"):  # some benchmarks inspect a model's options
             vars(self)[name] = with_signature(getattr(self, name), _signature_of(getattr(model, name)))
 
-    def __getattr__(self, name: str) -> Any:  # whatever the model has
+    def __getattr__(self, name: str) -> Any:  # attributes of the model
         if name == "_model":  # before __init__ has run, as in a copy
             raise AttributeError(name)
         return getattr(self._model, name)
@@ -69,8 +68,8 @@ class SharedCandidate(BrainModel):
         """Return the width of the model's field of view, degrees of visual angle."""
         return self._model.visual_degrees()
 
-    def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # each task takes something else
-        """Prepare the model for a task; not if it is prepared for exactly that."""
+    def start_task(self, task: str, *fitting: Any, **more: Any) -> None:  # arguments depend on the task
+        """Prepare the model for a task, unless it is prepared for exactly that."""
         asked = _digest_of("task", task, fitting, more)
         if asked is None or asked != self._asked:
             self._asked = None  # if this fails, the model is in an unknown state
@@ -87,9 +86,9 @@ class SharedCandidate(BrainModel):
         self,
         stimuli: StimulusSet,
         number_of_trials: int = 1,
-        **more: Any,  # options that the model knows
+        **more: Any,  # options of the model
     ) -> BehavioralAssembly | NeuroidAssembly:
-        """Return what the model answers, or answered when it saw the same; the caller may change the result."""
+        """Return the model's answer, stored or new; the caller may change the result."""
         key = None if self._asked is None else _digest_of(self._asked, stimuli, number_of_trials, more)
         if key is None:
             return self._model.look_at(stimuli, number_of_trials=number_of_trials, **more)
@@ -116,7 +115,7 @@ class SharedCandidate(BrainModel):
 
 
 def with_signature(method: Callable[..., Result], signature: inspect.Signature | None) -> Callable[..., Result]:
-    """Return a method that shows the parameters of another one; None: its own."""
+    """Return a method that shows the given signature; None: its own."""
     if signature is None:
         return method
 
@@ -131,22 +130,22 @@ def with_signature(method: Callable[..., Result], signature: inspect.Signature |
 def _signature_of(method: Callable[..., object]) -> inspect.Signature | None:
     try:
         return inspect.signature(method)
-    except (TypeError, ValueError):  # has none to show
+    except (TypeError, ValueError):  # no signature available
         return None
 
 
 def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *shown: object) -> Result:
-    """Return what a step gives for a model as it is prepared; of a `SharedCandidate` it is computed once.
+    """Return the result of a step for a model as it is prepared; for a `SharedCandidate`, compute it once.
 
     Parameters
     ----------
     step : hashable
-        Which step it is: a name, or the function that makes it. With `shown` and with what the model was last
-        prepared for, it has to say everything that the result depends on.
+        Name of the step, or the function that computes it. Together with `shown` and the model's last preparation, it
+        must determine the result.
     compute : callable
-        Makes the result, which nobody may change.
+        Computes the result, which must not be changed.
     *shown
-        Stimulus sets, numbers and texts. If one of them has no digest, nothing is shared.
+        Stimulus sets, numbers and texts. If one has no digest, nothing is shared.
     """
     if isinstance(candidate, SharedCandidate):
         return candidate.once(step, compute, *shown)
@@ -154,16 +153,16 @@ def once(candidate: BrainModel, step: Hashable, compute: Callable[[], Result], *
 
 
 def _stimuli_digest(stimuli: StimulusSet) -> str:
-    """Return a digest of identifier, columns and the content of all files of a stimulus set."""
+    """Return a digest of the identifier, columns and file contents of a stimulus set."""
     columns = {str(name): stimuli[name].to_numpy() for name in stimuli.columns}
     paths = getattr(stimuli, "stimulus_paths", {})
-    shown = dict.fromkeys(stimuli["stimulus_id"])
-    files = [Path(paths[stimulus_id]) for stimulus_id in shown if stimulus_id in paths]
+    stimulus_ids = dict.fromkeys(stimuli["stimulus_id"])
+    files = [Path(paths[stimulus_id]) for stimulus_id in stimulus_ids if stimulus_id in paths]
     return content_digest(getattr(stimuli, "identifier", None), list(columns), columns, files)
 
 
 def _digest_of(*parts: object) -> str | None:
-    """Return a digest of a question; None if it has none, so that nothing is shared."""
+    """Return a digest of a question; None if a part has none, so that nothing is shared."""
     try:
         return content_digest(*map(_plain, parts))
     except (TypeError, OSError):
@@ -171,14 +170,14 @@ def _digest_of(*parts: object) -> str | None:
 
 
 def _plain(part: object) -> object:
-    import pandas as pd  # imported by whoever has stimuli
+    import pandas as pd  # heavy; already imported where there are stimuli
 
     if isinstance(part, pd.DataFrame):
         return ["stimuli", _stimuli_digest(cast("StimulusSet", part))]
     if isinstance(part, dict):
         return {name: _plain(value) for name, value in part.items()}
     if isinstance(part, Sequence) and not isinstance(part, (str, bytes)):
-        return [_plain(each) for each in part]
+        return [_plain(item) for item in part]
     return part
 
 
@@ -194,7 +193,7 @@ def _is_mapped(values: npt.NDArray[Any]) -> bool:
 
 
 def _own(answer: NeuroidAssembly | BehavioralAssembly) -> NeuroidAssembly | BehavioralAssembly:
-    """Return an answer with values of its own, unless they lie in a file, where they cannot be changed."""
+    """Return an answer with values of its own; read-only values in a file are not copied."""
     if _is_mapped(answer.values):
         return answer.copy(deep=False)
     return answer.copy(data=np.array(answer.values))

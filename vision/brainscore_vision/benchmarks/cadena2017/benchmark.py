@@ -30,11 +30,11 @@ BIBTEX = """@article{cadena2019deep,
 
 def load_assembly(average_repetitions: bool) -> NeuronRecordingAssembly:
     """Load the responses, dims (presentation, neuroid); repetitions that a neuron lacks are NaN."""
-    shown = load_dataset("Cadena2017").squeeze("time_bin").transpose("presentation", "neuroid")
+    recordings = load_dataset("Cadena2017").squeeze("time_bin").transpose("presentation", "neuroid")
     # An image is there under two values of ``id``: one of its repetitions is the mean over both.
-    names = [name for name, dims, _ in walk_coords(shown) if "presentation" in dims and name != "id"]
-    repetitions = reduce_groups(shown, names, "mean")
-    repetitions.attrs = dict(shown.attrs)
+    names = [name for name, dims, _ in walk_coords(recordings) if "presentation" in dims and name != "id"]
+    repetitions = reduce_groups(recordings, names, "mean")
+    repetitions.attrs = dict(recordings.attrs)
     return average(repetitions) if average_repetitions else repetitions
 
 

@@ -33,8 +33,8 @@ def load_dissimilarities(region: str) -> DataAssembly:
     """Load one minus the similarities of conditions; dims (presentation, presentation_other, subject)."""
     similarities = load_dataset("Coggan2024_fMRI")
     labels = {name: values for name, _, values in walk_coords(similarities)}
-    chosen = np.flatnonzero(labels["region"] == region)
-    values = 1 - similarities.values[:, :, chosen]
+    rows = np.flatnonzero(labels["region"] == region)
+    values = 1 - similarities.values[:, :, rows]
     values[np.arange(len(values)), np.arange(len(values))] = 0  # of a condition with itself, which does not count
     start, end = TIME_BIN
     return DataAssembly(
@@ -42,7 +42,7 @@ def load_dissimilarities(region: str) -> DataAssembly:
         coords={
             "stimulus_id": ("presentation", labels["stimulus_id"]),
             "object_name": ("presentation", labels["object_name"]),
-            "subject": ("subject", labels["subject"][chosen]),
+            "subject": ("subject", labels["subject"][rows]),
             "time_bin_start": start,
             "time_bin_end": end,
         },
@@ -62,13 +62,13 @@ def rdm_of_units(assembly: NeuroidAssembly) -> DataAssembly:
     patterns = np.asarray(assembly.transpose("presentation", "neuroid").values, dtype=float)
     patterns = patterns[:, patterns.std(axis=0) > 0]
     mean = patterns.mean(axis=0)
-    chosen = np.abs(mean) > UNIT_THRESHOLD * mean.std()
-    if not chosen.any():
+    active = np.abs(mean) > UNIT_THRESHOLD * mean.std()
+    if not active.any():
         raise AssemblyError(
-            f"None of {len(chosen)} units has a mean response beyond {UNIT_THRESHOLD} standard deviations of those of "
+            f"None of {len(active)} units has a mean response beyond {UNIT_THRESHOLD} standard deviations of those of "
             "all units, as the voxels have that it is compared with. Choose a layer with more units for this region."
         )
-    z = (patterns - mean)[:, chosen] / patterns[:, chosen].std(axis=0)
+    z = (patterns - mean)[:, active] / patterns[:, active].std(axis=0)
     coords = {"stimulus_id": ("presentation", assembly["stimulus_id"].values)}
     return DataAssembly(1 - np.corrcoef(z), coords=coords, dims=["presentation", "presentation_other"])
 
@@ -87,14 +87,14 @@ def ceiling(dissimilarities: DataAssembly, *, published: bool = False) -> Score:
     With `published`, how well a person correlates with the mean of the others; the other one is in
     ``attrs['lower_bound']`` or ``attrs['upper_bound']``.
     """
-    people = np.stack([upper_triangle(each) for each in np.moveaxis(dissimilarities.values, 2, 0)])
+    people = np.stack([upper_triangle(matrix) for matrix in np.moveaxis(dissimilarities.values, 2, 0)])
     standardised = (people - people.mean(axis=1, keepdims=True)) / people.std(axis=1, keepdims=True)
     upper = np.array([np.corrcoef(own, standardised.mean(axis=0))[0, 1] for own in people])
     lower = np.array([np.corrcoef(own, np.delete(people, i, 0).mean(axis=0))[0, 1] for i, own in enumerate(people)])
-    chosen = lower if published else upper
-    score = attach_standard_error(Score(chosen.mean()), chosen, over="subject")
+    bound = lower if published else upper
+    score = attach_standard_error(Score(bound.mean()), bound, over="subject")
     score.attrs.update(
-        raw=Score(chosen, coords={"subject": dissimilarities["subject"].values}, dims=["subject"]),
+        raw=Score(bound, coords={"subject": dissimilarities["subject"].values}, dims=["subject"]),
         upper_bound=float(upper.mean()),
         lower_bound=float(lower.mean()),
         quantity="dissimilarity_correlation",

@@ -201,14 +201,14 @@ def accuracies(block, distractors, subject, right, lapse_rate: float):
     names, code = np.unique(subject, return_inverse=True)
     result = np.empty((len(BLOCKS), len(DISTRACTORS), len(names)))
     for row, column in np.ndindex(result.shape[:2]):
-        chosen = (np.asarray(block).astype(str) == BLOCKS[row]) & (np.asarray(distractors) == DISTRACTORS[column])
-        number = np.bincount(code[chosen], minlength=len(names))
+        in_cell = (np.asarray(block).astype(str) == BLOCKS[row]) & (np.asarray(distractors) == DISTRACTORS[column])
+        number = np.bincount(code[in_cell], minlength=len(names))
         if not number.any():
             raise AssemblyError(
                 f"There are no trials with {DISTRACTORS[column]:g} distractors in the {BLOCKS[row]} block; the area "
                 f"needs blocks {', '.join(BLOCKS)} with 1, 5 and 11 distractors each."
             )
-        hits = np.bincount(code[chosen], weights=right[chosen], minlength=len(names))
+        hits = np.bincount(code[in_cell], weights=right[in_cell], minlength=len(names))
         result[row, column] = np.divide(hits, number, out=np.full(len(names), np.nan), where=number > 0)
     return (result - lapse_rate / 2) / (1 - lapse_rate)
 
@@ -221,8 +221,8 @@ def means_of_halves(people):
     list of ndarray, shape (2, 3, n_halves)
     """
     halves = random_halves(generator(0, "ferguson2024", "subject"), N_HALVES, people.shape[2])
-    known = np.isfinite(people).astype(float)
-    return [(np.nan_to_num(people) @ half.T) / (known @ half.T) for half in (halves, ~halves)]
+    valid = np.isfinite(people).astype(float)
+    return [(np.nan_to_num(people) @ half.T) / (valid @ half.T) for half in (halves, ~halves)]
 
 
 def asymmetry(shares):

@@ -83,10 +83,10 @@ def load_choices(condition: str, dataset: str) -> Any:
     if condition not in EXCLUDED_CONDITIONS:
         return assembly
     stimulus_set = without_excluded(assembly.stimulus_set, condition)
-    shown = np.isin(assembly["stimulus_id"].values, stimulus_set["stimulus_id"].to_numpy())
-    kept = assembly[{"presentation": np.flatnonzero(shown)}]
-    kept.attrs["stimulus_set"] = stimulus_set
-    return kept
+    tested = np.isin(assembly["stimulus_id"].values, stimulus_set["stimulus_id"].to_numpy())
+    answers = assembly[{"presentation": np.flatnonzero(tested)}]
+    answers.attrs["stimulus_set"] = stimulus_set
+    return answers
 
 
 def without_excluded(stimulus_set: Any, condition: str) -> Any:

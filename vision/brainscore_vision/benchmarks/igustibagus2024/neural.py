@@ -35,8 +35,8 @@ def load_domain_transfer(average_repetitions: bool) -> NeuronRecordingAssembly:
     stimuli = assembly.attrs["stimulus_set"]
     compared = stimuli[stimuli["stimulus_source"].isin(SOURCES) & stimuli["object_style"].isin(STYLES)]
     compared.identifier = stimuli.identifier
-    kept = np.isin(assembly["stimulus_id"].values, compared["stimulus_id"]) & ~np.isnan(assembly.values).all(axis=1)
-    assembly = assembly[{"presentation": np.flatnonzero(kept)}]
+    recorded = np.isin(assembly["stimulus_id"].values, compared["stimulus_id"]) & ~np.isnan(assembly.values).all(axis=1)
+    assembly = assembly[{"presentation": np.flatnonzero(recorded)}]
     assembly.attrs["stimulus_set"] = compared
     return average_repetition(assembly) if average_repetitions else assembly
 

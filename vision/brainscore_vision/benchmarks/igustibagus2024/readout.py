@@ -104,8 +104,8 @@ def domains_of(stimuli: StimulusSet) -> dict[str, Positions]:
     """Return the rows of the images of each domain."""
     source, style = stimuli["stimulus_source"].to_numpy(), stimuli["object_style"].to_numpy()
     return {
-        domain: np.flatnonzero((source == wanted) & ((style == shape) | (shape is None)))
-        for domain, (wanted, shape) in DOMAINS.items()
+        domain: np.flatnonzero((source == domains) & ((style == shape) | (shape is None)))
+        for domain, (domains, shape) in DOMAINS.items()
     }
 
 
@@ -133,14 +133,14 @@ def _drawn(rows: Positions, labels: NDArray[np.str_], rng: np.random.Generator) 
         return rows
     classes = np.unique(labels[rows])
     shuffled = rng.permutation(rows)
-    return np.concatenate([shuffled[labels[shuffled] == each][: N_TEST // len(classes)] for each in classes])
+    return np.concatenate([shuffled[labels[shuffled] == label][: N_TEST // len(classes)] for label in classes])
 
 
 def outputs_of(features: Floats, labels: NDArray[np.str_], train: Positions) -> tuple[NDArray[np.str_], Floats]:
     """Return the classes, and the output for each of them for all images, shape (n_images, n_classes)."""
-    known = features[train]
-    spread = known.std(axis=0)
-    z = (features - known.mean(axis=0)) / np.where(spread > 0, spread, 1)
+    training = features[train]
+    spread = training.std(axis=0)
+    z = (features - training.mean(axis=0)) / np.where(spread > 0, spread, 1)
     classes = np.unique(labels[train])
     answers = np.where(labels[train, None] == classes, 1.0, -1.0)
     return classes, RidgeCV(ALPHAS).fit(z[train], answers).predict(z)

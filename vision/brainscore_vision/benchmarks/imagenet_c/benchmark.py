@@ -50,5 +50,5 @@ def sampled(stimulus_set: StimulusSet, factor: int) -> StimulusSet:
     names = stimulus_set["filename"].astype(str)
     stimulus_set["origin"] = names.str.extract(r"(ILSVRC2012_val_\d+)", expand=False).fillna(names)
     originals = stimulus_set[["synset", "origin"]].drop_duplicates().sort_values(["synset", "origin"])
-    chosen = set(originals["origin"].iloc[::factor])
-    return stimulus_set[[origin in chosen for origin in stimulus_set["origin"]]]
+    origins = set(originals["origin"].iloc[::factor])
+    return stimulus_set[[origin in origins for origin in stimulus_set["origin"]]]

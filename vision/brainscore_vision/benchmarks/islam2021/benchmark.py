@@ -67,7 +67,7 @@ class FactorDimensionality(BenchmarkBase):
         in_order = np.array_equal(order, np.arange(len(order)))  # then the first members are no copy
         first = recorded if in_order else recorded[{"presentation": order}]
         members = (first, recorded[{"presentation": order[second]}])
-        members = [each.assign_coords(factor=("presentation", factors)) for each in members]
+        members = [member.assign_coords(factor=("presentation", factors)) for member in members]
         score = ceil_score(self._metric(*members), self.ceiling)
         score.attrs["n_stimuli"] = len(stimuli)
         return score
@@ -109,12 +109,12 @@ def pairs(stimuli, seed: int = SEED):
     for row in range(len(stimuli)):
         factors.append(draw.choice(["shape", "texture"]))
         if factors[-1] == "shape":
-            key = picture[row], draw.choice([each for each in textures if each != texture[row]])
-            found = [same_picture[key]] if key in same_picture else []
+            key = picture[row], draw.choice([other for other in textures if other != texture[row]])
+            partners = [same_picture[key]] if key in same_picture else []
         else:
-            key = draw.choice([each for each in shapes if each != shape[row]]), texture[row]
-            found = looks_alike[key]
-        if not found:
+            key = draw.choice([other for other in shapes if other != shape[row]]), texture[row]
+            partners = looks_alike[key]
+        if not partners:
             raise StimulusError(f"No image shares the {factors[-1]} of row {row} and shows {key}; every one is needed.")
-        second.append(found[0] if factors[-1] == "shape" else draw.choice(found))
+        second.append(partners[0] if factors[-1] == "shape" else draw.choice(partners))
     return np.array(factors), np.array(second)

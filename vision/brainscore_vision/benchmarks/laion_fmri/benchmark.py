@@ -46,7 +46,7 @@ def load_repetitions(subject: str, region: str, dataset_prefix: str = SHARED) ->
     assembly = load_dataset(f"{dataset_prefix}_full_{subject}")
     assembly = of_region(assembly, region, above=("nc_12rep", NOISE_CEILING_THRESHOLD))
     assembly = assembly.transpose("presentation", "neuroid")
-    known, n = coords_along(assembly, "neuroid"), assembly.sizes["neuroid"]
+    coords, n = coords_along(assembly, "neuroid"), assembly.sizes["neuroid"]
     return NeuroidAssembly(
         assembly.values,
         coords={
@@ -55,7 +55,7 @@ def load_repetitions(subject: str, region: str, dataset_prefix: str = SHARED) ->
             "neuroid_id": ("neuroid", [f"{subject}/{number}" for number in range(n)]),
             "subject": ("neuroid", [subject] * n),
             "region": ("neuroid", [region] * n),
-            **{name: known[name] for name in ("nc_12rep", "nc_4rep", "nc_allrep") if name in known},
+            **{name: coords[name] for name in ("nc_12rep", "nc_4rep", "nc_allrep") if name in coords},
         },
         dims=["presentation", "neuroid"],
         attrs={"stimulus_set": assembly.attrs["stimulus_set"]},

@@ -37,7 +37,9 @@ def alignment_bounds(assembly: xr.DataArray) -> Score:
         the direction of the others), ``error`` (standard error over subjects), ``quantity``.
     """
     subjects = split_subjects(assembly)
-    directions = np.stack([_direction(each.transpose("presentation", "neuroid").values) for each in subjects.values()])
+    directions = np.stack(
+        [_direction(subject.transpose("presentation", "neuroid").values) for subject in subjects.values()]
+    )
     total = directions.sum(axis=0)
     upper = np.array([_cosine(own, total) for own in directions])
     lower = np.array([_cosine(own, total - own) for own in directions])
@@ -92,5 +94,5 @@ def _root_of_noise_ceiling(assembly: xr.DataArray) -> NDArray:
 
 
 def _neuroid_coords(assembly: xr.DataArray) -> Mapping[str, tuple[str, NDArray]]:
-    known = coords_along(assembly, "neuroid")
-    return {name: known[name] for name in ("neuroid_id", "subject", "region")}
+    coords = coords_along(assembly, "neuroid")
+    return {name: coords[name] for name in ("neuroid_id", "subject", "region")}

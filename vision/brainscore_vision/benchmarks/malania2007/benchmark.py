@@ -155,13 +155,13 @@ class Malania2007VernierAcuity(BenchmarkBase):
 
     def _of_persons(self, scores: dict[str, Score]) -> list[float]:
         """Return the closeness of the model to each person: most of them took part in all conditions."""
-        found: dict[str, list[float]] = {}
+        thresholds: dict[str, list[float]] = {}
         for condition, score in scores.items():
             subjects = coordinate(self._people[condition]["baseline_assembly"], "subject").astype(str)
             values = score.attrs["raw"].values if "raw" in score.attrs else np.zeros(len(subjects))
             for subject, value in zip(subjects, values, strict=True):
-                found.setdefault(subject, []).append(float(value))
-        return [float(np.mean(values)) for values in found.values()]
+                thresholds.setdefault(subject, []).append(float(value))
+        return [float(np.mean(values)) for values in thresholds.values()]
 
 
 def load_assembly(dataset: str) -> PropertyAssembly:
@@ -181,8 +181,8 @@ def _measured(thresholds: PropertyAssembly) -> list[Any]:
 
 
 def _of(thresholds: PropertyAssembly, subjects: set[Any]) -> PropertyAssembly:
-    chosen = [subject in subjects for subject in coordinate(thresholds, "subject").tolist()]
-    return thresholds.isel(subject=np.flatnonzero(chosen))
+    selected = [subject in subjects for subject in coordinate(thresholds, "subject").tolist()]
+    return thresholds.isel(subject=np.flatnonzero(selected))
 
 
 def respond(
@@ -211,10 +211,10 @@ def respond(
     options = _accepted(candidate.look_at, require_variance=True)
     answers = {}
     for name in conditions:
-        shown = _on_screen(candidate, drawings[name])
-        answers[name] = candidate.look_at(shown, number_of_trials=NUMBER_OF_TRIALS, **options)
+        placed = _on_screen(candidate, drawings[name])
+        answers[name] = candidate.look_at(placed, number_of_trials=NUMBER_OF_TRIALS, **options)
         # Raises if the model answers to other drawings than it was shown, and lists both differences.
-        matching_order(np.unique(shown["stimulus_id"]), np.unique(coordinate(answers[name], "stimulus_id")))
+        matching_order(np.unique(placed["stimulus_id"]), np.unique(coordinate(answers[name], "stimulus_id")))
     return answers
 
 

@@ -138,7 +138,7 @@ def _texture_tuning(responses: NeuroidAssembly, baseline: NeuroidAssembly, *, re
         evoked = np.maximum(evoked, 0.0)
     families = evoked.mean(axis=-1)
     modulation = calc_texture_modulation(families)[0]
-    ratio, of_samples, of_families = np.array([calc_variance_ratio(each) for each in stable]).reshape(-1, 3).T
+    ratio, of_samples, of_families = np.array([calc_variance_ratio(response) for response in stable]).reshape(-1, 3).T
     noise, texture = _flat(evoked[:, 0]).max(axis=1), _flat(evoked[:, 1]).max(axis=1)
     values = {
         "texture_modulation_index": modulation,
@@ -195,7 +195,7 @@ def _through_peak(values: Array, axis: int) -> Array:
 
 
 def _sparseness(values: Array) -> Array:
-    return np.array([calc_sparseness(each) for each in values])
+    return np.array([calc_sparseness(response) for response in values])
 
 
 def _assembly(values: Mapping[str, Array], responsive: NDArray[np.bool_]) -> PropertyAssembly:

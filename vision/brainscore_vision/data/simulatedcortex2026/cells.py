@@ -157,13 +157,16 @@ def load_truth() -> NeuroidAssembly:
     sets = [load_gratings(kind) for kind in KINDS]
     cells = _draw_cells(N_OTHERS, np.random.default_rng(SEED + 1), n_elsewhere=N_ELSEWHERE)
     columns = ("stimulus_id", *CONDITIONS)
-    coords = {name: ("presentation", np.concatenate([each[name].to_numpy() for each in sets])) for name in columns}
+    coords = {
+        name: ("presentation", np.concatenate([stimulus_set[name].to_numpy() for stimulus_set in sets]))
+        for name in columns
+    }
     coords |= {
         "neuroid_id": ("neuroid", np.array([f"simulated-other-{number:03d}" for number in range(N_OTHERS)])),
         "region": ("neuroid", np.array(["V1"] * N_OTHERS)),
         "simulated": ("neuroid", np.full(N_OTHERS, fill_value=True)),
     }
-    rates = np.concatenate([_rates(_pixels(each), cells) for each in sets])
+    rates = np.concatenate([_rates(_pixels(stimulus_set), cells) for stimulus_set in sets])
     attrs = {"identifier": f"{dataset.IDENTIFIER}.preferences.truth", "simulated": True, "units": "spikes per second"}
     return NeuroidAssembly(rates, coords=coords, dims=["presentation", "neuroid"], attrs=attrs)
 

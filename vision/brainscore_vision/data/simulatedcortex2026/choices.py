@@ -46,7 +46,7 @@ def load_choices(*, noise_free: bool = False) -> BehavioralAssembly:
     responses = truth.values[:, truth["region"].values == "IT", 0]
     labels = truth["object_name"].values.astype(str)
     tested = _is_tested(len(labels))
-    names, shown = np.unique(labels[tested], return_inverse=True)
+    names, images = np.unique(labels[tested], return_inverse=True)
     probabilities = beliefs(responses[tested], responses[~tested], labels[~tested])
     stimuli = _part(tested=True)
     ids = stimuli["stimulus_id"].to_numpy().astype(str)
@@ -64,17 +64,17 @@ def load_choices(*, noise_free: bool = False) -> BehavioralAssembly:
             "choice": ("choice", names),
         }
         return BehavioralAssembly(probabilities, coords=coords, dims=["presentation", "choice"], attrs=attrs)
-    patch, other, chosen = offer(probabilities, shown, TRIALS_PER_PAIR, np.random.default_rng(SEED))
+    patch, other, choices = offer(probabilities, images, TRIALS_PER_PAIR, np.random.default_rng(SEED))
     columns = {
         "stimulus_id": ids[patch],
-        "sample_obj": names[shown[patch]],
-        "truth": names[shown[patch]],
+        "sample_obj": names[images[patch]],
+        "truth": names[images[patch]],
         "dist_obj": names[other],
-        "correct": chosen == shown[patch],
+        "correct": choices == images[patch],
         "simulated": np.ones(len(patch), dtype=bool),
     }
     coords = {name: ("presentation", values) for name, values in columns.items()}
-    return BehavioralAssembly(names[chosen], coords=coords, dims=["presentation"], attrs=attrs)
+    return BehavioralAssembly(names[choices], coords=coords, dims=["presentation"], attrs=attrs)
 
 
 def beliefs(responses: np.ndarray, learned: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -120,13 +120,13 @@ def offer(
         Which image it was, the other label, and the label chosen; the other one is with its probability divided by
         that of both.
     """
-    images, others = (each.ravel() for each in np.indices(probabilities.shape))
+    images, others = (indices.ravel() for indices in np.indices(probabilities.shape))
     wrong = others != shown[images]
     order = rng.permutation(np.repeat(np.flatnonzero(wrong), trials_per_pair))
     image, other = images[order], others[order]
     own, against = probabilities[image, shown[image]], probabilities[image, other]
-    chosen = np.where(rng.random(len(order)) < against / (own + against), other, shown[image])
-    return image, other, chosen
+    choices = np.where(rng.random(len(order)) < against / (own + against), other, shown[image])
+    return image, other, choices
 
 
 def _is_tested(n_patches: int) -> np.ndarray:

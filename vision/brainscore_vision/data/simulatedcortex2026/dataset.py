@@ -204,7 +204,7 @@ def _package(
     }
     if not noise_free:
         coords["repetition"] = ("presentation", np.repeat(np.arange(repetitions), len(stimuli)))
-    numbered = [(region, number) for region, each in counts.items() for number in range(each.shape[-2])]
+    numbered = [(region, number) for region, responses in counts.items() for number in range(responses.shape[-2])]
     coords |= {
         "neuroid_id": ("neuroid", [f"simulated-{region}-{number:03d}" for region, number in numbered]),
         "region": ("neuroid", [region for region, _ in numbered]),

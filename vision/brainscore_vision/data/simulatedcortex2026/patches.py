@@ -88,5 +88,5 @@ def cut_patches(photograph: str, pixels: np.ndarray, count: int = PATCHES_PER_PH
     corners = [(top + row * PATCH_PX, left + column * PATCH_PX) for row in range(n_rows) for column in range(n_columns)]
     tiles = [pixels[row : row + PATCH_PX, column : column + PATCH_PX] for row, column in corners]
     contrast = np.array([luminance(tile).std() for tile in tiles])
-    kept = np.sort(np.argsort(-contrast, kind="stable")[:count])
-    return [Patch(photograph, *corners[index], tiles[index]) for index in kept]
+    strongest = np.sort(np.argsort(-contrast, kind="stable")[:count])
+    return [Patch(photograph, *corners[index], tiles[index]) for index in strongest]

@@ -247,11 +247,11 @@ def it_drive(energy: np.ndarray, parameters: PopulationParameters, rng: np.rando
     kinds = (parameters.n_orientations, len(parameters.frequencies), 3, 3)
     features = np.empty((len(maps), parameters.it_subunits))
     for unit in range(parameters.it_subunits):
-        chosen = np.unravel_index(rng.choice(np.prod(kinds), n_inputs, replace=False), kinds)
+        inputs = np.unravel_index(rng.choice(np.prod(kinds), n_inputs, replace=False), kinds)
         weights = rng.standard_normal(n_inputs)
         drive = sum(
             weight * patches[:, i, j, :, :, row, column]
-            for weight, i, j, row, column in zip(weights, *chosen, strict=True)
+            for weight, i, j, row, column in zip(weights, *inputs, strict=True)
         )
         threshold = parameters.it_subunit_threshold * drive.std()
         features[:, unit] = np.maximum(drive - threshold, 0).mean(axis=(1, 2)) / drive.std()

@@ -1,4 +1,4 @@
-"""Prove benchmarks of several plugins that are of one design: each says what is its own, and inherits the tests.
+"""Tests shared by benchmarks of one design: each plugin sets its own facts and inherits them.
 
 ================ =========================================================
 `label_accuracy` which category of ImageNet an image shows

@@ -1,4 +1,4 @@
-"""Prove benchmarks that ask for the category of an image among those of ImageNet, on images that are made up."""
+"""Test benchmarks on the ImageNet category of an image, with synthetic images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["LabelAccuracyProof"]
 
 
 class _Observer(PrecomputedFeatures):
-    """Answers what it is told for each image, and remembers what it was asked and shown."""
+    """Gives fixed answers, and records tasks and stimuli."""
 
     def __init__(self, stimuli: StimulusSet, answers: Any) -> None:
         coords = {"stimulus_id": ("presentation", stimuli["stimulus_id"]), "label": ("presentation", answers)}
@@ -35,18 +35,18 @@ class _Observer(PrecomputedFeatures):
 
 
 class LabelAccuracyProof:
-    """Say in a class of tests which benchmark, and inherit these.
+    """Set the benchmark in a class of tests, and inherit these.
 
     Attributes
     ----------
     identifier, parent : str
-        Of the benchmark.
+        Identifier and parent of the benchmark.
     stimulus_set : str
-        Identifier of its images, whose column ``synset`` names the category.
+        Identifier of its images; their column ``synset`` names the category.
     n_images : int
-        How many there are.
+        Number of images.
     number_of_trials : int
-        How often a model is shown each.
+        Presentations of each image.
     """
 
     identifier: str
@@ -56,13 +56,13 @@ class LabelAccuracyProof:
     number_of_trials = 10
 
     def test_making_it_loads_nothing(self) -> None:
-        """It is registered under its name, and nothing is fetched for that."""
+        """It is registered under its name, and building it fetches nothing."""
         benchmark = load_benchmark(self.identifier)
         assert (benchmark.identifier, benchmark.parent, benchmark.version) == (self.identifier, self.parent, 1)
         assert float(benchmark.ceiling) == 1
 
     def test_made_up_images(self, stand_ins: StandIns) -> None:
-        """Who names all is right, who guesses is not, and nobody is shown the categories."""
+        """Correct answers score 1, guesses little, and categories stay hidden."""
         synsets = np.repeat([f"n0000{number:04d}" for number in range(10)], 4)
         columns = {"synset": synsets, "label": np.repeat(np.arange(10), 4)}
         stimuli = draw_stimuli(self.stimulus_set, 40, columns=columns, size_px=16)
@@ -83,7 +83,7 @@ class LabelAccuracyProof:
     @pytest.mark.private_access
     @pytest.mark.slow
     def test_all_images(self) -> None:
-        """Who names all images is right."""
+        """Correct answers to all images score 1."""
         stimuli = load_stimulus_set(self.stimulus_set)
         score = load_benchmark(self.identifier)(_Observer(stimuli, stimuli["synset"].to_numpy()))
         assert float(score) == 1

@@ -1,7 +1,7 @@
-"""Prove benchmarks on fMRI of natural scenes (Allen et al. 2022) on recordings of the same form whose truth is known.
+"""Test benchmarks on fMRI of natural scenes (Allen et al. 2022) with synthetic recordings of the same form.
 
-Voxels and vertices are two plugins with one design. Three subjects with different numbers of them stand in. Every fifth
-has a noise ceiling of 30 % and holds nothing but noise, so that the ceiling tells whether those were left out.
+Voxels and vertices are two plugins with one design. Every fifth neuroid of three subjects has a noise ceiling of 30 %
+and contains only noise, so the ceiling shows whether it was excluded.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Truths = Mapping[str, "DataAssembly"]
 
 @pytest.mark.usefixtures("kept_homes")
 class NaturalScenesProof:
-    """Say in a class of tests which data set and how it places neuroids, and inherit these.
+    """Set data set and neuroid coordinates in a class of tests, and inherit these.
 
     Attributes
     ----------
     dataset : str
-        What its identifiers begin with; ``_4subj`` follows where four subjects saw more scenes.
+        Prefix of its identifiers; ``_4subj`` follows for the four subjects who saw more scenes.
     places : mapping of str to array-like, shape (120,)
-        Coordinates of neuroids that this data set has beside those of both.
+        Further coordinates of neuroids.
     make : callable
         Factory of the regression benchmarks: region, ``per_voxel_ceilings``.
     """
@@ -54,7 +54,7 @@ class NaturalScenesProof:
     @pytest.fixture(scope="class")
     @classmethod
     def truths(cls, module_stand_ins: StandIns) -> Truths:
-        """Let recordings of both groups stand in; return the signal of each."""
+        """Register recordings of both groups as stand-ins; return the signal of each."""
         return {group: cls._stand_in(module_stand_ins, group) for group in _GROUPS}
 
     @classmethod
@@ -83,7 +83,7 @@ class NaturalScenesProof:
     @pytest.mark.parametrize("region", _REGIONS)
     @pytest.mark.parametrize("group", _GROUPS)
     def test_registered_as_published(self, group: str, region: str, metric: str) -> None:
-        """Identifier, version, region and degrees are those that are published."""
+        """Identifier, version, region and degrees are the published ones."""
         identifier = f"{self.dataset}{group}.{region}-{metric}"
         benchmark: Any = load_benchmark(identifier)  # of a class with degrees
         assert (benchmark.identifier, benchmark.version, benchmark.parent) == (identifier, 1, region)
@@ -93,7 +93,7 @@ class NaturalScenesProof:
     @pytest.mark.parametrize("region", _REGIONS)
     @pytest.mark.parametrize("group", _GROUPS)
     def test_responses_are_predicted_up_to_their_reliability(self, truths: Truths, group: str, region: str) -> None:
-        """The brain reaches the ceiling that the noise leaves, in reliable neuroids."""
+        """The true signal reaches the noise ceiling of reliable neuroids."""
         benchmark = load_benchmark(f"{self.dataset}{group}.{region}-ridge")
         score = benchmark(PrecomputedFeatures(truths[group], visual_degrees=8))
         assert float(benchmark.ceiling) == pytest.approx(1 / (1 + 0.5**2 / 3), abs=0.03)  # noise .5, 3 repetitions
@@ -105,7 +105,7 @@ class NaturalScenesProof:
     @pytest.mark.parametrize("region", _REGIONS)
     @pytest.mark.parametrize("group", _GROUPS)
     def test_dissimilarities_are_as_alike_as_one_geometry_allows(self, truths: Truths, group: str, region: str) -> None:
-        """The brain lies between the bounds of the ceiling."""
+        """The true signal lies between the bounds of the ceiling."""
         benchmark = load_benchmark(f"{self.dataset}{group}.{region}-rdm")
         score = benchmark(PrecomputedFeatures(truths[group], visual_degrees=8))
         bounds = benchmark.ceiling.attrs
@@ -114,7 +114,7 @@ class NaturalScenesProof:
 
     @pytest.mark.parametrize(("metric", "atol"), [("ridge", 0.1), ("rdm", 0.05)])
     def test_order_of_candidates(self, truths: Truths, metric: str, atol: float) -> None:
-        """Brain, pixels and shuffled scenes come in this order."""
+        """True signal, pixels and shuffled scenes score in this order."""
         benchmark = load_benchmark(f"{self.dataset}.IT-{metric}")
         of_brain = float(benchmark(PrecomputedFeatures(truths[""], visual_degrees=8)))
         of_pixels = float(benchmark(load_model("pixels")))
@@ -125,11 +125,11 @@ class NaturalScenesProof:
     @pytest.mark.slow
     @pytest.mark.usefixtures("truths")
     def test_the_gabor_bank_is_between(self) -> None:
-        """A model of V1 is better than chance there."""
+        """A model of V1 is better than chance."""
         assert 0.02 < float(load_benchmark(f"{self.dataset}.V1-rdm")(load_model("gabor_bank"))) < 0.9
 
     def test_each_neuroid_by_its_own_reliability(self, truths: Truths) -> None:
-        """Ceilings of single neuroids are an argument away."""
+        """An argument selects ceilings of single neuroids."""
         score = type(self).make("V4", per_voxel_ceilings=True)(PrecomputedFeatures(truths[""], visual_degrees=8))
         assert float(score) == pytest.approx(1, abs=0.05)
         assert score.attrs["subj02"].attrs["ceiled_scores"].sizes["neuroid"] == 12

@@ -54,8 +54,8 @@ class Rajalingham2018(BenchmarkBase):
         if self._learn_apart:
             half = _halves(tested["image_label"].to_numpy())
             answers = [self._answers(candidate, tested[half == this], tested[half != this]) for this in (0, 1)]
-            values = np.concatenate([each.values for each in answers])
-            ids = np.concatenate([each["stimulus_id"].values for each in answers])
+            values = np.concatenate([part.values for part in answers])
+            ids = np.concatenate([part["stimulus_id"].values for part in answers])
             coords = {"stimulus_id": ("presentation", ids), "choice": ("choice", answers[0]["choice"].values)}
             probabilities = type(answers[0])(values, coords=coords, dims=["presentation", "choice"])
         else:
@@ -89,8 +89,8 @@ def _halves(labels: np.ndarray) -> np.ndarray:
 def load_assembly(access: str = "private"):
     """Load single trials of people, dims (presentation), with the coordinate ``correct``."""
     assembly = load_dataset(f"Rajalingham2018.{access}")
-    chosen = assembly["choice"] if "choice" in assembly.coords else assembly
-    return assembly.assign_coords(correct=("presentation", chosen.values == assembly["sample_obj"].values))
+    choices = assembly["choice"] if "choice" in assembly.coords else assembly
+    return assembly.assign_coords(correct=("presentation", choices.values == assembly["sample_obj"].values))
 
 
 # Names that published code imports.
