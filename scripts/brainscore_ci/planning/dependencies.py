@@ -26,20 +26,29 @@ __all__ = ["Dependencies", "Use", "find_dependencies"]
 
 @dataclass(frozen=True)
 class Use:
-    """That one plugin uses another.
+    """One plugin uses another.
 
     Attributes
     ----------
     how : str
         For people, such as ``"load_metric('rdm') in benchmark.py:12"``.
-    tests_only : bool
-        Only the tests of the user do, so that its scores do not depend on it.
+    file : str
+        File of the user, such as ``'benchmark.py'``.
+    reach : Reach or None
+        Which files of the user change its scores; None: all but tests.
     """
 
     user: PluginName
     used: PluginName
     how: str
-    tests_only: bool = False
+    file: str
+    reach: Reach | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def tests_only(self) -> bool:
+        """Whether the user's scores do not depend on this use."""
+        # Evaluated on demand: the reach reads every file of a plugin, and a change touches few plugins.
+        return is_test_file(self.file) and (self.reach is None or not self.reach.changes_scores(self.file))
 
 
 @dataclass(frozen=True)
@@ -48,16 +57,15 @@ class Dependencies:
 
     Attributes
     ----------
-    unresolved : tuple of (PluginName, str, Load, bool)
-        Loads of identifiers that no plugin registers, their files, and whether only tests pass there. They may be what
-        a change removes.
+    unresolved : tuple of (PluginName, str, Load)
+        Plugins, files and their loads of identifiers that no plugin registers; a change may remove those.
     reach : mapping of PluginName to Reach
         Which files of each plugin can change scores.
     """
 
     plugins: frozenset[PluginName]
     uses: tuple[Use, ...]
-    unresolved: tuple[tuple[PluginName, str, Load, bool], ...] = ()
+    unresolved: tuple[tuple[PluginName, str, Load], ...] = ()
     reach: Mapping[PluginName, Reach] = field(default_factory=dict, repr=False, compare=False)
 
     def affected_by(
@@ -81,11 +89,11 @@ class Dependencies:
         users: dict[PluginName, list[Use]] = {}
         for use in self.uses:
             users.setdefault(use.used, []).append(use)
-        for user, file, load, tests_only in self.unresolved:
+        for user, file, load in self.unresolved:
             for name in changed:
                 if KINDS[load.kind].folder == name.folder and user != name:
                     how = f"{_call(load)} in {file}:{load.line}, which no plugin registers"
-                    users.setdefault(name, []).append(Use(user, name, how, tests_only))
+                    users.setdefault(name, []).append(Use(user, name, how, file, self.reach.get(user)))
         chains: dict[PluginName, tuple[str, ...]] = {name: (reason,) for name, reason in sorted(changed.items())}
         waiting = deque(chains)
         by_tests: dict[PluginName, tuple[str, ...]] = {}
@@ -110,27 +118,24 @@ def find_dependencies(tree: TreeFacts) -> Dependencies:
         plugin.name: Reach(plugin.sources, frozenset(resolver.imported_modules.get(plugin.name, ())))
         for plugin in tree.plugins.values()
     }
-    uses: dict[tuple[PluginName, PluginName, bool], Use] = {}
+    uses: dict[tuple[PluginName, PluginName, str], Use] = {}
     unresolved = []
+
+    def add(user: PluginName, used: PluginName, file: str, how: str) -> None:
+        if user != used:  # one use is enough, except of test files, since some of them may change scores
+            key = user, used, file if is_test_file(file) else ""
+            uses.setdefault(key, Use(user, used, how, file, reach[user]))
+
     for plugin in tree.plugins.values():
-
-        def tests_only(file: str, own: Reach = reach[plugin.name]) -> bool:
-            return is_test_file(file) and not own.changes_scores(file)
-
         for file, load, own in resolver.loads(plugin):
             matches = resolver.registering(plugin, load, own=own)
             if not matches and not load.says_nothing:
-                unresolved.append((plugin.name, file, load, tests_only(file)))
+                unresolved.append((plugin.name, file, load))
             for used in matches:
-                _note(uses, Use(plugin.name, used, f"{_call(load)} in {file}:{load.line}", tests_only(file)))
+                add(plugin.name, used, file, f"{_call(load)} in {file}:{load.line}")
         for file, used, line in resolver.imported_plugins(plugin):
-            _note(uses, Use(plugin.name, used, f"import in {file}:{line}", tests_only(file)))
+            add(plugin.name, used, file, f"import in {file}:{line}")
     return Dependencies(frozenset(tree.plugins), tuple(uses.values()), tuple(unresolved), reach)
-
-
-def _note(uses: dict[tuple[PluginName, PluginName, bool], Use], use: Use) -> None:
-    if use.user != use.used:
-        uses.setdefault((use.user, use.used, use.tests_only), use)
 
 
 def _call(load: Load) -> str:

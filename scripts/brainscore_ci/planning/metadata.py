@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import yaml
@@ -12,13 +13,17 @@ __all__ = ["RefusedMetadataError", "plain_text", "read_values"]
 _LARGEST, _DEEPEST = 100_000, 20  # bytes and levels; files of the published system have 5
 
 
+_LOADERS = (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader)
+"""The fast loader if it is installed, then the one that the static checks use and that accepts a little more."""
+
+
 def read_values(content: bytes) -> Mapping[str, Any]:
     """Return the keys and values in the content of a ``metadata.yml``; empty if it cannot be read."""
-    try:
-        values = yaml.safe_load(plain_text(content))
-    except (ValueError, RecursionError, TypeError, yaml.YAMLError):
-        return {}  # the static checks say why
-    return values if isinstance(values, dict) else {}
+    for loader in _LOADERS:
+        with suppress(ValueError, RecursionError, TypeError, yaml.YAMLError):  # the static checks say why
+            values = yaml.load(plain_text(content, loader), Loader=loader)  # noqa: S506 - both are safe
+            return values if isinstance(values, dict) else {}
+    return {}
 
 
 class RefusedMetadataError(ValueError):
@@ -29,13 +34,13 @@ class RefusedMetadataError(ValueError):
         self.line: int = getattr(event.start_mark, "line", 0) + 1
 
 
-def plain_text(content: bytes) -> str:
-    """Return YAML as text; raises for what would take minutes or gigabytes to load."""
+def plain_text(content: bytes, loader: type[Any] = yaml.SafeLoader) -> str:
+    """Return YAML as text; raise ValueError if loading it would take minutes or gigabytes."""
     if len(content) > _LARGEST:
         raise ValueError(f"it has {len(content):,} bytes, where a few lines are expected")
     text = content.decode("utf-8-sig")
     depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+    for event in yaml.parse(text, Loader=loader):
         if isinstance(event, yaml.AliasEvent):  # a few lines of them can stand for gigabytes
             raise RefusedMetadataError("a value refers to another with *", event)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

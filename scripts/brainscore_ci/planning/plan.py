@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -221,7 +222,7 @@ class Plan(Untrusted):
 
         A change of a metric may mean fifty thousand pairs, so they are written as groups, see `fold`.
         """
-        return json.dumps(_PLAN.dump_python(self), indent=1) + "\n"
+        return json.dumps(_adapter().dump_python(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Plan:
@@ -233,7 +234,7 @@ class Plan(Untrusted):
             If it is too large, no JSON, or a key, type, number or length is not as expected.
         """
         try:
-            return read(_PLAN, data, "plan")
+            return read(_adapter(), data, "plan")
         except CorruptFileError as error:
             raise NoPlanError(f"This is no plan: {error} Make it again with nox -s plan -- --json.") from error
 
@@ -254,4 +255,6 @@ class Plan(Untrusted):
             raise NoPlanError(f"{path} cannot be read: {error}. Make it with nox -s plan -- --json.") from error
 
 
-_PLAN = TypeAdapter(Plan)
+@cache
+def _adapter() -> TypeAdapter[Plan]:
+    return TypeAdapter(Plan)  # takes as long as parsing hundreds of files, and a plan that is only shown needs none

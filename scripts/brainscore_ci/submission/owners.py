@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from brainscore_ci.reporting.markdown import code, escape
 
-if TYPE_CHECKING:
-    from brainscore_ci.submission.request import Submitter
-
-__all__ = ["FORMAT", "Owner", "ask_owners", "read_owners"]
+__all__ = ["FORMAT", "Owner", "Submitter", "ask_owners", "read_owners"]
 
 FORMAT = "--format=%an <%ae>%x00%(trailers:key=Co-authored-by,valueonly,separator=%x00)%x01"
 """What ``git log`` has to print for `read_owners`."""
@@ -23,6 +19,25 @@ _ACCOUNT = re.compile(
     r"(?:(?P<account>[0-9]{1,20})\+)?(?P<login>[a-z0-9](?:[a-z0-9-]{0,38}))@users\.noreply\.github\.com", re.IGNORECASE
 )
 _MOST_ASKED, _MOST_CONTACT = 5, 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submitter:
+    """The account that opened the issue, which is all that GitHub has verified; it gets the credit.
+
+    Attributes
+    ----------
+    account : int
+        Number of the account at GitHub.
+    """
+
+    login: str
+    account: int
+
+    @property
+    def trailer(self) -> str:
+        """Line at the end of a commit message by which GitHub shows an account as author."""
+        return f"Co-authored-by: {self.login} <{self.account}+{self.login}@users.noreply.github.com>"
 
 
 @dataclass(frozen=True, kw_only=True)

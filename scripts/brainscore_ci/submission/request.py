@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.reporting.markdown import block, code, escape
 from brainscore_ci.submission.archive import Archive, Fault, Rejection
-from brainscore_ci.submission.owners import Owner, ask_owners
+from brainscore_ci.submission.owners import Owner, Submitter, ask_owners
 
 if TYPE_CHECKING:
     from brainscore_ci.submission.place import Placement
@@ -26,7 +26,6 @@ __all__ = [
     "Draft",
     "Issue",
     "Request",
-    "Submitter",
     "answer",
     "branch_of",
     "draft",
@@ -52,7 +51,6 @@ DIGEST_KEY = "Submission-digest"
 
 _NOTHING = "_No response_"
 _LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})", re.ASCII)
-_NOREPLY = "users.noreply.github.com"
 _ATTACHMENT = re.compile(r"https://github\.com/user-attachments/files/[0-9]{1,20}/[A-Za-z0-9_.-]{1,120}\.zip", re.ASCII)
 _MOST_BODY = 100_000  # characters; GitHub's limit is 65,536
 _SHOWN = 40  # files of a list: GitHub takes 65,536 characters
@@ -77,25 +75,6 @@ class Issue:
     author_id: int
     body: str
     is_pull_request: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Submitter:
-    """Who gets the credit: the account that has opened the issue, which is all that GitHub has verified.
-
-    Attributes
-    ----------
-    account : int
-        Number of the account at GitHub.
-    """
-
-    login: str
-    account: int
-
-    @property
-    def trailer(self) -> str:
-        """Line at the end of a commit message by which GitHub shows an account as author."""
-        return f"Co-authored-by: {self.login} <{self.account}+{self.login}@{_NOREPLY}>"
 
 
 @dataclass(frozen=True, kw_only=True)

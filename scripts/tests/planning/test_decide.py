@@ -284,7 +284,9 @@ def card(name):
 )
 def test_nothing_affected_is_left_out_and_nothing_comes_twice(plugins, edges, changes, event, labels):
     uses = tuple(
-        Use(user, used, "", only) for user, used, only in sorted(edges) if {user, used} <= plugins and user != used
+        Use(user, used, "", "test.py" if only else "model.py")
+        for user, used, only in sorted(edges)
+        if {user, used} <= plugins and user != used
     )
     made = make_plan(
         ChangeSet(changes=tuple(changes), base=None, head=None, note=""),

@@ -28,6 +28,7 @@ _ANYTHING: Pattern = ("", "")
 _FIELD = re.compile(r"\{[^{}]*\}|%[^A-Za-z%\s]*[A-Za-z]")  # what str.format and % replace
 # Each kind of quote apart, and the closing quote may open the next text, so that one quote too many hides nothing.
 _QUOTED = (re.compile(rb"'((?:[^'\n\\]|\\.)*)(?=')"), re.compile(rb'"((?:[^"\n\\]|\\.)*)(?=")'))
+_TELLING = frozenset({ast.Constant, ast.Call, ast.JoinedStr, ast.BinOp, ast.Import, ast.ImportFrom})
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.[\w-]+){2,}")
 
 
@@ -117,7 +118,7 @@ def read_facts(tree: ast.Module) -> SourceFacts:
     calls: list[ast.Call] = []
     # Name in this file -> functions it may mean; another function of the file may import another one by that name.
     loaders: dict[str, set[str]] = {name: {name} for name in LOADERS}
-    for node in nodes_of(tree):
+    for node in [node for node in nodes_of(tree) if type(node) in _TELLING]:
         if isinstance(node, ast.Constant):
             if isinstance(node.value, str):
                 texts.setdefault(node.value, node.lineno)
