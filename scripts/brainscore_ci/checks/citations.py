@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.plugin import CheckedPlugin, Surroundings
     from brainscore_core.plugin_management.source import SourceFile
 
-__all__ = ["RULES", "Entry", "MalformedBibtexError", "missing_fields", "read_bibtex"]
+__all__ = ["RULES", "BibtexEntry", "MalformedBibtexError", "missing_fields", "read_bibtex"]
 
 _CITING = frozenset({"data", "metrics", "benchmarks"})
 _EXAMPLE = "@article{author2024, author={...}, title={...}, journal={...}, year={2024}}"
@@ -68,7 +68,7 @@ def _check(source: CheckedPlugin, file: str, line: int, text: str) -> Iterator[F
         yield from _check_fields(source, file, line + entry.line, entry)
 
 
-def _check_fields(source: CheckedPlugin, file: str, line: int, entry: Entry) -> Iterator[Finding]:
+def _check_fields(source: CheckedPlugin, file: str, line: int, entry: BibtexEntry) -> Iterator[Finding]:
     missing = missing_fields(entry)
     if missing is None:
         message = f"@{entry.type} is no type of BibTeX"
@@ -124,7 +124,7 @@ class MalformedBibtexError(ValueError):
 
 
 @dataclass(frozen=True)
-class Entry:
+class BibtexEntry:
     """One citation.
 
     Attributes
@@ -145,7 +145,7 @@ class Entry:
     line: int = 0
 
 
-def read_bibtex(text: str) -> list[Entry]:
+def read_bibtex(text: str) -> list[BibtexEntry]:
     """Return the citations in a text; what stands between them is a comment.
 
     Raises
@@ -165,7 +165,7 @@ def read_bibtex(text: str) -> list[Entry]:
     return entries
 
 
-def missing_fields(entry: Entry) -> tuple[str, ...] | None:
+def missing_fields(entry: BibtexEntry) -> tuple[str, ...] | None:
     """Return the fields that the type of an entry demands and it lacks; None: there is no such type.
 
     Where one of several fields is enough, the usual one is named.
@@ -185,7 +185,7 @@ class _Reader:
     text: str
     position: int
 
-    def entry(self) -> Entry | None:
+    def entry(self) -> BibtexEntry | None:
         start = self.position
         match = _TYPE.match(self.text, start)
         if match is None:
@@ -206,7 +206,7 @@ class _Reader:
             if not self._take("="):
                 raise self._malformed(f"expected = after the field {name!r}, found {self._here()}")
             fields[name] = self._value(name)
-        return Entry(kind, key, fields, self.text.count("\n", 0, start))
+        return BibtexEntry(kind, key, fields, self.text.count("\n", 0, start))
 
     def _value(self, name: str) -> str:
         parts = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.metadata import read_values
-from brainscore_ci.reporting.results import MOST_FINDINGS, CheckResult, FoundProblem, NewPlugin, Results
+from brainscore_ci.reporting.results import MOST_FINDINGS, AddedPlugin, CheckResult, FoundProblem, Results
 from brainscore_core.untrusted import MOST_LINE, MOST_MESSAGE, MOST_NAME, MOST_PATH
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["as_results", "describe_new"]
 
 
-def as_results(findings: Sequence[Finding], new: Sequence[NewPlugin] = ()) -> Results:
+def as_results(findings: Sequence[Finding], new: Sequence[AddedPlugin] = ()) -> Results:
     """Return what was found as results of a run; all is counted, the first 500 are kept, errors before hints."""
     n_errors = sum(found.is_error for found in findings)
     first = sorted(findings, key=lambda found: not found.is_error)[:MOST_FINDINGS]
@@ -36,14 +36,14 @@ def as_results(findings: Sequence[Finding], new: Sequence[NewPlugin] = ()) -> Re
     return Results(check=check)
 
 
-def describe_new(source: CheckedPlugin) -> NewPlugin | None:
+def describe_new(source: CheckedPlugin) -> AddedPlugin | None:
     """Return what a plugin that was not there before says about access, licence and citation; None if it was there."""
     if source.earlier != {}:
         return None
     files = (source.files.get(name) for name in ("metadata.yml", "metadata.yaml"))
     values = next((read_values(file.content) for file in files if file and file.content), {})
     doi = f"doi.org/{values['doi']}" if values.get("doi") else ""
-    return NewPlugin(
+    return AddedPlugin(
         plugin=PluginName(source.folder, source.plugin.name),
         access=_text(values.get("access")),
         licence=_text(values.get("licence")),

@@ -42,7 +42,7 @@ from brainscore_core.plugin_management.registry import FOLDERS, KINDS
 if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
-    from brainscore_ci.reporting.results import NewPlugin
+    from brainscore_ci.reporting.results import AddedPlugin
 
 __all__ = ["RULES", "Checked", "Workplace", "check_changed", "check_named", "check_source", "look_around", "workplace"]
 
@@ -70,14 +70,14 @@ class Checked:
         Sorted by place.
     fixed : tuple of str
         Files that were mended before.
-    new : tuple of NewPlugin
+    new : tuple of AddedPlugin
         What those that were not there before say about themselves.
     """
 
     plugins: tuple[str, ...]
     findings: tuple[Finding, ...]
     fixed: tuple[str, ...] = ()
-    new: tuple[NewPlugin, ...] = ()
+    new: tuple[AddedPlugin, ...] = ()
 
     @property
     def has_errors(self) -> bool:
@@ -330,7 +330,7 @@ def _check(place: Workplace, plugins: Sequence[Plugin], changes: ChangeSet | Non
     names, locations = [], []
     findings: list[Finding] = []
     fixed: list[str] = []
-    new: list[NewPlugin | None] = []
+    new: list[AddedPlugin | None] = []
     for plugin in sorted(plugins, key=lambda one: (one.root.folder, one.name)):
         location = place.location(plugin.directory)
         earlier = None

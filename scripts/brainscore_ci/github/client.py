@@ -17,7 +17,7 @@ from brainscore_core.errors import ConfigurationError, DownloadError, UploadErro
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["API", "MOST_FILES", "Artifact", "Comment", "HttpGitHub", "PullRequest", "Run"]
+__all__ = ["API", "MOST_FILES", "Artifact", "Comment", "HttpGitHub", "PullRequest", "WorkflowRun"]
 
 API = "https://api.github.com"
 MOST_FILES = 3_000  # GitHub lists no more files of a pull request
@@ -61,7 +61,7 @@ class PullRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class WorkflowRun:
     """One run of a workflow.
 
     Attributes
@@ -184,14 +184,14 @@ class HttpGitHub:
         """Return all open pull requests."""
         return [_read(PullRequest, entry) for entry in self._pages("/pulls", {"state": "open"})]
 
-    def runs(self, workflow: str, *, head_sha: str = "", branch: str = "", event: str = "") -> list[Run]:
+    def runs(self, workflow: str, *, head_sha: str = "", branch: str = "", event: str = "") -> list[WorkflowRun]:
         """Return the runs of a workflow file; of a branch only the latest hundred."""
         wanted = {"head_sha": head_sha, "branch": branch, "event": event}
         parameters = {key: value for key, value in wanted.items() if value}
         pages = self._pages(
             f"/actions/workflows/{quote(workflow)}/runs", parameters, "workflow_runs", 1 if branch else _MOST_PAGES
         )
-        return [_read(Run, entry) for entry in pages]
+        return [_read(WorkflowRun, entry) for entry in pages]
 
     def artifacts(self, run: int, name: str) -> list[Artifact]:
         """Return the artifacts of a run that have a name."""
@@ -376,7 +376,7 @@ def _is_this_machine(host: str | None) -> bool:
 
 
 _ADAPTERS: Mapping[type, TypeAdapter[Any]] = {  # Any: what each of them makes
-    kind: TypeAdapter(kind) for kind in (PullRequest, Run, Artifact, Comment, _ChangedFile)
+    kind: TypeAdapter(kind) for kind in (PullRequest, WorkflowRun, Artifact, Comment, _ChangedFile)
 }
 
 

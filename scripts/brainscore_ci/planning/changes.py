@@ -11,8 +11,8 @@ from brainscore_core.git import ask_git, commit_named, run_git
 
 __all__ = [
     "NO_COMMIT",
-    "Change",
     "ChangeSet",
+    "FileChange",
     "changes_between",
     "changes_since",
     "parse_raw_diff",
@@ -38,7 +38,7 @@ _DIFF = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class FileChange:
     """One file that differs.
 
     Attributes
@@ -71,7 +71,7 @@ class ChangeSet:
 
     Attributes
     ----------
-    changes : tuple of Change
+    changes : tuple of FileChange
         Sorted by path.
     base : str or None
         Commit of the earlier state; None: there is none, everything counts as added.
@@ -81,13 +81,13 @@ class ChangeSet:
         How the base was chosen, for people.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     base: str | None
     head: str | None
     note: str
 
 
-def parse_raw_diff(output: bytes) -> tuple[Change, ...]:
+def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
     """Read what ``git diff --raw -z`` prints.
 
     Raises
@@ -108,7 +108,7 @@ def parse_raw_diff(output: bytes) -> tuple[Change, ...]:
         names = [next(rest) for _ in range(2 if status in {"renamed", "copied"} else 1)]
         mode = parts[1]
         changes.append(
-            Change(
+            FileChange(
                 path=names[-1],
                 status=status,
                 old_path=names[0] if len(names) == 2 else None,
@@ -187,7 +187,7 @@ def changes_since(repository: Path, before: str) -> ChangeSet:
     unknown = ask_git(top, "ls-files", "--others", "--exclude-standard", "-z").decode("utf-8", "surrogateescape")
     for path in unknown.split("\0")[:-1]:
         special: Literal["symlink"] | None = "symlink" if (top / path).is_symlink() else None
-        changes.setdefault(path, Change(path=path, status="added", special=special))
+        changes.setdefault(path, FileChange(path=path, status="added", special=special))
     ordered = tuple(changes[path] for path in sorted(changes))
     note = f"working tree, compared with the last commit in common with {before}"
     return ChangeSet(changes=ordered, base=base, head=None, note=note)

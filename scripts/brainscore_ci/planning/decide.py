@@ -17,7 +17,7 @@ from brainscore_ci.planning.reach import Reach
 from brainscore_core.scoring.pairs import Pair
 
 if TYPE_CHECKING:
-    from brainscore_ci.planning.changes import Change, ChangeSet
+    from brainscore_ci.planning.changes import ChangeSet, FileChange
     from brainscore_ci.planning.dependencies import Dependencies
     from brainscore_ci.planning.policy import Policy
 
@@ -141,7 +141,7 @@ def make_plan(
     )
 
 
-def _refuse(draft: _Draft, areas: Sequence[tuple[Change, str, Area]]) -> None:
+def _refuse(draft: _Draft, areas: Sequence[tuple[FileChange, str, Area]]) -> None:
     known = {refusal.path for refusal in draft.refused}
     for change, path, area in areas:
         if change.status == "deleted" or path != change.path or path in known:
@@ -164,7 +164,7 @@ class _Touched:
     scores: bool  # whether a file changed that can change a score
 
 
-def _touched(areas: Sequence[tuple[Change, str, Area]], dependencies: Dependencies) -> dict[PluginName, _Touched]:
+def _touched(areas: Sequence[tuple[FileChange, str, Area]], dependencies: Dependencies) -> dict[PluginName, _Touched]:
     """Return the plugins with changed files."""
     files: dict[PluginName, list[tuple[str, bool]]] = {}
     for change, path, area in areas:

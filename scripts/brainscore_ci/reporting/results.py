@@ -38,10 +38,10 @@ __all__ = [
     "MOST_FAILURES",
     "MOST_FINDINGS",
     "MOST_SKIPS",
+    "AddedPlugin",
     "CheckResult",
     "Failure",
     "FoundProblem",
-    "NewPlugin",
     "PairResult",
     "PluginResult",
     "Results",
@@ -194,7 +194,7 @@ class FoundProblem(Untrusted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewPlugin(Untrusted):
+class AddedPlugin(Untrusted):
     """What a plugin that was not there before says about itself in ``metadata.yml``; empty where it says nothing."""
 
     plugin: Plugin
@@ -213,14 +213,14 @@ class CheckResult(Untrusted):
         How many there are.
     findings : tuple of FoundProblem
         The first of them, errors before hints.
-    new : tuple of NewPlugin
+    new : tuple of AddedPlugin
         Plugins that the change adds.
     """
 
     n_errors: Count = 0
     n_hints: Count = 0
     findings: Annotated[tuple[FoundProblem, ...], at_most(MOST_FINDINGS)] = ()
-    new: Annotated[tuple[NewPlugin, ...], at_most(MOST_PLUGINS)] = ()
+    new: Annotated[tuple[AddedPlugin, ...], at_most(MOST_PLUGINS)] = ()
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from brainscore_core.errors import ConfigurationError, did_you_mean
 from brainscore_core.plugin_management.source import read_files
 
 if TYPE_CHECKING:
-    from brainscore_ci.scaffold.templates import Defaults, Recordings
+    from brainscore_ci.scaffold.templates import Recordings, TemplateDefaults
     from brainscore_core.plugin_management.index import Plugin
 
 __all__ = ["FOR_TASK", "chosen_region", "constants_of", "design_of", "regions_of", "trials_of"]
@@ -26,7 +26,7 @@ FOR_TASK: Mapping[str, str] = {
 """Design of a behavioural benchmark -> task that its data are of."""
 
 
-def design_of(metric: str, task: str | None, defaults: Defaults, plugin: Plugin | None) -> str:
+def design_of(metric: str, task: str | None, defaults: TemplateDefaults, plugin: Plugin | None) -> str:
     """Return the design of benchmarks that is lawful for a metric.
 
     Parameters
@@ -114,7 +114,7 @@ def trials_of(plugin: Plugin) -> int | None:
     return repetitions if isinstance(repetitions, int) else None
 
 
-def chosen_region(asked: str | None, recordings: Recordings, defaults: Defaults, *, is_named: bool) -> str:
+def chosen_region(asked: str | None, recordings: Recordings, defaults: TemplateDefaults, *, is_named: bool) -> str:
     """Return where a benchmark records.
 
     Parameters

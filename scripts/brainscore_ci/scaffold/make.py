@@ -9,15 +9,15 @@ from pathlib import Path
 from brainscore_ci.checks.runner import workplace
 from brainscore_ci.scaffold.names import folder_name, kind_names
 from brainscore_ci.scaffold.packages import place_in_data_home, read_package
-from brainscore_ci.scaffold.plan import Plan, PluginRequest
+from brainscore_ci.scaffold.plan import PluginRequest, Scaffold
 from brainscore_core.errors import ConfigurationError
 from brainscore_core.files import atomic_directory
 
-__all__ = ["NewPlugin", "PluginRequest", "new_plugin"]
+__all__ = ["PluginRequest", "WrittenPlugin", "new_plugin"]
 
 
 @dataclass(frozen=True)
-class NewPlugin:
+class WrittenPlugin:
     """What was written.
 
     Attributes
@@ -48,7 +48,7 @@ class NewPlugin:
         )
 
 
-def new_plugin(request: PluginRequest, start: Path, library: str | None = None) -> NewPlugin:
+def new_plugin(request: PluginRequest, start: Path, library: str | None = None) -> WrittenPlugin:
     """Write the folders of a new plugin.
 
     Parameters
@@ -73,7 +73,7 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
     if request.package is not None and "data" not in kinds:
         raise ConfigurationError("--from-package registers packaged data: name the kind data too.")
     package = read_package(request.package) if request.package is not None else None
-    plan = Plan(request, place, kinds, name, package, library or place.library)
+    plan = Scaffold(request, place, kinds, name, package, library or place.library)
     for kind in kinds:
         plan.refuse_taken(kind)
     folders = {kind: plan.folder(kind) for kind in kinds}
@@ -90,4 +90,4 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
         place_in_data_home(package)
     top = place.repository
     shown = [file.relative_to(top) if top is not None and file.is_relative_to(top) else file for file in files]
-    return NewPlugin(tuple(shown), name, plan.identifiers(), remarks)
+    return WrittenPlugin(tuple(shown), name, plan.identifiers(), remarks)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from brainscore_ci.checks.runner import Workplace
     from brainscore_core.plugin_management.index import PluginRoot
 
-__all__ = ["Plan", "PluginRequest"]
+__all__ = ["PluginRequest", "Scaffold"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,99}", re.ASCII)
 _OVER_TIME = "over_time"
@@ -74,7 +74,7 @@ class PluginRequest:
 
 
 @dataclass
-class Plan:
+class Scaffold:
     """Everything that is inferred from a request and a library."""
 
     request: PluginRequest

@@ -11,7 +11,7 @@ from typing import Any
 
 from brainscore_core.errors import ConfigurationError
 
-__all__ = ["FOLDER", "Defaults", "Recordings", "fill", "read_defaults"]
+__all__ = ["FOLDER", "Recordings", "TemplateDefaults", "fill", "read_defaults"]
 
 FOLDER = "plugin_templates"
 """Folder in the package of a library; one folder of files for each kind, and ``settings.toml``."""
@@ -43,7 +43,7 @@ class Recordings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Defaults:
+class TemplateDefaults:
     """What is written where nobody says otherwise.
 
     Attributes
@@ -82,7 +82,7 @@ class Defaults:
     time_bins: tuple[tuple[int, int], ...]
 
 
-def read_defaults(library: Path) -> Defaults:
+def read_defaults(library: Path) -> TemplateDefaults:
     """Read the settings beside the templates of a library.
 
     Parameters
@@ -107,9 +107,9 @@ def read_defaults(library: Path) -> Defaults:
         raise ConfigurationError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
 
 
-def _defaults(benchmark: Mapping[str, Any], data: Mapping[str, Any]) -> Defaults:
+def _defaults(benchmark: Mapping[str, Any], data: Mapping[str, Any]) -> TemplateDefaults:
     simulated = {name: table for name, table in benchmark["simulated"].items() if isinstance(table, dict)}
-    return Defaults(
+    return TemplateDefaults(
         region=benchmark["region"],
         regions=tuple(benchmark["regions"]),
         metric=benchmark["metric"],

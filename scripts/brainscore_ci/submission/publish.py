@@ -17,7 +17,7 @@ from brainscore_ci.planning.metadata import read_values
 from brainscore_ci.submission.archive import Archive, ArchivePolicy, Fault, Rejection, inspect_archive
 from brainscore_ci.submission.owners import FORMAT, Owner, read_owners
 from brainscore_ci.submission.place import compare, extract
-from brainscore_ci.submission.request import DIGEST_KEY, Draft, Request, answer, branch_of, draft, read_request
+from brainscore_ci.submission.request import DIGEST_KEY, Draft, Submission, answer, branch_of, draft, read_request
 from brainscore_core.errors import BrainScoreError, ConfigurationError, DownloadError, UploadError
 from brainscore_core.git import environment_of_git, run_git, said
 
@@ -127,7 +127,7 @@ def submit(
 def _carried_out(
     forge: HttpForge,
     remote: Remote,
-    request: Request | Rejection,
+    request: Submission | Rejection,
     *,
     check: Check,
     file: Path | None,
@@ -142,7 +142,7 @@ def _carried_out(
     return publish(archive, request, forge, remote, check=check)
 
 
-def publish(archive: Archive, request: Request, forge: HttpForge, remote: Remote, *, check: Check) -> Outcome:
+def publish(archive: Archive, request: Submission, forge: HttpForge, remote: Remote, *, check: Check) -> Outcome:
     """Push the branch of a submission and open its pull request, unless both are there.
 
     Raises

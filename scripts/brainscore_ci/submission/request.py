@@ -25,7 +25,7 @@ __all__ = [
     "UPDATE",
     "Draft",
     "Issue",
-    "Request",
+    "Submission",
     "answer",
     "branch_of",
     "draft",
@@ -78,7 +78,7 @@ class Issue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class Submission:
     """What somebody asks for.
 
     Attributes
@@ -128,7 +128,7 @@ def is_attachment(url: str) -> bool:
 
 def read_request(
     issue: Issue, later: Sequence[str] = (), *, url: str = "", is_local: bool = False
-) -> Request | Rejection:
+) -> Submission | Rejection:
     """Read from an issue what is submitted.
 
     Parameters
@@ -150,7 +150,7 @@ def read_request(
         url = url or (found[0][0] if found else "")
     if problems:
         return Rejection(tuple(problems))
-    return Request(
+    return Submission(
         issue=issue.number,
         submitter=Submitter(login=issue.author, account=issue.author_id),
         url=url,
@@ -205,7 +205,7 @@ def branch_of(archive: Archive, issue: int) -> str:
 def draft(
     archive: Archive,
     placement: Placement,
-    request: Request,
+    request: Submission,
     hints: Sequence[str] = (),
     *,
     owners: Sequence[Owner] = (),

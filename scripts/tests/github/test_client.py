@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from brainscore_ci.github.client import Artifact, Comment, HttpGitHub, PullRequest, Run
+from brainscore_ci.github.client import Artifact, Comment, HttpGitHub, PullRequest, WorkflowRun
 from brainscore_core.errors import ConfigurationError, DownloadError, UploadError
 
 httpx = pytest.importorskip("httpx")
@@ -76,7 +76,7 @@ def test_runs(server):
         "GET", f"{BASE}/actions/workflows/plugins.yml/runs?", {"total_count": 2, "workflow_runs": [RUN, waiting]}
     )
     first, second = server.github().runs("plugins.yml", head_sha="a" * 40, event="pull_request")
-    assert first == Run(
+    assert first == WorkflowRun(
         id=5, number=3, attempt=2, head_sha="a" * 40, head_branch="branch", head_repository=12, event="pull_request",
         status="completed", conclusion="success", url="https://github.com/o/r/5",
     )  # fmt: skip

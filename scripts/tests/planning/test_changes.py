@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from brainscore_ci.planning.changes import NO_COMMIT, Change, changes_between, changes_since, parse_raw_diff
+from brainscore_ci.planning.changes import NO_COMMIT, FileChange, changes_between, changes_since, parse_raw_diff
 from brainscore_core.errors import ConfigurationError
 
 
@@ -142,8 +142,8 @@ def test_symbolic_link_and_change_of_type(repository):
     repository.commit()
     changes = changes_between(repository.path, "HEAD~1", "HEAD").changes
     assert changes == (
-        Change(path="gone.py", status="type changed", special="symlink"),
-        Change(path="link", status="added", special="symlink"),
+        FileChange(path="gone.py", status="type changed", special="symlink"),
+        FileChange(path="link", status="added", special="symlink"),
     )
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.planning.areas import PluginName
-from brainscore_ci.planning.changes import Change, ChangeSet
+from brainscore_ci.planning.changes import ChangeSet, FileChange
 from brainscore_ci.planning.checkout import read_checkout
 from brainscore_ci.planning.decide import PluginCard, make_plan
 from brainscore_ci.planning.dependencies import Dependencies, Use
@@ -18,7 +18,7 @@ V = "vision/brainscore_vision"
 
 
 def change(path, status="modified", old=None, special=None):
-    return Change(path=path, status=status, old_path=old, special=special)
+    return FileChange(path=path, status=status, old_path=old, special=special)
 
 
 def plan(tree, *changes, event="pull_request", **options):

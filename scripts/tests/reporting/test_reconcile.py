@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_ci.__main__ import main
-from brainscore_ci.github.client import Artifact, Comment, PullRequest, Run
+from brainscore_ci.github.client import Artifact, Comment, PullRequest, WorkflowRun
 from brainscore_ci.planning.areas import PluginName
 from brainscore_ci.planning.plan import Plan, Refusal, TestTask
 from brainscore_ci.reporting.reconcile.bundle import read_bundle
@@ -75,7 +75,7 @@ class FakeGitHub:
     def run(self, number, conclusion="success", *, status="completed", data=b"", **changes):
         """Add a run for the head of a pull request."""
         pull, identity = self.pulls[number], next(self.ids)
-        run = Run(
+        run = WorkflowRun(
             id=identity, number=identity, attempt=1, head_sha=pull.head_sha, head_branch=pull.head_branch,
             head_repository=pull.head_repository, event="pull_request", status=status,
             conclusion=conclusion if status == "completed" else None, url=f"https://github.com/o/r/actions/runs/{identity}",
@@ -143,7 +143,7 @@ class FakeGitHub:
 
     def start(self, workflow, branch, inputs):
         self.writes += 1
-        run = Run(
+        run = WorkflowRun(
             id=next(self.ids), number=1, attempt=1, head_sha=sha(9), head_branch=branch, head_repository=1,
             event="workflow_dispatch", status="queued", conclusion=None, url="",
         )  # fmt: skip
@@ -551,7 +551,7 @@ MISSING = [("network", "Experiment")]
 
 
 def scoring_run(**changes):
-    run = Run(
+    run = WorkflowRun(
         id=1, number=1, attempt=1, head_sha=sha(9), head_branch="main", head_repository=1, event="workflow_dispatch",
         status="completed", conclusion="failure", url="",
     )  # fmt: skip

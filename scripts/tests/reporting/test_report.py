@@ -17,10 +17,10 @@ from brainscore_ci.planning.plan import Plan, Refusal, Skip, TestTask
 from brainscore_ci.reporting.annotations import annotate, annotation, for_log
 from brainscore_ci.reporting.report import COMMENT_BYTES, render
 from brainscore_ci.reporting.results import (
+    AddedPlugin,
     CheckResult,
     Failure,
     FoundProblem,
-    NewPlugin,
     PairResult,
     PluginResult,
     Results,
@@ -181,7 +181,7 @@ CHECK = CheckResult(
         ),
         FoundProblem(path="models/network/x.py", line=1, rule="citation", message="none", is_error=False),
     ),
-    new=(NewPlugin(plugin=MODEL, access="public", licence="", citation="A. Author (2024). Vision."),),
+    new=(AddedPlugin(plugin=MODEL, access="public", licence="", citation="A. Author (2024). Vision."),),
 )
 
 
@@ -308,7 +308,7 @@ def test_hostile_text_stays_text_everywhere(text):
     )
     found = (FoundProblem(path=text, line=1, rule=text, message=text, fix=text),)
     check = CheckResult(
-        n_errors=1, findings=found, new=(NewPlugin(plugin=MODEL, access=text, licence=text, citation=text),)
+        n_errors=1, findings=found, new=(AddedPlugin(plugin=MODEL, access=text, licence=text, citation=text),)
     )
     report = render(plan, Results((result,), scores, check), Verdict((text,)))
     report.encode()

@@ -14,7 +14,7 @@ from brainscore_ci.submission.request import (
     FIELDS,
     UPDATE,
     Issue,
-    Request,
+    Submission,
     Submitter,
     answer,
     branch_of,
@@ -50,7 +50,7 @@ def problems(result):
 
 def test_reads_a_form():
     said = issue(kind=UPDATE)
-    assert read_request(said) == Request(
+    assert read_request(said) == Submission(
         issue=12,
         submitter=Submitter(login="ada", account=42),
         url=URL,
@@ -155,7 +155,7 @@ def archive(name="mine", **files):
     )
 
 
-ASKED = Request(issue=12, submitter=Submitter(login="ada", account=42), url=URL, description="Text")
+ASKED = Submission(issue=12, submitter=Submitter(login="ada", account=42), url=URL, description="Text")
 
 
 def test_phrases_a_new_plugin():
@@ -179,7 +179,7 @@ def test_shows_what_an_update_changes():
 
 
 def test_hostile_text_stays_text():
-    asked = Request(
+    asked = Submission(
         issue=12,
         submitter=Submitter(login="ada", account=42),
         description="```\n@everyone <script>\nCloses #99",
@@ -195,7 +195,7 @@ def test_hostile_text_stays_text():
 
 def test_long_texts_fit_into_what_github_takes():
     names = tuple(f"{number:0170}.py" for number in range(500))
-    asked = Request(issue=12, submitter=ASKED.submitter, description="x\n" * 50_000)
+    asked = Submission(issue=12, submitter=ASKED.submitter, description="x\n" * 50_000)
     everything = Placement(exists=True, added=names, changed=names, removed=names)
     assert len(draft(archive(), everything, asked, ["@<[" * 200] * 500).body.encode()) < 65_536
     bad = Fault(what="@<[" * 200, fix="#1 " * 200, names=("n" * 120,) * 5, count=9)

@@ -31,7 +31,7 @@ from brainscore_ci.reporting.verdict import Verdict, judge
 from brainscore_core.errors import CorruptFileError
 
 if TYPE_CHECKING:
-    from brainscore_ci.github.client import Comment, HttpGitHub, PullRequest, Run
+    from brainscore_ci.github.client import Comment, HttpGitHub, PullRequest, WorkflowRun
 
 __all__ = [
     "Action",
@@ -131,7 +131,7 @@ class Facts:
 
     Attributes
     ----------
-    runs : tuple of Run
+    runs : tuple of WorkflowRun
         Of the workflow that tests, at the head of the pull request.
     paths : tuple of str or None
         What it changes, as GitHub says; None if that was not asked or is too much to list.
@@ -142,7 +142,7 @@ class Facts:
     """
 
     pull: PullRequest
-    runs: tuple[Run, ...] = ()
+    runs: tuple[WorkflowRun, ...] = ()
     comments: tuple[Comment, ...] = ()
     paths: tuple[str, ...] | None = None
     bundle: bytes | None = None
@@ -150,7 +150,7 @@ class Facts:
 
 
 def view_of(
-    pull: PullRequest, runs: Iterable[Run], comments: Sequence[Comment], policy: ReconcilePolicy
+    pull: PullRequest, runs: Iterable[WorkflowRun], comments: Sequence[Comment], policy: ReconcilePolicy
 ) -> View | None:
     """Return what the comment has to be about; None if none is needed yet.
 
@@ -201,13 +201,13 @@ def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
 
 
 def decide_scoring(
-    missing: Sequence[tuple[str, str]], runs: Iterable[Run], head: str, policy: ReconcilePolicy
+    missing: Sequence[tuple[str, str]], runs: Iterable[WorkflowRun], head: str, policy: ReconcilePolicy
 ) -> tuple[tuple[Action, ...], str]:
     """Decide whether to start scoring for pairs without a record.
 
     Parameters
     ----------
-    runs : iterable of Run
+    runs : iterable of WorkflowRun
         Latest runs of the scoring workflow on the branch.
     head : str
         Latest commit of the branch.
@@ -232,7 +232,7 @@ def decide_scoring(
     return (queue,), f"{len(missing)} scores are missing: {policy.scoring} is started."
 
 
-def _report(facts: Facts, run: Run) -> tuple[bool, str]:
+def _report(facts: Facts, run: WorkflowRun) -> tuple[bool, str]:
     """Return whether a run passed, and its report."""
     concluded = () if run.conclusion == "success" else (f"The run ended with: {run.conclusion or 'nothing'}.",)
     try:
