@@ -11,8 +11,8 @@ from brainscore_core.errors import ConfigurationError
 from brainscore_core.records.record import ScoreRecord, record_path
 from brainscore_core.records.run import RUN_FILE, Run
 from brainscore_web.leaderboard import site
-from brainscore_web.leaderboard.columns import DETAILS
 from brainscore_web.leaderboard.catalogue import BenchmarkEntry
+from brainscore_web.leaderboard.columns import DETAILS
 from brainscore_web.leaderboard.site import GoneError, build
 from brainscore_web.leaderboard.sources import CommitSource, FolderSource
 
