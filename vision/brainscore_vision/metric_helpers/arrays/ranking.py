@@ -73,7 +73,7 @@ def _sortable_bits(array: Floats) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The order of numbers, from which ranks follow for any repetition counts without sorting again.
+    """The order of numbers; ranks for any repetition counts follow without sorting again.
 
     Attributes
     ----------

@@ -101,11 +101,11 @@ def half_sample_interval(
         ``statistic(source, target, *others)`` returns a number or a 0-d Score; for instance a ceiled score,
         ``lambda source, target, repetitions: explained_variance(metric(source, target), ceiling(repetitions))``.
     source : DataAssembly
-        Of the model: its stimuli are drawn, all else is its own and stays.
+        Model features: stimuli are drawn, neuroids stay.
     target, *others : DataAssembly
-        Measurements. What is left out of `target` (a stimulus, a neuroid) is left out of all.
+        Measurements. A stimulus or neuroid omitted from `target` is omitted from all.
     over : sequence of str or None
-        What a new experiment would sample: ``'presentation'`` (stimuli, each with all its presentations),
+        Units that a new experiment would sample: ``'presentation'`` (stimuli, each with all its presentations),
         ``'neuroid'`` (of the target; the model's stay), or a coordinate of the target such as ``'subject'``. None:
         presentation and, if the target has it, neuroid. More than two are drawn at once, which makes the error too
         large: variation between cells then counts several times.

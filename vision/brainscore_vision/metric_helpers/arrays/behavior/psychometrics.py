@@ -8,6 +8,7 @@ Wichmann & Hill (2001), The psychometric function: I. Fitting, sampling, and goo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -202,8 +203,6 @@ def fit_cumulative_gaussian(
     ValueError
         If there are fewer than two levels, or values are not finite.
     """
-    from scipy.optimize import minimize
-
     order = np.argsort(x, kind="stable")
     levels, observed = np.asarray(x, dtype=np.float64)[order], np.asarray(shares, dtype=np.float64)[order]
     weights = np.ones(len(levels)) if n_trials is None else np.asarray(n_trials, dtype=np.float64)[order]
@@ -218,25 +217,27 @@ def fit_cumulative_gaussian(
         starts = _starts(*arguments, steepest, lapse_bounds)
     else:
         starts = np.clip([(near[0] * span, (near[1] - low) / span, near[2])], 0.0, [steepest, np.inf, np.inf])
-    results = [
-        minimize(
-            _negative_log_likelihood,
-            start,
-            args=arguments,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=((0.0, steepest), _MEAN_RANGE, lapse_bounds),
-            options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000},
-        )
-        for start in starts
-    ]
-    # Of equally good fits, such as those to a step, the first start counts.
-    enough = min(float(result.fun) for result in results) + 1e-12
-    slope, mean, lapse = next(result.x for result in results if result.fun <= enough)
+    slope, mean, lapse = _optimum(starts, arguments, ((0.0, steepest), _MEAN_RANGE, lapse_bounds))
     fit = (float(slope / span), float(low + mean * span), float(lapse))
     residual = weights @ (observed - cumulative_gaussian(levels, *fit, guess)) ** 2
     spread = weights @ (observed - weights @ observed / weights.sum()) ** 2
     return PsychometricFit(*fit, r2=float(1 - residual / spread) if spread > 0 else float("nan"))
+
+
+def _optimum(
+    starts: Floats, arguments: tuple[Floats, Floats, Floats, float], bounds: Sequence[tuple[float, float]]
+) -> Floats:
+    """Return slope, mean and lapse of the best local optimum; of equally good ones, that of the first start."""
+    from scipy.optimize import minimize  # scipy is heavy
+
+    options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 1000}
+    results = [
+        minimize(_negative_log_likelihood, start, arguments, "L-BFGS-B", jac=True, bounds=bounds, options=options)
+        for start in starts
+    ]
+    enough = min(float(result.fun) for result in results) + 1e-12
+    best: Floats = next(result.x for result in results if result.fun <= enough)
+    return best
 
 
 def _starts(

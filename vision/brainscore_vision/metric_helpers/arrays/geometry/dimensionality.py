@@ -52,7 +52,7 @@ def factor_scores(first: ArrayLike, second: ArrayLike, members: ArrayLike) -> Fl
     for start in range(0, one.shape[1], width):
         a, b = (np.array(side[:, start : start + width], dtype=np.float64) for side in (one, two))
         mean = 0.5 * (a.mean(axis=0) + b.mean(axis=0))
-        # Size before centring, to which rounding errors are proportional.
+        # Rounding errors are proportional to the size before centring.
         size += float(np.vdot(a, a) + np.vdot(b, b))
         a -= mean
         b -= mean

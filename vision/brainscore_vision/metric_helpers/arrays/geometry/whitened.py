@@ -82,7 +82,7 @@ def whitened_influences(
 
     To first order in the distances of single neuroids, whose mean the distances are: with the derivative G of the
     similarity by distances and its Laplacian ``L = diag(G 1) - G``, neuroid j with responses y has the influence ``y^T
-    L y``, of which ``y_i (L y)_i`` belongs to response i; likewise for products across repetitions.
+    L y``, with the part ``y_i (L y)_i`` for response i; likewise for products across repetitions.
 
     Parameters
     ----------

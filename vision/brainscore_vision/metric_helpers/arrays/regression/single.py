@@ -122,23 +122,23 @@ class _Training:
         Responses to all stimuli, centred on training stimuli.
     length : ndarray, shape (n_neuroids,)
         Lengths of these columns over the training stimuli; 0 where constant.
-    anew : ndarray of int
-        Neuroids that vary so much more over all stimuli that differences of sums are too inexact.
+    recomputed : ndarray of int
+        Neuroids with differences of sums too inexact, since they vary far more over all stimuli.
     """
 
     split: Split
     target: Floats
     length: Floats
-    anew: Indices
+    recomputed: Indices
 
     @classmethod
     def of(cls, split: Split, y: Floats) -> _Training:
         train = y[split.train]
         target = y - train.mean(axis=0)
         length = np.sqrt(np.einsum("ij,ij->j", target[split.train], target[split.train]))
-        anew = np.flatnonzero(length**2 < CANCELLED * np.einsum("ij,ij->j", y, y))
+        recomputed = np.flatnonzero(length**2 < CANCELLED * np.einsum("ij,ij->j", y, y))
         length[constant_columns(train)] = 0.0
-        return cls(split, target, length, anew)
+        return cls(split, target, length, recomputed)
 
 
 @dataclass
@@ -165,7 +165,7 @@ class _Found:
         return cls(training, np.full(q, -1, dtype=np.intp), np.full(q, -np.inf), np.full((n, q), np.nan))
 
     def offer(self, products: Floats, first: int, raw: NDArray[Any]) -> None:
-        """Update neuroids for which some of these source neuroids are better.
+        """Update neuroids if one of these source neuroids is better.
 
         Parameters
         ----------
@@ -252,15 +252,15 @@ class _Block:
         """Return products for `_Found`, from sums over all stimuli less those over the ones left out."""
         split = state.split
         squares = self.squares - self.squared[number] - self.sums[number] ** 2 / len(split.train)
-        anew = ~(squares > CANCELLED * self.squares)
-        squares[anew] = 1.0
+        recomputed = ~(squares > CANCELLED * self.squares)
+        squares[recomputed] = 1.0
         products = state.target[split.left_out].T @ self.x[split.left_out]
         np.subtract(self.crossed, products, out=products)
         products /= np.sqrt(squares)
-        if len(state.anew):
-            products[state.anew] = self.own(state, neuroids=state.anew)
-        if anew.any():
-            products[:, anew] = self.own(state, anew)
+        if len(state.recomputed):
+            products[state.recomputed] = self.own(state, neuroids=state.recomputed)
+        if recomputed.any():
+            products[:, recomputed] = self.own(state, recomputed)
         return products
 
     def own(self, state: _Training, columns: Any = slice(None), neuroids: Any = slice(None)) -> Floats:
