@@ -179,7 +179,7 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
     score.attrs["error"] = shaped_like(score, errors)
     score.attrs["error_over"] = [over]
     if np.isnan(errors).all():
-        few = f"a single {over}: nothing to resample"
+        few = f"fewer than two {over}s: nothing to resample"
         score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for these {n} {over}s"
     return score
 
