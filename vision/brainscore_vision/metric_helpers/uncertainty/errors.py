@@ -180,7 +180,7 @@ def note_error(score: Score, error: float | Floats, *, over: str, n: int) -> Sco
     score.attrs["error_over"] = [over]
     if np.isnan(errors).all():
         few = f"fewer than two {over}s: nothing to resample"
-        score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for these {n} {over}s"
+        score.attrs["error_nan_reason"] = few if n < 2 else f"undefined for the {n} {over}s"
     return score
 
 
