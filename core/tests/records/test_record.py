@@ -153,9 +153,6 @@ def test_record_without_a_score():
     assert ScoreRecord.from_json(record.to_json()) == record
 
 
-# What the records of version 3 had; they were flat.
-
-
 def test_what_differs_from_run_to_run_stands_apart():
     first = make_record(duration_s=1.0, peak_memory_bytes=2**30)
     second = make_record(duration_s=2.0, peak_memory_bytes=None, created="2026-01-01T00:00:00+00:00", machine="other")
