@@ -4,7 +4,6 @@ import pytest
 
 from brainscore_core.config import settings
 from brainscore_core.errors import DownloadError, OfflineError, PrivateDataError
-from brainscore_core.supported_data_standards.brainio import fetch
 from brainscore_core.testing import absent
 from brainscore_core.testing.absent import reason_of_absence
 from brainscore_core.testing.homes import lend_weights
@@ -16,6 +15,7 @@ SHA1 = hashlib.sha1(CONTENT).hexdigest()  # noqa: S324 - what registrations name
 TESTS = f"""
 import os, pytest
 from brainscore_core.supported_data_standards.brainio.s3 import get_path
+from brainscore_core.transfer import s3_download
 
 def content(): return get_path("mine", "nc", "bucket", None, "{SHA1}").read_bytes()
 
@@ -79,13 +79,13 @@ def server(monkeypatch):
     """A network, and S3 that answers nobody: it says who asked."""
     asked = []
 
-    def deny(source, partial, stop):
+    def deny(source, stop, partial):
         asked.append(source)
         raise PrivateDataError("It is private. Ask its owners.")
 
     for module in ("absent", "markers"):
         monkeypatch.setattr(f"brainscore_core.testing.{module}.has_network", lambda: True)
-    monkeypatch.setattr(fetch, "download", deny)
+    monkeypatch.setattr(s3_download, "bring", deny)
     return asked
 
 
