@@ -7,6 +7,7 @@ from brainscore_core.errors import DownloadError, OfflineError, PrivateDataError
 from brainscore_core.testing import absent
 from brainscore_core.testing.absent import reason_of_absence
 from brainscore_core.testing.homes import lend_weights
+from brainscore_core.transfer import s3_download
 
 pytest_plugins = ["pytester"]
 
@@ -15,7 +16,6 @@ SHA1 = hashlib.sha1(CONTENT).hexdigest()  # noqa: S324 - what registrations name
 TESTS = f"""
 import os, pytest
 from brainscore_core.supported_data_standards.brainio.s3 import get_path
-from brainscore_core.transfer import s3_download
 
 def content(): return get_path("mine", "nc", "bucket", None, "{SHA1}").read_bytes()
 
