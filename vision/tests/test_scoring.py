@@ -8,10 +8,11 @@ from brainscore_core.benchmarks import BenchmarkBase
 from brainscore_core.errors import ConfigurationError, DownloadError, PrivateDataError, UnknownIdentifierError
 from brainscore_core.metrics import Score
 from brainscore_core.records.record import ScoreRecord
+from brainscore_core.records.summary import format_record
 from brainscore_vision import _run_score, benchmark_registry, model_registry, score
 from brainscore_vision.__main__ import main
 from brainscore_vision.model_interface import BrainModel
-from brainscore_vision.scoring import format_record, record_failure, score_and_record
+from brainscore_vision.scoring import record_failure, score_and_record
 from brainscore_vision.testing.random_model import RandomModel
 
 
@@ -241,7 +242,7 @@ def test_where_a_registered_model_is_recorded_may_be_said(tmp_path):
 
 
 def test_of_a_registered_model_nothing_can_be_said():
-    with pytest.raises(TypeError, match="layers, batch_size can only be said of a model itself; 'some' names a regist"):
+    with pytest.raises(TypeError, match="layers, batch_size can only be given for a model itself; 'some' names a"):
         score("some", "Half-test", layers=["a"], batch_size=3)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from brainscore_core.identity.digest import content_digest, file_digest
-from brainscore_core.identity.stamp import Stamp, file_stamp
+from brainscore_core.identity.digest import content_digest, stamped_file_digest
+from brainscore_core.identity.stamp import file_stamp
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -52,8 +51,12 @@ def _of_stimuli(stimuli: pd.DataFrame) -> str:
     columns = [[str(name), _of_values(stimuli[name].to_numpy())] for name in stimuli.columns]
     paths = getattr(stimuli, "stimulus_paths", None) or {}
     shown = dict.fromkeys(stimuli["stimulus_id"]) if "stimulus_id" in stimuli.columns else ()
-    files = [[str(each), _file_digest(str(paths[each]), file_stamp(paths[each]))] for each in shown if each in paths]
-    return content_digest("stimuli", str(getattr(stimuli, "identifier", None)), columns, files)
+    files = {str(name): str(paths[name]) for name in shown if name in paths}
+    stamps = [file_stamp(path) for path in files.values()]
+    digests = map(stamped_file_digest, files.values(), stamps)
+    return content_digest(
+        "stimuli", str(getattr(stimuli, "identifier", None)), columns, list(zip(files, digests, strict=True))
+    )
 
 
 def _of_assembly(assembly: xr.DataArray) -> str:
@@ -78,8 +81,3 @@ def _texts(values: Sequence[object]) -> str:
         texts = [str(value).encode("utf-8", "surrogatepass") for value in values]
         return content_digest(np.array([len(each) for each in texts], dtype=np.int64), b"".join(texts))
     return content_digest([value if isinstance(value, _PLAIN) else repr(value) for value in values])
-
-
-@lru_cache(maxsize=2**17)
-def _file_digest(path: str, stamp: Stamp | None) -> str:  # noqa: ARG001 - part of the key of lru_cache
-    return file_digest(path, "sha256")

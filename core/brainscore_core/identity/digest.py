@@ -6,9 +6,10 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["content_digest", "file_digest", "text_digest"]
+__all__ = ["content_digest", "file_digest", "stamped_file_digest", "text_digest"]
 
 
 def text_digest(text: str) -> str:
@@ -20,6 +21,12 @@ def file_digest(path: str | Path, algorithm: str = "sha1") -> str:
     """Return the hexadecimal digest of a file's bytes, by any algorithm that :func:`hashlib.new` knows."""
     with Path(path).open("rb") as stream:
         return hashlib.file_digest(stream, algorithm).hexdigest()
+
+
+@lru_cache(maxsize=2**17)
+def stamped_file_digest(path: str, stamp: object) -> str:  # noqa: ARG001 - part of the key of lru_cache
+    """Return the SHA-256 of a file's bytes, read again only when its stamp is another."""
+    return file_digest(path, "sha256")
 
 
 def content_digest(*parts: object) -> str:

@@ -1,11 +1,13 @@
-"""Run other programs with bounds on time, memory and output, and end all their descendants.
+"""Run other programs: bounded in time, memory and output, and ended with everything that they started.
 
-A program gets no shell, no input and its own session, which ends with it even if this process is interrupted or
-killed (`processes.guard`). Untrusted code runs through here in a box (`brainscore_core.scoring.isolation`).
+A program gets no shell, no input and a session of its own, which ends with it: whoever is interrupted while waiting
+leaves nothing running either, nor does whoever is killed (`processes.guard`). What is not trusted runs in
+a box (`brainscore_core.scoring.isolation`), through here.
 
-**Order of output.** Standard output and standard error share one pipe; each keeps the order of its lines. Across the
-two, lines appear in the order in which they reached the pipe, which is the order of writing only if the program does
-not buffer: Python, like most programs, buffers standard output unless it runs in a terminal or flushes.
+**Order of output.** Standard output and standard error go through one pipe. The lines of each are kept and passed on in
+the order in which the program wrote them. Between the two the order is the one in which they reached the pipe, which is
+that of writing only where the program does not hold its output back: Python, like most programs, holds standard output
+back (but not standard error) when nobody watches, unless it is told to flush.
 """
 
 from __future__ import annotations
@@ -51,16 +53,18 @@ class Ended:
 
     Attributes
     ----------
+    command : tuple of str
+        The program and its arguments.
     status : int
         Exit status; a negative number is the signal that ended it.
     stopped : 'Timeout', 'MemoryLimit', 'ProcessLimit' or None
-        Bound at which it was ended; None if it ended by itself.
+        Why it was ended; None if it ended by itself.
     output : str
-        Start and end of its standard output and standard error together.
+        The start and the end of what it said, standard output and standard error together.
     seconds : float
-        Duration.
+        How long it ran.
     peak_memory_bytes : int, optional
-        Largest resident memory seen of the program and its descendants; None if unmeasured, see `run_bounded`.
+        The most resident memory of it and all it started that was seen; None if nobody looked, see `run_bounded`.
     """
 
     command: tuple[str, ...] = ()
@@ -79,7 +83,7 @@ class Ended:
 
     @property
     def problem(self) -> str | None:
-        """Class of the failure, such as 'Timeout', 'SIGSEGV' or 'Exit3'; None for success."""
+        """Class of what went wrong, such as 'Timeout', 'SIGSEGV' or 'Exit3'; None for success."""
         return self.stopped or self.signal or (f"Exit{self.status}" if self.status else None)
 
     @property
@@ -92,7 +96,7 @@ class Ended:
 
 
 class RunOptions(TypedDict, total=False):
-    """Keywords of `running`."""
+    """How a program is run: the keywords of `running`."""
 
     environment: Mapping[str, str] | None
     folder: Path | None
@@ -107,14 +111,14 @@ class RunOptions(TypedDict, total=False):
 
 
 def run_bounded(command: Sequence[str | Path], **options: Unpack[RunOptions]) -> Ended:
-    """Run a program to its end, or until it exceeds a bound.
+    """Run a program to its end, or until it takes too long or too much.
 
     Parameters and errors are those of `running`.
 
     Raises
     ------
     Exception
-        An error of `show`, raised after the program has ended.
+        What `show` raises, after the program has ended.
     """
     with running(command, **options) as program:
         return program.result()
@@ -135,7 +139,7 @@ def running(
     pass_fds: Sequence[int] = (),
     reports_signals: bool = False,
 ) -> Iterator[Program]:
-    """Start a program for the length of the block; afterwards it and its descendants have ended.
+    """Start a program for as long as the block lasts; after it, the program and what it started have ended.
 
     Parameters
     ----------
@@ -144,29 +148,30 @@ def running(
     environment : mapping of str to str, optional
         All of its environment variables; None: those of this process.
     folder : Path, optional
-        Working directory; None: that of this process.
+        Where to start it; None: where this process is.
     timeout_s : float, optional
-        Longest duration; None: unlimited.
+        None: it may take as long as it likes.
     memory_bytes : float, optional
-        Largest resident memory of the program and its descendants together, checked five times a second; unlimited if
-        None or without ``/proc`` (macOS, Windows).
+        Resident memory of the program and of what it started, together; looked at five times a second. Where there is
+        no ``/proc`` (macOS, Windows), or None is given, it is not limited.
     most_processes : float, optional
-        Largest number of processes including descendants, checked like the memory; None: unlimited.
+        How many it may be with what it started, looked at as the memory is; None: any number.
     secrets : sequence of str
-        Texts to remove from the collected output.
+        What must not be in the output that is kept.
     show : callable, optional
-        Receives each line of output, without its end, while the program runs. A carriage return also ends a line.
+        Takes each line of output, without its end, while the program runs. A carriage return ends a line too.
     most_shown : float
-        Bytes of output forwarded to `show`, which then receives a note that more was cut.
+        Bytes of output that are passed to `show`, which is told where there is more.
     pass_fds : sequence of int
-        Open files to inherit, under the same numbers.
+        Open files that it gets, under the same numbers.
     reports_signals : bool
-        Whether an exit status above 128 encodes a signal, as for shells and bubblewrap.
+        Whether an exit status above 128 tells the signal that ended what the program had started, as those of shells
+        and of bubblewrap do.
 
     Yields
     ------
     Program
-        Its bounds are enforced in the background.
+        Its bounds are watched while the caller does something else.
 
     Raises
     ------
@@ -185,7 +190,7 @@ def running(
         stderr=subprocess.STDOUT,
         pass_fds=pass_fds,
     ) as (process, tree):
-        with suppress(OSError):  # if memory runs out anyway, the system ends this process first
+        with suppress(OSError):  # where memory runs out all the same, this is what the system ends
             Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="ascii")
         program = Program(process, tree, bounds, listener)
         try:
@@ -195,7 +200,7 @@ def running(
 
 
 def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str], folder: Path) -> Ended:
-    """Run a program on this process's own input and output, as a debugger needs, without a time limit.
+    """Run a program whose input and output are those of this process, as a debugger needs it; it may take any time.
 
     Parameters and errors are those of `running`.
     """
@@ -205,7 +210,7 @@ def run_attached(command: Sequence[str | Path], *, environment: Mapping[str, str
 
 @dataclass(frozen=True)
 class Captured:
-    """Result of `run_captured`.
+    """What a program gave.
 
     Attributes
     ----------
@@ -225,21 +230,21 @@ def run_captured(
     stdin: bytes = b"",
     timeout_s: float | None = None,
 ) -> Captured:
-    """Run a trusted program, such as git, and return all of its output.
+    """Run a program that is trusted, such as git, and keep all that it says.
 
     Parameters
     ----------
     command, environment, timeout_s
         As for `running`.
     stdin : bytes
-        Standard input.
+        What it reads.
 
     Raises
     ------
     OSError
         If the program cannot be started.
     TimeoutError
-        If it exceeds the time limit.
+        If it took too long.
     """
     with _running(tuple(map(str, command)), environment, None, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as (
         process,
@@ -256,12 +261,12 @@ def run_captured(
 
 
 class Program:
-    """A running program, started by `running`.
+    """A program while it runs; `running` starts one.
 
     Attributes
     ----------
     pid : int
-        Process id of the program.
+        Of the program itself.
     """
 
     def __init__(
@@ -273,24 +278,24 @@ class Program:
         self._stopped: Stopped | None = None
         self._peak: int | None = None
         self._seconds = 0.0
-        # Read in the background: a leftover process may hold the output open for ever.
+        # Read beside, and never wait for the end of the output: something left running may hold it open for ever.
         self._reader = threading.Thread(target=listener.listen, args=(process.stdout,), daemon=True)
         self._watcher = threading.Thread(target=self._watch, daemon=True)
         self._reader.start()
         self._watcher.start()
 
     def wait(self, seconds: float) -> Ended | None:
-        """Wait at most that long for the end; return how it ended, without output, or None if it still runs."""
+        """Wait for the end, at most that long; return how it ended, without its output, or None if it still runs."""
         self._watcher.join(seconds)
         return None if self._watcher.is_alive() else self._ended()
 
     def result(self) -> Ended:
-        """Wait until it has ended by itself or at a bound, and return how it ended.
+        """Wait until it has ended by itself or was stopped at a bound, and return how it ended.
 
         Raises
         ------
         Exception
-            An error of `show`.
+            What taking the output raised.
         """
         self._watcher.join()
         self.stop()
@@ -300,15 +305,15 @@ class Program:
         return replace(ended, output=self._listener.take())
 
     def memory_bytes(self) -> int:
-        """Return the resident memory of the program and its descendants; 0 if the system does not report it."""
+        """Return the resident memory of the program and what it started, together; 0 where the system does not tell."""
         return sum(self._tree.look().values())
 
     def take_output(self, secrets: Sequence[str] = ()) -> str:
-        """Return the output since the last call: its start and end, without secrets."""
+        """Return what it has said since this was last asked: the start and the end, without secrets."""
         return scrub(self._listener.take(), secrets)
 
     def stop(self) -> None:
-        """End it and its descendants."""
+        """End it with all that it started."""
         _end_all(self._process, self._tree)
         self._watcher.join()
 
@@ -323,7 +328,7 @@ class Program:
         )
 
     def _watch(self) -> None:
-        """Wait until it ends, or end it at a bound: the caller may not be watching."""
+        """Wait until it ends or takes too much, in which case it is ended here: nobody else may be looking."""
         try:
             self._stopped = self._wait()
             if self._stopped:
@@ -360,7 +365,7 @@ class Program:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """Bounds of a program and the meaning of its status, as for `running`."""
+    """What a program may take and what its status means, as `running` says."""
 
     timeout_s: float | None
     memory_bytes: float | None
@@ -385,7 +390,7 @@ def _running(
     stderr: int,
     pass_fds: Sequence[int] = (),
 ) -> Iterator[tuple[subprocess.Popen[bytes], ProcessTree]]:
-    """Yield a process in its own session and end it in every case."""
+    """Give a process in a session of its own, which is ended whatever happens."""
     process = subprocess.Popen(  # noqa: S603 - no shell; callers name programs of their own
         arguments,
         env=environment,
@@ -406,11 +411,11 @@ def _running(
 
 
 def _end_all(process: subprocess.Popen[bytes], tree: ProcessTree) -> None:
-    """End a process and its remaining descendants, including those seen in other sessions."""
+    """End a process and what it started and left running, also in sessions of its own as far as was seen."""
     if os.name == "nt":
         process.kill()
     else:
-        tree.look()  # parentage is only visible while the parents run
+        tree.look()  # who is whose parent is known only as long as the parents run
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     process.wait()

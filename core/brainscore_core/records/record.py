@@ -263,41 +263,30 @@ class ScoreRecord(Untrusted):
         return self.status in ("scored", NOT_APPLICABLE)
 
     @classmethod
-    def of_score(
-        cls,
-        score: Score,
-        *,
-        model: str,
-        benchmark: str,
-        benchmark_version: object = None,
-        duration_s: float | None = None,
-    ) -> ScoreRecord:
+    def of_score(cls, score: Score, *, model: str, benchmark: str, **fields: Any) -> ScoreRecord:  # fields of the class
         """Make the record of a score from its value and attributes.
 
         Parameters
         ----------
         score : Score
-            0-d; if it is NaN, the status is 'not_applicable'. With any of the attributes ``raw``, ``ceiling``,
-            ``error``, ``interval``, ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``n_subjects``, ``layers``,
-            ``layer_origin``, ``simulated``, ``seed``,
-            ``seeds``, ``normalization`` and ``chance``; ``not_applicable`` becomes the message: why the model cannot be
-            scored on this benchmark. Of the error also ``error_over``, ``stimulus_error``, ``split_error``,
-            ``error_nan_reason``, ``interval_nan_reason`` and ``influence``, with the ``stimulus_set`` and the
-            ``assembly`` that its names are of. The ceiling, a `Score`, may say of itself ``error``, ``interval``,
-            ``error_over``, why there is none, and ``estimator``.
-        benchmark_version : object
-            The benchmark's version; kept if it is an integer.
+            0-d; if it is NaN, the status is 'not_applicable'. Attributes that the record takes over: ``raw``,
+            ``ceiling``, ``error``, ``interval``, ``n_stimuli``, ``n_neuroids``, ``n_trials``, ``n_subjects``,
+            ``layers``, ``layer_origin``, ``simulated``, ``seed``, ``seeds``, ``normalization`` and ``chance``;
+            ``not_applicable``, why the model cannot be scored, becomes the message. About the error also
+            ``error_over``, ``stimulus_error``, ``split_error``, ``error_nan_reason``, ``interval_nan_reason`` and
+            ``influence``, with the ``stimulus_set`` and the ``assembly`` that its names belong to. The ceiling, a
+            `Score`, may have ``error``, ``interval``, ``error_over``, reasons why there is none, and ``estimator``.
+        **fields
+            Further fields, such as ``benchmark_version`` (None unless it is an integer) and ``duration_s``.
         """
-        return dataclasses.replace(
-            cls.without_score(
-                NOT_APPLICABLE if math.isnan(float(score)) else "scored",
-                str(score.attrs.get("not_applicable", "")),
-                model=model,
-                benchmark=benchmark,
-                duration_s=from_score.number(duration_s),
-            ),
-            benchmark_version=from_score.integer(benchmark_version),
+        numbers = {"benchmark_version": from_score.integer, "duration_s": from_score.number}
+        return cls.without_score(
+            NOT_APPLICABLE if math.isnan(float(score)) else "scored",
+            str(score.attrs.get("not_applicable", "")),
+            model=model,
+            benchmark=benchmark,
             **from_score.fields(score, benchmark),
+            **{name: numbers[name](value) if name in numbers else value for name, value in fields.items()},
         )
 
     @classmethod
@@ -308,9 +297,8 @@ class ScoreRecord(Untrusted):
         *,
         model: str,
         benchmark: str,
-        duration_s: float | None = None,
-        peak_memory_bytes: int | None = None,
         tail: str = "",
+        **fields: Any,  # fields of the class
     ) -> ScoreRecord:
         """Make the record of a pair that failed, was left out or cannot have a score.
 
@@ -319,39 +307,33 @@ class ScoreRecord(Untrusted):
         status : str
             'not_applicable', 'failed:<class of the error>' or 'skipped:<reason>'.
         message : str
-            What the error said; its first 1,000 characters are kept.
+            Message of the error; its first 1,000 characters are kept.
         tail : str
-            What was said before; its last 4,000 characters are kept.
+            Output before the failure; its last 4,000 characters are kept.
+        **fields
+            Further fields, such as ``duration_s``.
         """
+        # Numbers that every record states; None without a score.
+        numbers = ("benchmark_version", "score", "raw", "ceiling", "error", "interval", "n_stimuli", "n_neuroids")
+        empty = dict.fromkeys((*numbers, "n_trials", "seed", "duration_s"))
+        content = {
+            **empty,
+            "layers": {},
+            "simulated": False,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": software.versions(),
+            "machine": machine.machine(),
+            "source_revision": sources.source_revision(),
+            **fields,
+        }
         return cls(
             model=model,
             benchmark=benchmark,
-            benchmark_version=None,
-            score=None,
-            raw=None,
-            ceiling=None,
-            error=None,
-            interval=None,
-            n_stimuli=None,
-            n_neuroids=None,
-            n_trials=None,
-            layers={},
-            simulated=False,
-            seed=None,
-            duration_s=duration_s,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            versions=software.versions(),
-            machine=machine.machine(),
-            source_revision=sources.source_revision(),
             status=status,
             message=_encodable(message[:_MOST_MESSAGE]),
             tail=_encodable(tail[-_MOST_TAIL:]),
-            peak_memory_bytes=peak_memory_bytes,
+            **content,
         )
-
-    def with_revisions(self, model: str, benchmark: str) -> ScoreRecord:
-        """Return the record with the revisions of the plugins; see the attributes."""
-        return dataclasses.replace(self, model_revision=model, benchmark_revision=benchmark)
 
     def to_json(self) -> str:
         """Return the record as JSON text, keys in the order of the class and `MADE` at the end, with a line break.
@@ -405,7 +387,7 @@ class ScoreRecord(Untrusted):
 
     @classmethod
     def from_json(cls, data: str | bytes, where: str = "This") -> ScoreRecord:
-        """Read a record that `to_json` wrote.
+        """Read what `to_json` wrote, also with earlier schema versions.
 
         Raises
         ------
@@ -413,7 +395,7 @@ class ScoreRecord(Untrusted):
             As `read`; the message names `where`.
         """
         try:
-            return checked(_RECORD, _unnested(parse(data, "record", MOST_BYTES)), "wrong type or size at record")
+            return checked(_RECORD, _of_this_version(parse(data, "record", MOST_BYTES)), "wrong type or size at record")
         except CorruptFileError as error:
             raise CorruptFileError(f"{where} is no score record: {error} Score the pair again.") from error
 
@@ -421,16 +403,24 @@ class ScoreRecord(Untrusted):
 _RECORD = TypeAdapter(ScoreRecord)
 
 
-def _unnested(content: object) -> object:
-    """Move the values of block ``made`` beside the others."""
-    if not isinstance(content, dict):
-        return content
-    version, made = content.get("schema_version"), content.get("made")
-    if version != SCHEMA_VERSION:
-        raise CorruptFileError(f"It has schema version {shown(version)}, expected {SCHEMA_VERSION}.")
-    if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
-        raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
-    return {**{name: value for name, value in content.items() if name != "made"}, **made}
+def _of_this_version(content: object) -> object:
+    """Bring the content of an earlier record into the present layout."""
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if isinstance(content, dict) and version == 1:  # has no status, because every one was of a score
+        versions = content.get("versions")
+        release = versions.get("brainscore", "") if isinstance(versions, dict) else ""
+        return {**content, "version_class": software.version_class(str(release)), "schema_version": SCHEMA_VERSION}
+    if isinstance(content, dict) and version in (2, 3):
+        return {**content, "schema_version": SCHEMA_VERSION}
+    if isinstance(content, dict) and version in (4, SCHEMA_VERSION):  # the fourth said less about ceilings
+        made = content.get("made")
+        if not isinstance(made, dict) or set(made) != set(MADE) or not content.keys().isdisjoint(MADE):
+            raise CorruptFileError(f"Its block 'made' is {shown(made)}; expected exactly {', '.join(MADE)}.")
+        others = {name: value for name, value in content.items() if name != "made"}
+        return {**others, **made, "schema_version": SCHEMA_VERSION}
+    if isinstance(version, int) and version != SCHEMA_VERSION:
+        raise CorruptFileError(f"It has schema version {version}, expected {SCHEMA_VERSION}.")
+    return content
 
 
 def json_schema() -> dict[str, Any]:

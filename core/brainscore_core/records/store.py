@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 from brainscore_core.errors import CorruptFileError
 from brainscore_core.files import atomic_path
 from brainscore_core.git import BlobReader
 from brainscore_core.identity import software
 from brainscore_core.identity.digest import text_digest
-from brainscore_core.records.record import MOST_BYTES, ScoreRecord, record_path
+from brainscore_core.records.record import MOST_BYTES, ScoreRecord, record_path, values_path
 from brainscore_core.untrusted import read_start
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 __all__ = [
     "BranchStore",
@@ -34,40 +32,37 @@ __all__ = [
 ]
 
 
-def keep(
-    record: ScoreRecord,
-    path: Path,
-    values: Mapping[str, npt.NDArray[Any]] | None = None,
-    lock: str = "",
-    candidate_lock: str = "",
-) -> ScoreRecord:
-    """Write a record and what stands beside it, each whole or not at all, the record last.
+def keep(record: ScoreRecord, path: Path, values: bytes = b"", lock: str = "", candidate_lock: str = "") -> ScoreRecord:
+    """Write a record after those files beside it whose digests it names, each whole or not at all.
 
     Parameters
     ----------
     path : Path
-        Of the record.
-    values : mapping, optional
-        Of single neuroids and subjects, see `brainscore_core.records.values`.
+        File of the record.
+    values : bytes
+        Values of single neuroids and subjects, see `brainscore_core.records.values`.
     lock : str
-        Names and versions of what is installed (`software.installed`), kept once in each folder.
+        Installed names and versions (`software.installed`), written once in each folder.
     candidate_lock : str
-        The same of the environment that the model ran in, if that was one of its own.
+        The same for the model's environment, if it had its own.
 
     Returns
     -------
     ScoreRecord
-        What was written: it names the digests of all that.
+        The record as written: without `ScoreRecord.values` if `values` have another digest.
     """
-    if lock:
-        record = dataclasses.replace(record, environment=keep_lock(path, lock))
-    if candidate_lock:
-        record = dataclasses.replace(record, candidate_environment=keep_lock(path, candidate_lock))
-    if values:
-        from brainscore_core.records.values import write_values  # brings NumPy, which planning does without
-
-        record = dataclasses.replace(record, values=write_values(path, values))
-    record.write(path)
+    for text, digest in (lock, record.environment), (candidate_lock, record.candidate_environment):
+        if digest and text_digest(text) == digest:
+            keep_lock(path, text)
+    if not record.values or hashlib.sha256(values).hexdigest() != record.values:
+        record = dataclasses.replace(record, values=None)
+        record.write(path)
+        return record
+    # Neither replaces an older one before there was room for both.
+    with atomic_path(path) as temporary:
+        temporary.write_text(record.to_json(), encoding="utf-8")
+        with atomic_path(values_path(path)) as beside:
+            beside.write_bytes(values)
     return record
 
 

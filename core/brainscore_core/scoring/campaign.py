@@ -18,11 +18,9 @@ from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from brainscore_core.errors import RecordsError
-from brainscore_core.files import atomic_path
 from brainscore_core.identity import software
-from brainscore_core.identity.digest import text_digest
 from brainscore_core.records.record import ScoreRecord, record_path
-from brainscore_core.records.store import keep_lock
+from brainscore_core.records.store import keep
 from brainscore_core.scoring.batches import USUAL, Batch, make_batches, run_batch
 from brainscore_core.scoring.judging import Isolation, failed
 from brainscore_core.scoring.pairs import Limits, Outcome, Pair
@@ -154,7 +152,7 @@ def run_pairs(
     names = dict.fromkeys(name for pair in pairs for name in (("model", pair.model), ("benchmark", pair.benchmark)))
     revisions = {name: revision_of(*name) for name in names}
 
-    def keep(pair: Pair, outcome: Outcome) -> None:
+    def write(pair: Pair, outcome: Outcome) -> None:
         record = dataclasses.replace(
             outcome.record,
             model_revision=revisions["model", pair.model],
@@ -162,7 +160,8 @@ def run_pairs(
             version_class=software.version_class(),
         )
         try:
-            record = _written(record, outcome, record_path(records, pair.model, pair.benchmark))
+            path = record_path(records, pair.model, pair.benchmark)
+            record = keep(record, path, outcome.values, outcome.lock, outcome.candidate_lock)
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno in _OF_ALL_RECORDS:
                 raise _no_place(records, error) from error
@@ -175,7 +174,7 @@ def run_pairs(
     if why_no_private is not None:
         for pair in [pair for pair in pairs if pair.private]:
             skipped = f"skipped:{why_no_private}"
-            keep(pair, Outcome(ScoreRecord.without_score(skipped, model=pair.model, benchmark=pair.benchmark)))
+            write(pair, Outcome(ScoreRecord.without_score(skipped, model=pair.model, benchmark=pair.benchmark)))
             del pending[pair.model, pair.benchmark]
     if not pending:
         return made, unscored
@@ -183,34 +182,12 @@ def run_pairs(
     outcomes = run(batches_of(list(pending.values())), minutes=minutes)
     try:
         for outcome in outcomes:
-            keep(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
+            write(pending.pop((outcome.record.model, outcome.record.benchmark)), outcome)
     finally:
         if isinstance(outcomes, Generator):  # an error's traceback would keep it, and its processes, alive
             outcomes.close()
     unscored.update((pair, "no time was left for it") for pair in pending.values())
     return made, unscored
-
-
-def _written(record: ScoreRecord, outcome: Outcome, path: Path) -> ScoreRecord:
-    """Write a record, after those files of the outcome whose digests it names."""
-    for lock, digest in (outcome.lock, record.environment), (outcome.candidate_lock, record.candidate_environment):
-        if digest and text_digest(lock) == digest:
-            keep_lock(path, lock)
-    if not record.values:
-        record.write(path)
-        return record
-    from brainscore_core.records.values import digest_of, values_path  # heavy: NumPy, which planning lacks
-
-    if digest_of(outcome.values) != record.values:
-        record = dataclasses.replace(record, values=None)
-        record.write(path)
-        return record
-    # Neither replaces an older one before there was room for both.
-    with atomic_path(path) as temporary:
-        temporary.write_text(record.to_json(), encoding="utf-8")
-        with atomic_path(values_path(path)) as beside:
-            beside.write_bytes(outcome.values)
-    return record
 
 
 def _require_place(records: Path) -> None:

@@ -1,7 +1,7 @@
-"""Let a plugin inherit the tests that every plugin of its kind must pass.
+"""Let a plugin inherit the tests that every plugin of its kind has to pass.
 
-A domain derives one class per kind of plugin from `Contract`; a plugin's ``test.py`` derives from that and names an
-identifier. Testing a whole plugin also tests the identifiers that no class names.
+A domain derives one class for each kind of plugin from `Contract`; a plugin's ``test.py`` derives from that and names
+an identifier. Identifiers that no class names are tested all the same where the plugin is tested as a whole.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ class Contract:
     Attributes
     ----------
     identifier : str
-        Identifier under test. Set it in a derived class; a class without it is not collected.
+        What is tested. Set it in a derived class; a class without it is not collected.
     left_out : mapping of str to str
-        Contract tests that do not apply to this plugin -> reason; reported as skipped with that reason.
+        Tests of the contract that do not hold for this plugin, by name, and why. They are reported as skipped, with
+        the reason.
     registered_at : str
-        ``path:line`` of the registration, if known.
+        ``path:line`` of the registration, where it is known.
     kind, base : str
-        Kind of plugin and name of the class to derive from, for messages. Set by the domain.
+        For messages: what is tested, and the name of the class to derive from. Set by the domain.
 
     Examples
     --------
@@ -67,7 +68,7 @@ class Contract:
 
     @classmethod
     def teardown_class(cls) -> None:
-        """Release the loaded object, which may be large."""
+        """Let go of what was loaded, which may be large."""
         cls._loaded.clear()
 
     @pytest.fixture(autouse=True)
@@ -79,16 +80,16 @@ class Contract:
             pytest.skip(f"other: left out by the plugin: {reason}")
 
     def load(self) -> Any:
-        """Load the object under test; set by the domain. Tests use `loaded`."""
+        """Load what is tested; a domain says how. Use `loaded` in tests."""
         raise NotImplementedError
 
     @property
     def loaded(self) -> Any:
-        """The object under test, loaded once per class; tests skip if its data are unavailable."""
+        """What is tested, loaded once for all tests of the class; they skip if its data cannot be had here."""
         return self.once("loaded", self.load)
 
     def once(self, what: str, make: Any) -> Any:
-        """Return the result of a function called once per class; its error is raised again too."""
+        """Return what a function makes, called once for all tests of the class; its error is raised again too."""
         if what not in self._loaded:
             try:
                 with data_available():
@@ -99,18 +100,18 @@ class Contract:
         value, earlier = self._loaded[what]
         if earlier is not None:
             failure, place = earlier
-            raise failure.with_traceback(place)  # as raised, without the frames of other tests
+            raise failure.with_traceback(place)  # as it was, without the tests between
         return value
 
     def broken(self, problem: str, fix: str) -> NoReturn:
-        """Fail a test with the problem and its remedy.
+        """Fail a test: what is wrong, and what to do about it.
 
         Parameters
         ----------
         problem : str
             Continues 'The model <identifier>', such as ``"has the version '1'; expected an int"``.
         fix : str
-            Remedy, such as ``"pass version=1"``.
+            Such as ``"pass version=1"``.
         """
         __tracebackhide__ = True
         lines = [f"The {self.kind} {self.identifier!r} {problem}.", f"Fix: {fix}."]
@@ -123,21 +124,21 @@ class Contract:
         pytest.fail("\n".join(lines), pytrace=False)
 
     def unfit(self, reason: str, remedy: str) -> NoReturn:
-        """Skip a test that this contract cannot make for the plugin on its own.
+        """Skip a test that this contract cannot make for the plugin by itself.
 
         Parameters
         ----------
         reason : str
             Such as ``'its factory needs arguments'``.
         remedy : str
-            Code for a derived class that makes the test possible.
+            What to write in a derived class so that the test can run.
         """
         pytest.skip(f"other: {reason}; {remedy} in a class derived from {self.base}")
 
 
 @contextmanager
 def data_available() -> Iterator[None]:
-    """Skip a test if its data are private, or cannot be downloaded without a network."""
+    """Skip a test if what it loads is private, or cannot be downloaded because there is no network."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Decide which tests this machine cannot or should not run, and why."""
+"""Say which tests cannot run on this machine, or shall not run now, and why."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _STORE = ("brainscore-storage.s3.amazonaws.com", 443)
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """Resources that tests may use.
+    """What tests may use.
 
     Attributes
     ----------
     private : bool
-        Whether tests may try private data; access is only known when a test asks for them.
+        Private data, as far as they can be had: whether they can shows when a test asks for them.
     slow : bool
-        Whether to run tests marked ``slow``.
+        Time for tests marked ``slow``.
     memory_gb : float or None
-        Free memory; None: unknown.
+        That is free; None: nobody knows.
     """
 
     private: bool = True
@@ -58,11 +58,11 @@ def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Col
     Parameters
     ----------
     markers : collection of str
-        Markers of the test.
+        Of the test.
     conditions : Conditions
-        Available resources.
+        What there is.
     wanted : collection of str
-        Markers requested by name, such as with ``-m slow``: those tests run.
+        Markers that a person asked for by name, such as with ``-m slow``: those tests run.
 
     Examples
     --------
@@ -83,21 +83,21 @@ def skip_reason(markers: Collection[str], conditions: Conditions, *, wanted: Col
 
 
 def kind_of_reason(reason: str) -> SkipKind:
-    """Return the kind that a reason starts with; skips of plugins themselves are of kind 'other'."""
+    """Return the kind that a reason starts with; what plugins skip themselves is of the kind 'other'."""
     match = re.match(r"(?:Skipped: )?(\w+): ", reason)
     return next((kind for kind in get_args(SkipKind) if match and match[1] == kind), "other")
 
 
 @cache
 def has_gpu() -> bool:
-    """Whether an NVIDIA GPU is usable."""
+    """Whether there is an NVIDIA GPU that programs may use."""
     if os.environ.get("CUDA_VISIBLE_DEVICES", "all").strip() in ("", "-1"):
         return False
     return Path("/dev/nvidiactl").exists() or shutil.which("nvidia-smi") is not None
 
 
 def available_memory_gb() -> float | None:
-    """Return free memory in GB; None if unknown."""
+    """Return how much memory is free, or None where that is not easily known."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError):
@@ -107,12 +107,12 @@ def available_memory_gb() -> float | None:
 
 
 def has_network(timeout_s: float = 1.5) -> bool:
-    """Whether the public data store is reachable, or a proxy or mirror is configured that only a download can test.
+    """Whether the store of public data can be reached, or there is another way to it that only trying would tell.
 
     Parameters
     ----------
     timeout_s : float
-        Longest name look-up; without a network it may hang.
+        Looking up the name of a server may take long without network; there is none if it takes longer than this.
     """
     elsewhere = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
     if any(os.environ.get(name) for name in elsewhere):
@@ -124,7 +124,7 @@ def has_network(timeout_s: float = 1.5) -> bool:
             with socket.create_connection(_STORE, timeout=timeout_s):
                 reached.set()
         except OSError:
-            pass  # unreachable: the event stays unset
+            pass  # that is the answer
 
     thread = threading.Thread(target=reach, daemon=True)
     thread.start()

@@ -16,7 +16,7 @@ from brainscore_core.records import recompute
 from brainscore_core.records.recompute import NotFromRecordError, renormalise, renormalised
 from brainscore_core.records.record import MADE, ScoreRecord, record_path
 from brainscore_core.records.store import FolderStore, keep
-from brainscore_core.records.values import read_values
+from brainscore_core.records.values import digest_of, read_values, values_bytes
 from brainscore_core.statistics.influence import Influence
 
 STIMULI, UNITS = np.arange(60), np.arange(20)
@@ -154,7 +154,8 @@ class TestFolder:
             if model == "c":
                 record = dataclasses.replace(record, score=0.123)
             values = {"raw.neuroid": np.arange(3.0), "ceiling.neuroid": np.full(3, 0.9)}
-            keep(record, record_path(tmp_path, model, "b"), values)
+            content = values_bytes(values)
+            keep(dataclasses.replace(record, values=digest_of(content)), record_path(tmp_path, model, "b"), content)
         dataclasses.replace(record, model="a", benchmark="other").write(record_path(tmp_path, "a", "other"))
         return tmp_path
 

@@ -1,4 +1,4 @@
-"""Represent findings of the static checks: as values, text, JSON and GitHub annotations."""
+"""Say what a static check found: as a value, as text, and as annotations of GitHub."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from brainscore_ci.reporting.annotations import annotation
 __all__ = ["Finding", "Severity", "as_json", "as_text", "github_annotations", "in_order", "printable"]
 
 Severity = Literal["error", "hint"]
-_MOST_ANNOTATIONS = 10  # GitHub shows at most this many per kind and step
+_MOST_ANNOTATIONS = 10  # GitHub shows no more of one kind from one step
 _COMMANDS: Mapping[Severity, Literal["error", "notice"]] = {"error": "error", "hint": "notice"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One finding of a static check.
+    """One thing that a static check found.
 
     Attributes
     ----------
     path : str
-        File or folder, with ``/``; relative to its repository, if it is in one.
+        File or folder, relative to the repository where it lies in one, with ``/``.
     line : int
         Counted from 1.
     rule : str
         Name of the rule, such as ``'literal-registration'``.
     message : str
-        Problem and expectation.
+        What was found, and what is expected.
     fix : str
-        Remedy.
+        What to do about it.
     severity : {'error', 'hint'}
-        Errors prevent a merge; hints may be intended.
+        Hints may be meant so; errors keep a plugin from being merged.
     """
 
     path: str
@@ -45,7 +45,7 @@ class Finding:
 
     @property
     def is_error(self) -> bool:
-        """Whether it prevents a merge."""
+        """Whether it keeps a plugin from being merged."""
         return self.severity == "error"
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Finding:
 
 
 def printable(text: str) -> str:
-    """Return a text on one line without control characters, which could act on a terminal or runner."""
+    """Return a text on one line without control characters, which could talk to a terminal or a runner."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape", "surrogatepass").decode()
         for character in text
@@ -61,7 +61,7 @@ def printable(text: str) -> str:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort findings by place and drop duplicates."""
+    """Return findings sorted by place, each once."""
     return sorted(dict.fromkeys(findings), key=lambda one: (one.path, one.line, one.rule, one.message))
 
 
@@ -71,7 +71,7 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
     Parameters
     ----------
     checked : sequence of str
-        Names of the checked plugins.
+        Names of the plugins that were looked at.
     """
     errors = [str(finding) for finding in in_order(findings) if finding.is_error]
     hints = [str(finding) for finding in in_order(findings) if not finding.is_error]
@@ -86,7 +86,7 @@ def as_text(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 
 
 def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
-    """Return them as JSON: ``errors``, ``hints`` (numbers), ``checked``, ``findings``."""
+    """Return the same as JSON: ``errors``, ``hints`` (numbers), ``checked``, ``findings``."""
     ordered = in_order(findings)
     errors = sum(finding.is_error for finding in ordered)
     content = {
@@ -101,7 +101,7 @@ def as_json(findings: Sequence[Finding], checked: Sequence[str]) -> str:
 def github_annotations(findings: Sequence[Finding]) -> list[str]:
     """Return workflow commands that show findings beside the code in a pull request.
 
-    At most ten errors and ten hints, GitHub's limit; one more counts the rest.
+    At most ten errors and ten hints, because GitHub shows no more; another command tells how many are left out.
     """
     lines = []
     for severity, command in _COMMANDS.items():

@@ -1,1 +1,1 @@
-"""Use GitHub's REST interface."""
+"""Talk to GitHub over its REST interface."""

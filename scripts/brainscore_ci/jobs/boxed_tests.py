@@ -1,4 +1,4 @@
-"""Define the box for a plugin's tests in a job: the checkout, their requirements, and a home of their own."""
+"""Say what the tests of a plugin see in a job: the checkout, what they require, and a home of their own."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ def box_of_tests(
     environment: Mapping[str, str],
     network: bool,
 ) -> Box:
-    """Return the box for the tests of a plugin; they share no writable folder with other plugins except public data.
+    """Return the box for the tests of a plugin; nothing that they leave is found by those of another.
 
     Parameters
     ----------
     repository : Path
-        Top folder of the checkout, read-only.
+        Top folder of the checkout, which cannot be changed.
     python : Path
-        Interpreter with the plugin's requirements.
+        Interpreter of the environment that has what the plugin requires.
     own : Path
-        Temporary folder for their home, files and outcomes.
+        Folder for what the tests write, which is removed after them: their home, temporary files and outcomes.
     data : Path
-        Data they can read and extend: public data, or a copy of the private data they need.
+        The data that they see and can add to: those that everybody may have, or a copy of the private ones they need.
     environment : mapping of str to str
-        Environment variables without credentials.
+        Without credentials.
     network : bool
-        Whether they have network; never with private data.
+        Whether they have one; never where they see private data.
     """
     home = own / "home"
     for folder in (home, data):
         folder.mkdir(parents=True, exist_ok=True)
-    # Somebody could replace shared byte code; that of installed packages lies beside them.
+    # Byte code that is shared could be replaced by somebody's; that of installed packages lies beside them.
     kept = {name: value for name, value in environment.items() if name != "PYTHONPYCACHEPREFIX"}
     homes = {"HOME": home, "BRAINSCORE_HOME": home, "TMPDIR": own, "BRAINIO_HOME": data}
     return Box(

@@ -1,4 +1,4 @@
-"""Plan the tests and scores of a change; write and print the plan."""
+"""Plan what a change has to be tested and scored on; write what was asked for, print the plan."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ def run(
     output: Path | None = None,
     missing: Path | None = None,
 ) -> int:
-    """Plan and print; exit code 1 if the plan refuses a file.
+    """Plan and print; exit code 1 if something in the change is refused.
 
-    Writes step outputs to GITHUB_OUTPUT if set. PRIVATE_DATA=true says that private data are available.
+    Where GITHUB_OUTPUT is set, the outputs of the step are written too. PRIVATE_DATA=true says that private data are at
+    hand.
 
     Parameters
     ----------
     base : str
         Branch or commit to compare with; empty: origin/main or main.
     head : str, optional
-        Commit that is checked out; None: the working tree.
+        Commit that is checked out; None: the files as they are.
     event, labels : str
-        Event to plan for, and labels of the pull request.
+        What to plan for, and the labels of the pull request.
     as_json : bool
-        Whether to print JSON.
+        Whether JSON is printed.
     output : Path, optional
-        File to write the plan to, as JSON.
+        Where to write the plan as JSON.
     missing : Path, optional
-        File to write the pairs without a record to; then nothing is planned.
+        Where to write the pairs without a record, and nothing else.
     """
     with _without_garbage_collection():
         return _run(base, head, event, labels, as_json=as_json, output=output, missing=missing)
@@ -53,7 +54,7 @@ def run(
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection: searching thousands of syntax trees for garbage takes a third of the time."""
+    """Let no garbage be looked for: thousands of syntax trees hold none, and looking takes a third of all time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -19,12 +19,12 @@ __all__ = [
 ]
 
 NO_COMMIT = "0" * 40
-"""GitHub's commit "before" the first push of a branch."""
+"""What GitHub gives as the commit before the first push of a branch."""
 
 Status = Literal["added", "copied", "deleted", "modified", "renamed", "type changed", "unmerged"]
 _STATUSES: dict[str, Status] = {name[0].upper(): name for name in cast("tuple[Status, ...]", get_args(Status))}
 _SYMLINK, _SUBMODULE = "120000", "160000"
-# Settings of a person or repository must not change the result.
+# Settings of the person or of the repository must not change what is found.
 _DIFF = (
     "--raw",
     "-z",
@@ -44,15 +44,14 @@ class FileChange:
     Attributes
     ----------
     path : str
-            Current path, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
-        UTF-8
-        are surrogates.
+        Its path now, or the last one of a deleted file; relative to the repository, with ``/``. Bytes that are not
+        UTF-8 are surrogates.
     status : str
         'added', 'copied', 'deleted', 'modified', 'renamed', 'type changed' or 'unmerged'.
     old_path : str or None
-        Previous path of a renamed or copied file.
+        The path before, of renamed and copied files.
     special : 'symlink', 'submodule' or None
-        None for a plain file.
+        What the path is now, unless it is a plain file.
     """
 
     path: str
@@ -62,22 +61,22 @@ class FileChange:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every path the change touches: two for a rename; a copy leaves its source unchanged."""
+        """Every path the change touches: a rename touches two; a copy leaves its source as it was."""
         return (self.old_path, self.path) if self.status == "renamed" and self.old_path else (self.path,)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeSet:
-    """The files that differ between two commits.
+    """The files that differ, and between which commits.
 
     Attributes
     ----------
     changes : tuple of FileChange
         Sorted by path.
     base : str or None
-        Commit of the earlier state; None if nothing can be compared and every file counts as added.
+        Commit of the earlier state; None: there is none, everything counts as added.
     head : str or None
-        Commit of the later state; None: the working tree.
+        Commit of the later state; None: the files as they lie in the working tree.
     note : str
         How the base was chosen, for people.
     """
@@ -89,12 +88,12 @@ class ChangeSet:
 
 
 def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
-    """Parse the output of ``git diff --raw -z``.
+    """Read what ``git diff --raw -z`` prints.
 
     Raises
     ------
     ValueError
-        If the output has another form.
+        If it is not of that form.
     """
     fields = output.decode("utf-8", "surrogateescape").split("\0")
     if fields.pop() != "":
@@ -120,18 +119,17 @@ def parse_raw_diff(output: bytes) -> tuple[FileChange, ...]:
 
 
 def changes_between(repository: Path, before: str, head: str, *, default_branch: str = "") -> ChangeSet:
-    """Return the files that a push or a pull request changes, relative to the merge base.
+    """Return what a push or a pull request changes.
 
     Parameters
     ----------
     repository : Path
         Any folder of the checkout.
     before : str
-            Target branch of a pull request, or the commit before a push. Zeros (first push of a branch) and a commit
-        that no
-            longer exists (forced push) mean `default_branch`; without one, or if it is the same commit, every file
-        counts as
-        added.
+        The commit or branch to compare with: the target branch of a pull request, or the commit before a push.
+        Compared is the last commit the two have in common, so that what others merged meanwhile does not count. Zeros
+        (the first push of a branch) and a commit that no longer exists (a forced push) stand for `default_branch`;
+        without that, or where it is the same commit, everything counts as added.
     head : str
         The later commit or branch.
     default_branch : str
@@ -140,7 +138,7 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
     Raises
     ------
     ConfigurationError
-        If git or the repository is missing, `head` does not exist, or the history is too shallow.
+        If git is missing, this is no repository, `head` does not exist, or the history is too shallow.
     """
     after = commit_named(repository, head)
     if after is None:
@@ -161,7 +159,7 @@ def changes_between(repository: Path, before: str, head: str, *, default_branch:
 
 
 def changes_since(repository: Path, before: str) -> ChangeSet:
-    """Return how the working tree, including untracked files, differs from its merge base with a branch.
+    """Return how the working tree differs from the last commit in common with a branch, with files git does not know.
 
     Parameters
     ----------

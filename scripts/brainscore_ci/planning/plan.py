@@ -1,6 +1,6 @@
-"""Represent a plan as values and as the file that jobs pass on.
+"""State what a change has to be tested and scored on, as values and as the file that jobs hand to each other.
 
-The file may come from anybody: reporting reads the plan of a pull request.
+The file may come from anybody: what a pull request has planned is read again to report it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 MOST_PLUGINS, MOST_PAIRS = 5_000, 100_000
 _MOST_PATHS = 100_000
-_MOST_PLANNED = 300_000  # pairs; enough to score a whole community tree for the first time
+_MOST_PLANNED = 300_000  # pairs: those of a whole community tree that is scored for the first time
 
 
 def _plugin(value: object) -> PluginName:
@@ -61,7 +61,7 @@ def _plugin(value: object) -> PluginName:
         if isinstance(value, str) and len(value) <= MOST_NAME:
             return PluginName.parse(value)
     except ValueError:
-        pass  # the message of PluginName repeats the value
+        pass  # its message repeats the value
     raise ValueError("expected a plugin such as benchmarks/name")
 
 
@@ -70,7 +70,7 @@ Plugin = Annotated[PluginName, PlainValidator(_plugin), PlainSerializer(str)]
 
 
 class NoPlanError(CorruptFileError, ConfigurationError):
-    """A file given as a plan holds none."""
+    """A file that was named as a plan holds none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +82,14 @@ class TestTask(Untrusted):
     reasons : tuple of str
         Why, from the plugin back to the change.
     minutes, memory_gb : float
-        Expected cost.
+        What it will take, about.
     private_tests : int
-        Number of its tests that need private data.
+        How many of its tests need private data.
     with_private : bool
         Whether those run too.
     """
 
-    __test__ = False  # pytest would collect it for its name
+    __test__ = False  # a name that starts with Test is no test
 
     plugin: Plugin
     reasons: Reasons
@@ -101,7 +101,7 @@ class TestTask(Untrusted):
 
 @dataclass(frozen=True)
 class Skip(Untrusted):
-    """Something left out on purpose, and why."""
+    """Something that is left out on purpose, and why."""
 
     what: Message
     reason: Message
@@ -115,17 +115,17 @@ class Refusal(Untrusted):
     reason: Message
 
 
-_Reason = tuple[tuple[str, ...], float, float, bool]  # common to the pairs of a group
+_Reason = tuple[tuple[str, ...], float, float, bool]  # what the pairs of a group share
 
 
 @dataclass(frozen=True)
 class PairGroup(Untrusted):
-    """Every one of some models on every one of some benchmarks, planned for the same reasons.
+    """Pairs of every one of some models with every one of some benchmarks, planned for the same reasons.
 
     Attributes
     ----------
     reasons, minutes, memory_gb, private
-        Those of each `Pair`.
+        Of each pair, see `Pair`.
     """
 
     models: Annotated[tuple[Name, ...], at_most(MOST_PAIRS)]
@@ -137,7 +137,7 @@ class PairGroup(Untrusted):
 
 
 def fold(pairs: Iterable[Pair]) -> tuple[PairGroup, ...]:
-    """Group pairs, such as 12 models x 3 benchmarks."""
+    """Return the same pairs in groups, such as 12 models x 3 benchmarks."""
     alike: dict[tuple[str, _Reason], list[str]] = {}
     for pair in sorted(pairs, key=_by_names):
         reason = (pair.reasons, pair.minutes, pair.memory_gb, pair.private)
@@ -153,6 +153,7 @@ def _by_names(pair: Pair) -> tuple[str, str]:
 
 
 def _unfolded(groups: tuple[PairGroup, ...]) -> tuple[Pair, ...]:
+    """Return the pairs of groups, sorted."""
     total = sum(len(group.models) * len(group.benchmarks) for group in groups)
     if total > _MOST_PLANNED:
         raise ValueError(f"expected at most {_MOST_PLANNED} pairs, not {total}")
@@ -173,7 +174,7 @@ _Groups = Annotated[tuple[PairGroup, ...], at_most(MOST_PAIRS)]
 _GROUPS = TypeAdapter(_Groups)
 
 
-# Grouped in a file, single in memory.
+# A file has them in groups, in memory each is one.
 Pairs = Annotated[
     tuple[Pair, ...],
     GetPydanticSchema(_schema_of_pairs),
@@ -188,21 +189,21 @@ class Plan(Untrusted):
     Attributes
     ----------
     base, head : str or None
-        Compared commits, see `ChangeSet`.
+        What was compared, see `ChangeSet`.
     event : str
-        Event planned for.
+        What happened.
     changed : tuple of str
         Every path that differs.
     tests : tuple of TestTask
         Sorted by plugin; each plugin once.
     pairs : tuple of Pair
-        To score after the merge, or now on a push; each pair once.
+        To score once the change is merged, or now on a push; each pair once.
     previews : tuple of Pair
-        To score on a pull request: its plugins with the reference models or benchmarks, public data only.
+        To score on a pull request already: the new plugin with the reference models or benchmarks, public data only.
     refused : tuple of Refusal
-        If there is any, nothing may run.
+        Where there is any, nothing may be run.
     notes : tuple of str
-        Further notes for people.
+        What else a person should know.
     """
 
     base: Name | None
@@ -217,20 +218,20 @@ class Plan(Untrusted):
     notes: Annotated[tuple[Message, ...], at_most(1_000)] = ()
 
     def to_json(self) -> str:
-        """Return the plan as JSON; plugins are written as folder/name.
+        """Return the plan as JSON text; plugins are written as folder/name.
 
-        A changed metric may affect fifty thousand pairs, so they are written in groups, see `fold`.
+        A change of a metric may mean fifty thousand pairs, so they are written as groups, see `fold`.
         """
         return json.dumps(_adapter().dump_python(self), indent=1) + "\n"
 
     @classmethod
     def from_json(cls, data: str | bytes) -> Plan:
-        """Read the form that `to_json` writes, and no other.
+        """Read what `to_json` wrote, and nothing else.
 
         Raises
         ------
         NoPlanError
-            If it is too large, no JSON, or a key, type, number or length is unexpected.
+            If it is too large, no JSON, or a key, type, number or length is not as expected.
         """
         try:
             return read(_adapter(), data, "plan")
@@ -244,7 +245,7 @@ class Plan(Untrusted):
         Raises
         ------
         NoPlanError
-            If the file is missing or holds no plan.
+            If there is no such file, or it holds something else.
         """
         try:
             return cls.from_json(read_start(path))
@@ -256,4 +257,4 @@ class Plan(Untrusted):
 
 @cache
 def _adapter() -> TypeAdapter[Plan]:
-    return TypeAdapter(Plan)  # as slow as parsing hundreds of files, and showing a plan needs none
+    return TypeAdapter(Plan)  # takes as long as parsing hundreds of files, and a plan that is only shown needs none

@@ -1,4 +1,4 @@
-"""Read the project's decisions from ``[tool.brainscore.ci]`` in ``pyproject.toml``."""
+"""Hold what a project has decided about its integration: ``[tool.brainscore.ci]`` of its ``pyproject.toml``."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ __all__ = ["Policy", "read_policy"]
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """The project's decisions.
+    """What a project has decided.
 
     Attributes
     ----------
     libraries : tuple of str
-        Folders of packages with plugins, relative to the repository.
+        Folders of the packages that hold plugins, relative to the repository.
     representatives : tuple of PluginName
-        Plugins to test if a change may concern all of them; at least one of each kind.
+        Plugins that are tested where a change may concern all: at least one of each kind.
     reference_models, reference_benchmarks : tuple of str
-            Identifiers. A pull request shows its new benchmark with these models, and its new model on these
-        benchmarks, whose
-        data are all public.
+        Identifiers. A new benchmark is shown with the scores of these models, a new model with its scores on these
+        benchmarks; all data of these benchmarks are public.
     leaderboard : tuple of str
-        Files and folders, relative to the repository, that the leaderboard depends on; a pull request that touches one
-        gets a preview.
+        Files and folders, relative to the repository, with which the leaderboard changes: of a pull request that
+        touches one, there is a preview.
     minutes : mapping of str to float
-        Plugin folder -> usual minutes of its tests.
+        Folder of plugins -> minutes that their tests usually take.
     pair_minutes : float
-        Usual minutes to score a pair.
+        Minutes that scoring a pair usually takes.
     memory_gb : float
-        Usual memory of a test or a score.
+        Memory that a test or a score usually takes.
     shard_minutes : float
-        Intended minutes of one job of a matrix.
+        How long one job of a matrix should take.
     most_shards : int
-        Most jobs of a matrix; GitHub allows 256.
+        Jobs of a matrix at the most; GitHub's limit is 256.
     most_previews : int
-        Most pairs that a pull request scores.
+        Pairs that a pull request scores at the most.
     """
 
     libraries: tuple[str, ...] = ()
@@ -61,17 +60,17 @@ class Policy:
     most_previews: int = 12
 
     def test_minutes(self, folder: str) -> float:
-        """Return the usual minutes of a test run of a plugin in a folder."""
+        """Return how long the tests of a plugin in a folder usually take."""
         return self.minutes.get(folder, 2.0)
 
 
 def read_policy(repository: Path) -> Policy:
-    """Read the policy of a repository; use the defaults if it has no ``[tool.brainscore.ci]``.
+    """Read the policy of a repository; one without ``[tool.brainscore.ci]`` gets the defaults.
 
     Raises
     ------
     ConfigurationError
-        If the table has an unknown key or a value of the wrong type.
+        If the table holds an unknown key or a value of the wrong type.
     """
     file = repository / "pyproject.toml"
     try:

@@ -1,4 +1,4 @@
-"""Derive a plugin's result from its test outcomes: what failed, where, why, and how to fix it."""
+"""Make the result of a plugin of what its tests gave: what failed, where, why, and what to do about it."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _FIXES = (
 def from_outcomes(
     outcomes: Sequence[TestOutcome], plugin: PluginName, *, duration_s: float, reproduce: str = ""
 ) -> PluginResult:
-    """Return the result of a plugin.
+    """Make the result of a plugin.
 
     Parameters
     ----------
     outcomes : sequence of TestOutcome
-        All are counted; the first 100 failures and 500 skipped tests are kept in full.
+        The first 100 failures and 500 skipped tests are kept in full, all are counted.
     duration_s : float
-        Duration of the whole run.
+        How long it took.
     reproduce : str
-        Command line that reproduces it.
+        Command line that gives the same.
     """
     failures = [each for each in outcomes if each.outcome in {"failed", "error"}]
     skipped = [each for each in outcomes if each.outcome in {"skipped", "deselected"}]
@@ -82,7 +82,7 @@ def from_outcomes(
 
 
 def _failure(outcome: TestOutcome, plugin: PluginName) -> Failure:
-    """Locate a failure: the last frame inside the plugin, else the last one in the repository."""
+    """Say where a test failed: the last frame inside the plugin, or else the last one of the repository."""
     places: list[tuple[str | None, int | None]]
     places = [(match["file"].replace("\\", "/"), int(match["line"])) for match in _LOCATION.finditer(outcome.traceback)]
     places = [place for place in places if not str(place[0]).startswith(("/", "../"))]
@@ -101,7 +101,7 @@ def _fix(text: str) -> str:
 
 
 def _kind(reason: str) -> SkipKind:
-    """Return the kind that a reason states, else guess it from the words."""
+    """Return what a reason says its kind is, else guess from its words."""
     kind = kind_of_reason(reason)
     if kind != "other" or reason.startswith("other: "):
         return kind

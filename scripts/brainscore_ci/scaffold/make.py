@@ -1,4 +1,4 @@
-"""Write the folder of a new plugin completely, with everything that can be inferred."""
+"""Write the folder of a new plugin: everything that can be inferred is, nothing is half-written."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["PluginRequest", "WrittenPlugin", "new_plugin"]
 
 @dataclass(frozen=True)
 class WrittenPlugin:
-    """Written files of a new plugin.
+    """What was written.
 
     Attributes
     ----------
     name : str
-        Name of the folders.
+        Of the folders.
     identifiers : tuple of str
-        Registered identifiers.
+        What is registered.
     remarks : tuple of str
-        Notes for people.
+        What a person should know.
     """
 
     files: tuple[Path, ...]
@@ -36,7 +36,7 @@ class WrittenPlugin:
     remarks: tuple[str, ...] = ()
 
     def as_text(self) -> str:
-        """Return the files and the next steps, for people."""
+        """Return what to tell people: the files, and what to do next."""
         return "\n".join(
             [
                 f"Registered as {', '.join(self.identifiers)}. Written:",
@@ -53,15 +53,17 @@ def new_plugin(request: PluginRequest, start: Path, library: str | None = None) 
 
     Parameters
     ----------
+    request : PluginRequest
+        What is asked for.
     start : Path
         A folder of the checkout.
     library : str, optional
-        Package of the plugin; None: the checkout's first.
+        Package that the plugin belongs to; None: the first of the checkout.
 
     Raises
     ------
     ConfigurationError
-        If the name is forbidden or taken; suggests the nearest free one. Then nothing is written.
+        If the name is not allowed or taken; names the nearest free one. Nothing is written then.
     UnknownIdentifierError
         If a metric or data are not registered.
     """

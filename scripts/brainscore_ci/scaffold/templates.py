@@ -1,4 +1,4 @@
-"""Read a library's templates for new plugins and their settings, from its folder ``plugin_templates``."""
+"""Find what a library gives new plugins to start with: the files in its folder ``plugin_templates``, and settings."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from brainscore_core.errors import ConfigurationError
 __all__ = ["FOLDER", "Recordings", "TemplateDefaults", "fill", "read_defaults"]
 
 FOLDER = "plugin_templates"
-"""Folder of a library's package with template folders and ``settings.toml``."""
+"""Folder in the package of a library; one folder of files for each kind, and ``settings.toml``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recordings:
-    """Recordings, or choices of people, for a benchmark.
+    """What a benchmark is written for: recordings, or choices of people.
 
     Attributes
     ----------
     identifier : str
-        Identifier of the data.
+        Of the data.
     regions : tuple of str
-        Recorded regions; empty if unknown or none.
+        That are recorded from; empty: not known, or none.
     trials : int or None
-        Presentations of each stimulus; None if unknown.
+        How often each stimulus was shown; None: not known.
     is_here : bool
-        Whether code makes them, so that tests need no network.
+        Whether they are made by code, so that tests need no network.
     fitting : str
-        Stimulus set that models learn from; empty if there is none.
+        Stimulus set that models learn from; empty: none.
     """
 
     identifier: str
@@ -44,28 +44,28 @@ class Recordings:
 
 @dataclass(frozen=True, kw_only=True)
 class TemplateDefaults:
-    """Defaults of a library's templates.
+    """What is written where nobody says otherwise.
 
     Attributes
     ----------
     region, metric, parent, parent_of_behavior : str
-        Defaults of a benchmark; `parent` applies if its region is no category.
+        Of a benchmark; `parent` of one whose region is no category.
     regions : tuple of str
-        Regions that models can record from.
+        That models can be recorded from.
     tasks : mapping of str to str
-        Behavioural task -> usual metric; empty if there is none.
+        Of behavioural benchmarks -> the usual metric; empty: none.
     designs : mapping of str to str
-        Metric -> benchmark design, the name of a template folder after ``benchmark_``.
+        Metric -> design of the benchmark, the part of the name of a folder of templates after ``benchmark_``.
     quantities : mapping of str to str
-        Quantity of other metrics -> design.
+        What other metrics return -> design.
     no_design : mapping of str to str
-        Metric -> why it has no design.
+        Metric -> why it has none.
     simulated : mapping of str to Recordings
-        Design -> data for a benchmark without its own; ``''`` for other neural designs.
+        Design -> data for a benchmark without its own; ``''`` for designs of neural benchmarks without an entry.
     trials : int
-        Repetitions of each stimulus in synthetic data.
+        Repetitions of each stimulus in the synthetic data of the templates.
     time_bins : tuple of (int, int)
-        Time bins of synthetic data over time, ms.
+        Of synthetic data over time, ms.
     """
 
     region: str
@@ -83,7 +83,7 @@ class TemplateDefaults:
 
 
 def read_defaults(library: Path) -> TemplateDefaults:
-    """Read the settings beside a library's templates.
+    """Read the settings beside the templates of a library.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def read_defaults(library: Path) -> TemplateDefaults:
     Raises
     ------
     ConfigurationError
-        If it has no templates, or their settings are incomplete.
+        If it has no templates, or their settings lack something.
     """
     file = library / FOLDER / "settings.toml"
     try:
@@ -135,14 +135,14 @@ def _simulated(table: Mapping[str, Any]) -> Recordings:
 
 
 def fill(library: Path, folders: Sequence[str], values: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of a new plugin: name -> text, with ``$placeholders`` filled in.
+    """Return the files of a new plugin: name -> text, with values in the place of ``$placeholders``.
 
     Parameters
     ----------
     library : Path
         Folder of its package.
     folders : sequence of str
-        Template folders.
+        Of the templates.
     """
     return {
         template.name.removesuffix(".txt"): Template(template.read_text(encoding="utf-8")).substitute(values)

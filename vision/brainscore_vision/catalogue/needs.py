@@ -9,12 +9,19 @@ import types
 from collections.abc import Iterator, Mapping
 
 from brainscore_core.benchmarks import Benchmark
-from brainscore_core.errors import PluginError, RequirementsError, UnknownIdentifierError
+from brainscore_core.errors import (
+    DataNotHereError,
+    DownloadError,
+    PluginError,
+    PrivateDataError,
+    RequirementsError,
+    UnknownIdentifierError,
+)
 from brainscore_vision.catalogue.entries import Entry, entries
 from brainscore_vision.loading import known_identifiers, load_benchmark, noting_data
 from brainscore_vision.utils import LazyLoad
 
-__all__ = ["data_of", "made_and_noted"]
+__all__ = ["absent_data_error", "data_of", "made_and_noted"]
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +52,17 @@ def data_of(benchmark_identifier: str) -> list[Entry]:
         for entry in _entries(kind, identifier):
             needed.setdefault((entry.kind, entry.identifier), entry)
     return list(needed.values())
+
+
+def absent_data_error(benchmark_identifier: str, error: DownloadError) -> DataNotHereError | None:
+    """Return an error that says how to fetch all data of a benchmark; None if none are missing, or they are private."""
+    is_private = isinstance(error, PrivateDataError)
+    if is_private or all(entry.cached not in ("no", "partly") for entry in data_of(benchmark_identifier)):
+        return None
+    return DataNotHereError(
+        f"The data of {benchmark_identifier!r} are not here. {error} With a connection, `brainscore data fetch "
+        f"--benchmark {benchmark_identifier}` brings all of them."
+    )
 
 
 def made_and_noted(benchmark_identifier: str) -> tuple[Benchmark | None, list[tuple[str, str]]]:

@@ -252,19 +252,18 @@ def _chosen(kind: str, wanted: Sequence[str]) -> list[str]:
 def _score_one(
     model: str, benchmark: str, path: Path | None, failure: Path | None, options: dict[str, object], *, prepared: bool
 ) -> int:
+    from brainscore_core.records.summary import format_record
     from brainscore_vision import scoring
 
     command_line.say(f"Scoring {model} on {benchmark} ...")
     try:
-        if _is_file(model):
-            record, written = scoring.score_object(_loaded(model), benchmark, path, **options)[1:]
-        else:
-            record, written = scoring.score_and_record(model, benchmark, path, conda_active=prepared)[1:]
+        candidate = _loaded(model) if _is_file(model) else model
+        record, written = scoring.score_and_record(candidate, benchmark, path, conda_active=prepared, **options)[1:]
     except Exception as error:
         if failure is not None:
             scoring.record_failure(model, benchmark, error, failure)
         raise
-    print(scoring.format_record(record, written))  # noqa: T201 - the result
+    print(format_record(record, written))  # noqa: T201 - the result
     return command_line.NO_SCORE if record.score is None else 0
 
 
@@ -295,9 +294,9 @@ def _scored(
         try:
             if candidate is None:
                 candidate = scoring.shared_candidate(_loaded(model), **options)
-            name = str(getattr(candidate, "identifier", candidate))
+            name = str(getattr(candidate, "identifier", model))
             path = None if folder is None else record_path(folder, name, benchmark)
-            record = scoring.score_object(candidate, benchmark, path)[1]
+            record = scoring.score_and_record(candidate, benchmark, path)[1]
         except Exception as error:  # noqa: BLE001 - of a plugin; the other pairs are scored all the same
             command_line.say(f"Not scored: {model} on {benchmark}. {error}")
             status = f"failed:{type(error).__name__}"

@@ -1,8 +1,7 @@
-"""Note what a benchmark is made of while it is made and while it scores: its data, and the plugins that it uses."""
+"""Track the data and plugins that a benchmark uses, and state them in the record of a score."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brainscore_core.errors import BrainScoreError
+from brainscore_core.errors import BrainScoreError, UnknownIdentifierError
 from brainscore_vision.loading import find_plugin_directory, watching_loads
 from brainscore_vision.model_interface import weights_digest
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from brainscore_core.metrics import Score
     from brainscore_core.records.record import ScoreRecord
 
-__all__ = ["Ingredients", "keep_result", "library_digest", "noting_ingredients"]
+__all__ = ["Ingredients", "build_record", "library_digest", "noting_ingredients", "revisions_of"]
 
 _PLUGINS = ("data", "metrics", "benchmarks", "models")
 _DATA = ("data", "stimulus_set")
@@ -33,73 +32,109 @@ class Ingredients:
     data : dict of str to str
         ``'<kind>:<identifier>'`` -> digest of the content, `brainscore_core.identity.data`.
     plugins : dict of str to str
-        ``'<folder of the kind>/<plugin>'`` -> digest of the files of the plugin. Models are not among them.
+        ``'<folder of the kind>/<plugin>'`` -> digest of the plugin's files, models excluded.
     """
 
     data: dict[str, str] = field(default_factory=dict)
     plugins: dict[str, str] = field(default_factory=dict)
 
-    def noted_in(self, record: ScoreRecord, model: object) -> ScoreRecord:
-        """Return the record with what it was made of, these and the model, and with how much memory that took."""
-        from brainscore_core.identity import digest, machine, software
-
-        return dataclasses.replace(
-            record,
-            data=self.data,
-            plugins=self.plugins,
-            weights=weights_digest(model),
-            library=library_digest(),
-            environment=digest.text_digest(software.installed()),
-            peak_memory_bytes=machine.peak_memory_bytes(),
-        )
-
 
 @contextmanager
 def noting_ingredients() -> Iterator[Ingredients]:
-    """Note what is loaded in a block, but for what a model loads to choose its layers.
+    """Track what is loaded in a block, except what a model loads to choose its layers.
 
-    Digests are of what was loaded, as it was loaded: what somebody does to it afterwards does not count.
+    Digests are taken at loading: later changes of the loaded objects don't count.
     """
-    found = Ingredients()
+    ingredients = Ingredients()
 
-    def note(kind: str, identifier: str, made: object) -> None:
-        from brainscore_core.identity import sources
-        from brainscore_core.identity.data import data_digest  # brings NumPy and xarray
+    def note(kind: str, identifier: str, content: object) -> None:
+        from brainscore_core.identity import sources  # start-up
+        from brainscore_core.identity.data import data_digest  # heavy: NumPy and xarray
 
         if kind == "model":
             return
         if kind in _DATA:
-            found.data[f"{kind}:{identifier}"] = data_digest(made)
-            shown: Any = getattr(made, "attrs", {}).get("stimulus_set")
-            if hasattr(shown, "stimulus_paths"):  # most assemblies bring their stimuli along
-                found.data.setdefault(f"stimulus_set:{shown.identifier}", data_digest(shown))
+            ingredients.data[f"{kind}:{identifier}"] = data_digest(content)
+            stimuli: Any = getattr(content, "attrs", {}).get("stimulus_set")
+            if hasattr(stimuli, "stimulus_paths"):  # most assemblies bring their stimuli along
+                ingredients.data.setdefault(f"stimulus_set:{stimuli.identifier}", data_digest(stimuli))
         try:
             folder = find_plugin_directory(kind, identifier)
-        except BrainScoreError:  # registered while the program runs
+        except BrainScoreError:  # registered at run time
             return
         name = f"{folder.parent.name}/{folder.name}"
-        if name not in found.plugins:
-            found.plugins[name] = sources.folder_revision(folder)
+        if name not in ingredients.plugins:
+            ingredients.plugins[name] = sources.folder_revision(folder)
 
     with watching_loads(note):
-        yield found
-    found.data = dict(sorted(found.data.items()))
-    found.plugins = dict(sorted(found.plugins.items()))
+        yield ingredients
+    ingredients.data = dict(sorted(ingredients.data.items()))
+    ingredients.plugins = dict(sorted(ingredients.plugins.items()))
 
 
-def keep_result(record: ScoreRecord, path: Path, result: Score, candidate_lock: str = "") -> ScoreRecord:
-    """Write the record of a score, with values and locks beside it; return it, and say in the score where it is."""
-    from brainscore_core.identity import software
-    from brainscore_core.records.store import keep
-    from brainscore_core.records.values import values_of
+def build_record(
+    score: Score,
+    path: Path | None,
+    ingredients: Ingredients,
+    candidate: object,
+    **fields: Any,  # fields of ScoreRecord
+) -> ScoreRecord:
+    """Return the record of a score, written to a path with values and locks beside it.
 
-    result.attrs["record_path"] = str(path)
-    return keep(record, path, values_of(result), software.installed(), candidate_lock)
+    Parameters
+    ----------
+    path : Path or None
+        File of the record, which the score then has as ``record_path``; None: it is not written.
+    candidate : BrainModel
+        The model that was scored; with ``environment_lock`` if it ran in an environment of its own.
+    **fields
+        Further arguments of `ScoreRecord.of_score`.
+    """
+    from brainscore_core.identity import digest, machine, software  # start-up
+    from brainscore_core.records.record import ScoreRecord  # heavy: pydantic
+    from brainscore_core.records.store import keep  # heavy: pydantic
+    from brainscore_core.records.values import digest_of, values_bytes, values_of  # heavy: NumPy
+
+    lock = software.installed()
+    candidate_lock = getattr(candidate, "environment_lock", None)
+    candidate_lock = candidate_lock if isinstance(candidate_lock, str) and path is not None else ""
+    arrays = {} if path is None else values_of(score)
+    values = values_bytes(arrays) if arrays else b""
+    record = ScoreRecord.of_score(
+        score,
+        data=ingredients.data,
+        plugins=ingredients.plugins,
+        weights=weights_digest(candidate),
+        library=library_digest(),
+        environment=digest.text_digest(lock),
+        candidate_environment=digest.text_digest(candidate_lock) if candidate_lock else None,
+        values=digest_of(values) if values else None,
+        peak_memory_bytes=machine.peak_memory_bytes(),
+        **fields,
+    )
+    if path is not None:
+        score.attrs["record_path"] = str(path)
+        record = keep(record, path, values, lock, candidate_lock)
+    return record
 
 
 @cache
 def library_digest() -> str:
     """Return the digest of the source of core and of this library, without plugins, at the first call: as imported."""
-    from brainscore_core.identity import sources
+    from brainscore_core.identity import sources  # start-up
 
     return sources.library_digest(Path(__file__).parents[1], _PLUGINS)
+
+
+def revisions_of(model_identifier: str | None, benchmark_identifier: str) -> dict[str, str]:
+    """Return the fields of a record with the revisions of both plugins; the model is None if it is no plugin."""
+    from brainscore_core.identity import sources  # start-up
+
+    revisions = {}
+    for kind, identifier in (("model", model_identifier), ("benchmark", benchmark_identifier)):
+        try:
+            folder = None if identifier is None else find_plugin_directory(kind, identifier)
+        except UnknownIdentifierError:  # registered at run time, or not at all, which loading reports
+            folder = None
+        revisions[f"{kind}_revision"] = sources.UNREGISTERED if folder is None else sources.folder_revision(folder)
+    return revisions

@@ -1,29 +1,28 @@
-"""Parts of metrics, from mathematics on arrays to metrics that several plugins share.
+"""Hold what metrics are made of, from mathematics on arrays up to metrics that several plugins register.
 
 ================ ======================================================================
-`arrays`         mathematics: NumPy arrays in, NumPy arrays out
-`uncertainty`    standard errors, resampling, intervals
+`arrays`         the mathematics: NumPy arrays in, NumPy arrays out
 `labelled`       assemblies in, arrays out: alignment, splits, slices, RDMs, judgements
-`regression`     the engine of all regression metrics
-`shared_metrics` base classes of metrics and ceilings in several plugins
+`regression`     the one engine of all regression metrics
+`uncertainty`    standard errors, resampling, intervals, seeds
+`shared_metrics` metrics and ceilings of which several plugins make theirs
 ================ ======================================================================
 
-Each room imports only from those above it. Published plugins import from `transformations`, `temporal`, `xarray_utils`
-and `bootstrap_error`.
+`transformations`, `temporal`, `xarray_utils` and `bootstrap_error` are doors: published plugins import from them.
 """
 
 __all__ = ["Defaults"]
 
 
 class Defaults:
-    """Default names of dimensions and coordinates.
+    """The dimension and coordinate names that metrics assume unless told otherwise.
 
     Attributes
     ----------
     expected_dims : tuple of str
         Dimensions of a neural assembly.
     stimulus_coord : str
-        Coordinate on `presentation` that aligns assemblies.
+        Coordinate on `presentation` by which assemblies are aligned.
     neuroid_dim, neuroid_coord : str
         Dimension of neuroids and its key.
     """

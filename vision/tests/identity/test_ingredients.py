@@ -17,7 +17,7 @@ from brainscore_vision import benchmark_registry, data_registry, load_dataset, s
 from brainscore_vision.benchmark_helpers.stand_ins.sharing import SharedCandidate
 from brainscore_vision.identity.ingredients import library_digest, noting_ingredients
 from brainscore_vision.loading import load_benchmark, load_model, unwatched
-from brainscore_vision.scoring import score_and_record, score_object
+from brainscore_vision.scoring import score_and_record
 from brainscore_vision.testing.random_model import RandomModel
 
 PAIR = ("pixels", "SimulatedCortex2026.V1-rdm")
@@ -69,7 +69,7 @@ def test_a_small_score_gives_the_same_bytes(asking, tmp_path):
     texts = set()
     for number in range(2):
         path = tmp_path / str(number) / "record.json"
-        score_object(RandomModel(), "Asking-test", path)
+        score_and_record(RandomModel(), "Asking-test", path)
         texts.add((without_made(path), *sorted(each.name for each in path.parent.iterdir())))
     assert len(texts) == 1
 
@@ -134,7 +134,7 @@ def test_what_a_model_chooses_its_layers_on_is_not_of_the_benchmark(asking):
             with unwatched():
                 load_dataset("Asked-by-model")
 
-    record = score_object(Choosing(), "Asking-test")[1]
+    record = score_and_record(Choosing(), "Asking-test")[1]
     assert set(record.data) == {"data:Asked-test"}
 
 

@@ -1,6 +1,6 @@
-"""Write the one comment on a pull request, and read its first line.
+"""Write the one comment on a pull request, and read from its first line what it says.
 
-Only comments of the author configured for them count.
+Only a comment of the one author that writes them counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["CHANGES_CI", "FAILED", "OWN_LABELS", "PASSED", "PLUGIN_ONLY", "View"
 
 PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI = "ci-passed", "ci-failed", "plugin-only", "changes-ci"
 OWN_LABELS = frozenset({PASSED, FAILED, PLUGIN_ONLY, CHANGES_CI})
-FORMAT = 1  # a new number rewrites all comments
+FORMAT = 1  # another one writes all comments anew
 _MARKER = re.compile(r"^<!-- brainscore-ci (\{[^\n]*\}) -->$", re.MULTILINE)
 _REPORT = "<!-- brainscore-ci report -->"
 
@@ -35,21 +35,21 @@ Identity = Annotated[int, Strict()]
 
 @dataclass(frozen=True, kw_only=True)
 class View(Untrusted):
-    """Content of a pull request's comment: its first line.
+    """What the comment on a pull request says, or should say: its first line.
 
     Attributes
     ----------
     state : str
-        'complete' (shows results of the head), 'running', 'approval' (a maintainer has to allow the run), or 'none'
+        'complete' (results of the head are shown), 'running', 'approval' (a maintainer has to allow the run), or 'none'
         (nothing has started).
     head : str
         Commit of the pull request.
     run, attempt : int
-        Identity of the run.
+        Which run.
     reported : str
-        Commit of the shown results; empty if there are none.
+        Commit whose results are shown; empty if none are.
     labels : tuple of str
-        Labels among `OWN_LABELS` to set.
+        Those of `OWN_LABELS` that belong to it.
     """
 
     state: State
@@ -62,7 +62,7 @@ class View(Untrusted):
 
     @property
     def of_what(self) -> tuple[object, ...]:
-        """Values whose change requires a new comment."""
+        """What has to change for the comment to change."""
         return self.format, self.state, self.head, self.run, self.attempt
 
     def to_line(self) -> str:
@@ -71,7 +71,7 @@ class View(Untrusted):
 
     @classmethod
     def from_body(cls, body: str) -> View | None:
-        """Parse the first line of a comment; None if it is not ours or malformed."""
+        """Read the first line of a comment; None if it is not one of ours or cannot be read."""
         match = _MARKER.match(body)
         if match is None:
             return None
@@ -86,7 +86,7 @@ _VIEW = TypeAdapter(View)
 
 
 def sticky(comments: Iterable[Comment], author: str) -> tuple[Comment, View] | None:
-    """Return our first comment and its content; ignore comments of others."""
+    """Return the first comment that is ours, and what it says; what others write counts for nothing."""
     for comment in comments:
         if comment.author == author:
             view = View.from_body(comment.body)
@@ -101,15 +101,15 @@ def body_of(view: View, url: str, report: str) -> str:
     Parameters
     ----------
     url : str
-        URL of the run; empty if there is none.
+        Of the run; empty if there is none.
     report : str
-        Output of `render`.
+        What `render` wrote.
     """
     return "\n".join([view.to_line(), _notice(view, url), "", _REPORT, report]).rstrip() + "\n"
 
 
 def report_in(body: str) -> str:
-    """Return the report in a comment."""
+    """Return the report that a comment holds."""
     return body.partition(_REPORT)[2].strip()
 
 

@@ -1,8 +1,8 @@
-"""Decide which comments, labels and scores to update, and update them.
+"""Decide what has to be done so that pull requests show what is known and no score is missing, and do it.
 
-`decide` and `decide_scoring` compare the actual with the intended state and remember nothing, so a lost or repeated run
-does no harm. GitHub identifies a pull request by its head. A pull request's own report is checked, escaped and shown,
-and decides nothing else.
+`decide` and `decide_scoring` compare what is there with what should be there; nothing is remembered elsewhere, so a run
+that was lost, or ran twice, changes nothing. A pull request is found by its head at GitHub. What its own run reports is
+its own word: it is checked, escaped and shown, and decides nothing but what is shown.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = [
     "view_of",
 ]
 
-_OUR_WORDS = 3_000  # bytes of a comment besides the report
+_OUR_WORDS = 3_000  # bytes of the comment that are not the report
 
 
 @dataclass(frozen=True)
@@ -95,24 +95,24 @@ Action = CreateComment | UpdateComment | AddLabels | RemoveLabel | Queue
 
 @dataclass(frozen=True, kw_only=True)
 class ReconcilePolicy:
-    """The project's decisions about reconciling.
+    """What the project has decided about reconciling.
 
     Attributes
     ----------
     workflow, scoring : str
-        Workflow files that test pull requests and that score merged plugins.
+        Files of the workflows that test pull requests and that score what is merged.
     branch : str
-        Branch that is scored.
+        What is scored.
     artifact : str
         Name of the artifact with the report.
     author : str
-        Author of the comments; names of people cannot contain brackets.
+        Who writes the comments; names of people cannot hold brackets.
     libraries : tuple of str
-        Folders of packages with plugins.
+        Folders of the packages that hold plugins.
     most_starts : int
-        Most scoring runs of one commit; then a person has to look.
+        How often scoring of one commit is started for what is missing; then a person has to look.
     inputs : mapping of str to str
-        Inputs of the scoring workflow.
+        Given to the scoring workflow.
     """
 
     workflow: str = "plugins.yml"
@@ -127,18 +127,18 @@ class ReconcilePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """Facts about a pull request.
+    """What is known about a pull request.
 
     Attributes
     ----------
     runs : tuple of WorkflowRun
-        Test runs at the head of the pull request.
+        Of the workflow that tests, at the head of the pull request.
     paths : tuple of str or None
-        Changed paths according to GitHub; None if not requested or too many to list.
+        What it changes, as GitHub says; None if that was not asked or is too much to list.
     bundle : bytes or None
-        Untrusted artifact of the run; None if there is none.
+        The artifact of the run, hostile; None if there is none.
     problem : str
-        Why there is no artifact.
+        Why there is none.
     """
 
     pull: PullRequest
@@ -152,10 +152,10 @@ class Facts:
 def view_of(
     pull: PullRequest, runs: Iterable[WorkflowRun], comments: Sequence[Comment], policy: ReconcilePolicy
 ) -> View | None:
-    """Return the content of the comment; None if none is needed yet.
+    """Return what the comment has to be about; None if none is needed yet.
 
-    Runs of other commits, branches or repositories do not count: anybody can open a pull request with somebody else's
-    commit.
+    Runs of other commits, branches or repositories are not its runs: anybody can open a pull request with a commit of
+    somebody else.
     """
     own = [
         run
@@ -176,7 +176,7 @@ def view_of(
 
 
 def decide(facts: Facts, policy: ReconcilePolicy) -> tuple[Action, ...]:
-    """Return the actions for a pull request; empty if it is up to date."""
+    """Return what to do about a pull request; nothing, if it shows what it should."""
     pull, found = facts.pull, sticky(facts.comments, policy.author)
     wanted = view_of(pull, facts.runs, facts.comments, policy)
     if wanted is None:
@@ -208,7 +208,7 @@ def decide_scoring(
     Parameters
     ----------
     runs : iterable of WorkflowRun
-        Latest scoring runs on the branch.
+        Latest runs of the scoring workflow on the branch.
     head : str
         Latest commit of the branch.
 
@@ -217,7 +217,7 @@ def decide_scoring(
     tuple of Action
         At most one.
     str
-        Reason, for people.
+        Why, for people.
     """
     known = tuple(runs)
     if not missing:
@@ -246,14 +246,14 @@ def _report(facts: Facts, run: WorkflowRun) -> tuple[bool, str]:
 
 
 def _labels_of_paths(paths: Sequence[str] | None, policy: ReconcilePolicy) -> set[str]:
-    """Return the labels for the changed paths; unlisted paths may be anything."""
+    """Return what a change touches; of more files than GitHub lists, those that are not seen may be any."""
     if paths is None or any(changes_ci(path, policy.libraries) for path in paths):
         return {CHANGES_CI}
     return {PLUGIN_ONLY} if {area_of(path, policy.libraries).kind for path in paths} == {"plugin"} else set()
 
 
 def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
-    """Return the actions that set our labels; labels of others stay."""
+    """Return what makes our labels those wanted; labels of others are left alone."""
     wanted, present = set(wanted), pull.labels & OWN_LABELS
     added: tuple[Action, ...] = (AddLabels(pull.number, tuple(sorted(wanted - present))),) if wanted - present else ()
     return (*added, *(RemoveLabel(pull.number, label) for label in sorted(present - wanted)))
@@ -263,7 +263,7 @@ def _label(pull: PullRequest, wanted: Iterable[str]) -> tuple[Action, ...]:
 
 
 def describe(action: Action) -> str:
-    """Describe an action on one line, without untrusted text."""
+    """Say on one line what is done; without texts that may come from anybody."""
     match action:
         case CreateComment(number, body):
             return f"pull request {number}: new comment of {len(body)} characters"

@@ -1,4 +1,4 @@
-"""Update the comment and labels of each pull request, and start missing scores."""
+"""Bring what pull requests show into line with what is known: one comment, some labels, and scores that are missing."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = ["Reconciled", "look", "reconcile"]
 
 @dataclass(frozen=True)
 class Reconciled:
-    """Result of a reconciler run.
+    """What a run of the reconciler did.
 
     Attributes
     ----------
     problems : tuple of str
-        Failed actions; the next run tries again.
+        What could not be done; the next run tries again.
     """
 
     actions: tuple[Action, ...]
@@ -42,7 +42,7 @@ class Reconciled:
 
 
 def look(github: HttpGitHub, pull: PullRequest, policy: ReconcilePolicy) -> Facts:
-    """Collect the facts about a pull request, with two requests if its comment is up to date."""
+    """Collect what is known about a pull request; two requests if its comment is up to date."""
     comments = tuple(github.comments(pull.number))
     runs = tuple(github.runs(policy.workflow, head_sha=pull.head_sha, event="pull_request"))
     facts = Facts(pull=pull, runs=runs, comments=comments)
@@ -70,16 +70,16 @@ def reconcile(
     head: str = "",
     do: Callable[[HttpGitHub, Action], None] = apply,
 ) -> Reconciled:
-    """Update everything; a pull request that fails does not stop the others.
+    """Look at everything and do what is needed; one pull request that fails does not hold up the others.
 
     Parameters
     ----------
     missing : sequence of (model, benchmark)
         Pairs that should have a record and have none.
     head : str
-        Latest commit of the scored branch.
+        Latest commit of the branch that is scored.
     do : callable
-        Performs an action; a dry run passes one that does nothing.
+        Does an action; one that does nothing shows what would be done.
     """
     done: list[Action] = []
     problems: list[str] = []

@@ -1,1 +1,1 @@
-"""Turn assemblies into arrays and results into scores: alignment, splits, slices, dissimilarities, judgements."""
+"""Bring assemblies to arrays whose rows belong together, and results back to labels."""

@@ -1,4 +1,4 @@
-"""Align two assemblies by stimulus, and determine which neuroids can be compared."""
+"""Bring two assemblies to the same stimuli in the same order, and decide which neuroids can be compared."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ __all__ = [
 ]
 
 Array = TypeVar("Array", bound=xr.DataArray)
-Attrs = dict[str, Any]  # Any: entries of ``Score.attrs``
-Coords = dict[str, tuple[str, "NDArray[Any]"]]  # name -> (dim, labels)
+Attrs = dict[str, Any]  # Any: entries of ``Score.attrs`` are of all types
+Coords = dict[str, tuple[str, "NDArray[Any]"]]  # name -> (dim, labels), ready for a constructor
 
-_SHOWN = 5  # names listed in an error
-_NAMED = 1000  # omitted neuroids named in an attribute
+_SHOWN = 5  # how many names an error lists
+_NAMED = 1000  # how many neuroids that are left out an attribute names
 
 
 def squeeze_time_bin(assembly: Array) -> Array:
-    """Drop a `time_bin` dimension of length one; return other assemblies unchanged.
+    """Drop a `time_bin` dimension of length one; leave every other assembly as it is.
 
     Raises
     ------
     AssemblyError
-        If it is not an assembly, or empty.
+        If it is no assembly, or an empty one.
     """
     require_entries(assembly)
     if "time_bin" in assembly.dims and assembly.sizes["time_bin"] == 1:
@@ -60,17 +60,17 @@ def squeeze_time_bin(assembly: Array) -> Array:
 
 
 def has_coordinate(assembly: xr.DataArray, name: str) -> bool:
-    """Return whether an assembly has a one-dimensional coordinate or index level of this name."""
+    """Tell whether an assembly has a coordinate or index level of this name along some dimension."""
     require_assembly(assembly)
     return name in assembly.coords and assembly[name].ndim == 1
 
 
 def coordinate(assembly: xr.DataArray, name: str) -> NDArray[Any]:
-    """Return the values of a one-dimensional coordinate; raise AssemblyError if it is missing."""
+    """Return the values of a one-dimensional coordinate."""
     if not has_coordinate(assembly, name):
-        names = [str(coord) for coord in assembly.coords]
-        hint = did_you_mean(name, names)
-        raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(names) or 'none'}.{hint}")
+        known = [str(coord) for coord in assembly.coords]
+        hint = did_you_mean(name, known)
+        raise AssemblyError(f"The assembly has no coordinate {name!r}; it has {', '.join(known) or 'none'}.{hint}")
     values: NDArray[Any] = assembly[name].values
     return values
 
@@ -83,7 +83,7 @@ def neuroid_names(assembly: xr.DataArray) -> NDArray[Any]:
 
 
 def neuroid_order(target: xr.DataArray, neuroid_coord: str = Defaults.neuroid_coord) -> Indices:
-    """Return the positions that sort neuroids by their key; the original order without a key."""
+    """Return the positions that sort the neuroids of an assembly by their key; as they are without a key."""
     if not has_coordinate(target, neuroid_coord):
         return np.arange(target.sizes.get(Defaults.neuroid_dim, 0))
     return np.argsort(coordinate(target, neuroid_coord), kind="stable")
@@ -102,9 +102,10 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     Parameters
     ----------
     reference : array-like, shape (n,)
-        Values in the required order, such as the `stimulus_id` of the target.
+        Values in the wanted order, such as the `stimulus_id` of the target.
     values : array-like, shape (n,)
-        The same values in any order. Repeated values are matched in order of occurrence.
+        The same values in any order. Where a value repeats, its first occurrence pairs with the first occurrence in
+        `reference`, the second with the second.
 
     Returns
     -------
@@ -114,18 +115,16 @@ def matching_order(reference: ArrayLike, values: ArrayLike, *, what: str = "stim
     Raises
     ------
     AssemblyError
-        If the two do not hold the same values equally often; names some that differ.
+        If the two do not hold the same values equally often; names some that do not match.
     """
-    target_values = _comparable(reference)
-    source_values = _comparable(values)
-    target_order = np.argsort(target_values, kind="stable")
-    source_order = np.argsort(source_values, kind="stable")
-    if len(target_values) != len(source_values) or not np.array_equal(
-        target_values[target_order], source_values[source_order]
-    ):
-        raise AssemblyError(_mismatch(target_values, source_values, what))
-    result = np.empty(len(target_values), dtype=np.intp)
-    result[target_order] = source_order
+    wanted = _comparable(reference)
+    given = _comparable(values)
+    wanted_order = np.argsort(wanted, kind="stable")
+    given_order = np.argsort(given, kind="stable")
+    if len(wanted) != len(given) or not np.array_equal(wanted[wanted_order], given[given_order]):
+        raise AssemblyError(_mismatch(wanted, given, what))
+    result = np.empty(len(wanted), dtype=np.intp)
+    result[wanted_order] = given_order
     return result
 
 
@@ -137,35 +136,35 @@ def matrix(
     Parameters
     ----------
     dtype : data type or None
-        Type of the result. None: the assembly's, without a copy, so that a memory map stays one.
+        Of the result. None: as the assembly has it, without a copy, so that a memory map stays one.
 
     Raises
     ------
     AssemblyError
-        If the assembly has other dimensions, or its values are not numbers.
+        If the assembly has other dimensions, or its values are no numbers.
     """
     if set(assembly.dims) != set(dims):
         raise AssemblyError(
             f"The {role} assembly has dimensions {tuple(assembly.dims)} of sizes {tuple(assembly.shape)}; expected "
-            f"{tuple(dims)}. Select from or average over other dimensions (a time_bin of length one is dropped)."
+            f"{tuple(dims)}. Select or average whatever other dimension there is (a time_bin of length one is dropped)."
         )
     values: NDArray[Any] = assembly.transpose(*dims).values
-    result_type = dtype if dtype is not None or values.dtype.kind in "biuf" else np.float64
+    wanted = dtype if dtype is not None or values.dtype.kind in "biuf" else np.float64
     if values.dtype.kind in "cSUMm":
         raise AssemblyError(f"The {role} assembly holds values of type {values.dtype}; expected real numbers.")
-    return values if result_type is None else values.astype(result_type, copy=False)
+    return values if wanted is None else values.astype(wanted, copy=False)
 
 
 @dataclass(frozen=True)
 class Neuroids:
-    """Neuroids of a target, and which of them are usable."""
+    """Which neuroids of a target can be compared."""
 
     used: NDArray[np.bool_]  # (n_neuroids,), False where responses are all NaN or constant
     names: NDArray[Any]  # (n_neuroids,), `neuroid_id`, or positions without one
 
     @property
     def attrs(self) -> Attrs:
-        """Entries for ``Score.attrs``: numbers of usable and omitted neuroids, and names of the latter."""
+        """Entries for ``Score.attrs``: how many neuroids count, and how many and which do not."""
         left_out = self.names[~self.used]
         entries: Attrs = {"n_neuroids": int(self.used.sum())}
         if len(left_out):
@@ -175,7 +174,7 @@ class Neuroids:
 
 
 def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *, role: str = "target") -> Neuroids:
-    """Determine which columns are usable: not constant and not NaN throughout.
+    """Decide which columns can be compared: not those that are NaN throughout or constant.
 
     Parameters
     ----------
@@ -185,12 +184,12 @@ def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *,
     Raises
     ------
     AssemblyError
-        If a neuroid has some NaN or infinite values but not only NaN, or if no neuroid is usable.
+        If a neuroid has some NaN or infinite values but not only NaN, or if no neuroid is left.
     """
     n, q = values.shape
     empty, broken, constant = (np.zeros(q, dtype=bool) for _ in range(3))
     for here, block in ColumnBlocks.of(values).placed():
-        if np.isfinite(block.sum(dtype=np.float64)):  # finite only if all values are; needs no copy
+        if np.isfinite(block.sum(dtype=np.float64)):  # not so if any value is not, and needs no copy
             constant[here] = constant_columns(block)
             continue
         missing = np.isnan(block)
@@ -211,21 +210,21 @@ def usable_neuroids(values: NDArray[Any] | ColumnBlocks, names: NDArray[Any], *,
     return Neuroids(used=used, names=np.asarray(names))
 
 
-def require_entries(argument: object) -> None:
-    """Raise `AssemblyError` unless a metric's argument is an assembly with values."""
-    require_assembly(argument)
-    if not getattr(argument, "size", 0):
+def require_entries(given: object) -> None:
+    """Raise an `AssemblyError` if what a metric was given is no assembly, or one without any values."""
+    require_assembly(given)
+    if not getattr(given, "size", 0):
         raise AssemblyError(
-            f"Nothing to compare: a metric was given {described(argument)}. A selection matched nothing; compare its "
-            "criteria with the values of the coordinate."
+            f"There is nothing to compare: a metric was given {described(given)}. A selection has matched nothing; "
+            "compare what it asks for with the values that there are."
         )
 
 
-def require_assembly(argument: object) -> None:
-    """Raise `AssemblyError` unless a metric's argument is an assembly."""
-    if not hasattr(argument, "coords"):
+def require_assembly(given: object) -> None:
+    """Raise an `AssemblyError` if what a metric was given is no assembly, such as a plain array."""
+    if not hasattr(given, "coords"):
         raise AssemblyError(
-            f"A metric was given {described(argument)}; expected an assembly, with named dimensions and "
+            f"A metric was given {described(given)}; expected an assembly, which has names for its dimensions and "
             "coordinates. Label it: NeuroidAssembly(values, coords={'stimulus_id': ('presentation', [...]), "
             "'neuroid_id': ('neuroid', [...])}, dims=['presentation', 'neuroid'])."
         )
@@ -236,9 +235,9 @@ def _comparable(values: ArrayLike) -> NDArray[Any]:
     return array.astype(str) if array.dtype == object else array
 
 
-def _mismatch(target_values: NDArray[Any], source_values: NDArray[Any], what: str) -> str:
+def _mismatch(wanted: NDArray[Any], given: NDArray[Any], what: str) -> str:
     counts: dict[str, Mapping[object, int]] = {}
-    for role, side in (("target", target_values), ("source", source_values)):
+    for role, side in (("target", wanted), ("source", given)):
         unique, number = np.unique(side, return_counts=True)
         counts[role] = dict(zip(unique.tolist(), number.tolist(), strict=True))
     only = {
@@ -250,12 +249,11 @@ def _mismatch(target_values: NDArray[Any], source_values: NDArray[Any], what: st
     }
     parts = [f"{len(values)} {where} ({_listing(values)})" for where, values in only.items() if values]
     return (
-        f"Source ({len(source_values)}) and target ({len(target_values)}) do not hold the same {what}: "
-        f"{'; '.join(parts)}. Present exactly the stimuli of the target to the model and average repetitions on both "
-        "sides."
+        f"Source ({len(given)}) and target ({len(wanted)}) do not hold the same {what}: {'; '.join(parts)}. "
+        "Present exactly the stimuli of the target to the model and average repetitions on both sides."
     )
 
 
 def _listing(values: Sequence[Any] | NDArray[Any]) -> str:
-    names = ", ".join(repr(str(value)) for value in list(values)[:_SHOWN])
-    return names + (", ..." if len(values) > _SHOWN else "")
+    shown = ", ".join(repr(str(value)) for value in list(values)[:_SHOWN])
+    return shown + (", ..." if len(values) > _SHOWN else "")

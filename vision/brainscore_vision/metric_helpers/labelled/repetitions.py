@@ -1,4 +1,4 @@
-"""Arrange single repetitions of a measurement by repetition and stimulus, and divide them into halves."""
+"""Arrange the single repetitions of a measurement by repetition and stimulus, and divide them into halves."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Repetitions:
 
     values: Floats  # (n_repetitions, n_stimuli, n_neuroids), zero where not present
     present: NDArray[np.bool_]  # (n_repetitions, n_stimuli)
-    stimuli: Labels  # (n_stimuli,), sorted `stimulus_id`
+    stimuli: Labels  # (n_stimuli,), their `stimulus_id`, sorted
     neuroids: Labels  # (n_neuroids,), their `neuroid_id`, or positions without one
-    notes: Notes  # for `Score.attrs`: `n_stimuli`, `n_neuroids`, omitted neuroids, `n_repetitions`
+    notes: Notes  # for `Score.attrs`: `n_stimuli`, `n_neuroids`, which neuroids were left out, `n_repetitions`
 
     def means(self, chosen: NDArray[np.bool_] | None = None) -> Floats:
-        """Average over all repetitions, or those selected by a mask, shape (n_repetitions,).
+        """Average over repetitions, all or the chosen ones, shape (n_repetitions,).
 
         Returns
         -------
         ndarray, shape (n_stimuli, n_neuroids)
-            NaN for stimuli shown in none of them.
+            NaN for stimuli that were not shown in any of them.
         """
         part = slice(None) if chosen is None else chosen
         counts = self.present[part].sum(axis=0)
@@ -62,45 +62,45 @@ def read_repetitions(
     Parameters
     ----------
     assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
-        With `stimulus_id` and `repetition_coord`. A stimulus may lack repetitions. A `time_bin` of length one and
-        neuroids that are NaN throughout are dropped.
+        With `stimulus_id` and `repetition_coord`. A stimulus may lack repetitions. A `time_bin` of length one is
+        dropped, neuroids that are NaN throughout are left out.
     fewest, fewest_stimuli : int
-        Least numbers of repetitions and stimuli.
+        With fewer repetitions or stimuli it is refused.
     stimuli : array, shape (n_stimuli,), or None
-        Required stimuli, sorted, each once. None: any.
+        The stimuli of the other side, sorted and each once, which must be the same. None: any.
     remedy : str
-        End of the error for too few, but several, repetitions.
+        What the error for two or more repetitions, but not enough, ends with.
 
     Raises
     ------
     AssemblyError
-        If there are too few or other stimuli, a stimulus occurs twice within a repetition, a coordinate is missing or
-        values are NaN.
+        If there are fewer or others, a stimulus occurs twice within a repetition, a coordinate is missing or values are
+        NaN.
     """
     assembly = squeeze_time_bin(assembly)
     read = read_responses(assembly, role=role)
-    names, row = _numbered(read.stimuli, stimuli)
+    found, row = _numbered(read.stimuli, stimuli)
     labels, layer = np.unique(coordinate(assembly, repetition_coord), return_inverse=True)
     if len(labels) < fewest:
         raise AssemblyError(
-            f"Noise-free estimates need single repetitions, at least {fewest} values of {repetition_coord!r}; "
+            f"What is free of noise needs the single repetitions, at least {fewest} values of {repetition_coord!r}; "
             f"found {len(labels)}." + (f" {remedy}" if remedy and len(labels) > 1 else "")
         )
-    present = np.zeros((len(labels), len(names)), dtype=bool)
+    present = np.zeros((len(labels), len(found)), dtype=bool)
     present[layer, row] = True
     if present.sum() < len(row):
         raise AssemblyError(
             f"{len(row) - int(present.sum())} presentations repeat a stimulus within one value of "
             f"{repetition_coord!r}; number the repetitions of each stimulus."
         )
-    if len(names) < fewest_stimuli:
+    if len(found) < fewest_stimuli:
         raise AssemblyError(
-            f"Geometries of {len(names)} stimuli cannot be compared; at least {fewest_stimuli} are needed."
+            f"Geometries of {len(found)} stimuli cannot be compared; at least {fewest_stimuli} are needed."
         )
     values = np.zeros((*present.shape, read.values.shape[1]))
     values[layer, row] = read.values
-    notes = {"n_stimuli": len(names), **read.notes, "n_repetitions": len(labels)}
-    return Repetitions(values=values, present=present, stimuli=names, neuroids=read.neuroids, notes=notes)
+    notes = {"n_stimuli": len(found), **read.notes, "n_repetitions": len(labels)}
+    return Repetitions(values=values, present=present, stimuli=found, neuroids=read.neuroids, notes=notes)
 
 
 def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source") -> Floats:
@@ -111,7 +111,7 @@ def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source")
     assembly : NeuroidAssembly, dims (presentation, neuroid) in any order
         With `stimulus_id`.
     stimuli : array, shape (n_stimuli,)
-        Those of the assembly, sorted, each once.
+        The same as those of the assembly, sorted and each once.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def read_means(assembly: DataAssembly, stimuli: Labels, *, role: str = "source")
 
 
 def _numbered(given: Labels, expected: Labels | None) -> tuple[Labels, Indices]:
-    """Return the different stimuli, sorted, and the position of each presentation's stimulus."""
+    """Return the different stimuli, sorted, and which of them each presentation shows."""
     names, row = np.unique(given if expected is None else given.astype(expected.dtype), return_inverse=True)
     if expected is not None and not np.array_equal(names, expected):
         only = [str(name) for name in np.setxor1d(names, expected)[:5]]
@@ -149,7 +149,7 @@ def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[n
     Parameters
     ----------
     most : int
-        Largest number of divisions: all if there are no more, otherwise random ones.
+        How many divisions at most: all of them if there are no more, else so many are drawn.
 
     Returns
     -------
@@ -159,12 +159,12 @@ def divide_repetitions(n_repetitions: int, *, most: int, seed: int) -> NDArray[n
     size = n_repetitions // 2
     number = math.comb(n_repetitions, size) // (2 if n_repetitions % 2 == 0 else 1)
     if number <= most:
-        # For an even number, the second half of all combinations are complements of the first.
-        divisions = list(itertools.islice(itertools.combinations(range(n_repetitions), size), number))
+        # Of an even number, the second half of all combinations holds the complements of the first.
+        chosen = list(itertools.islice(itertools.combinations(range(n_repetitions), size), number))
     else:
         rng = generator(seed, "halves")
-        divisions = [tuple(rng.permutation(n_repetitions)[:size]) for _ in range(most)]
-    halves = np.zeros((len(divisions), n_repetitions), dtype=bool)
-    for half, members in zip(halves, divisions, strict=True):
+        chosen = [tuple(rng.permutation(n_repetitions)[:size]) for _ in range(most)]
+    halves = np.zeros((len(chosen), n_repetitions), dtype=bool)
+    for half, members in zip(halves, chosen, strict=True):
         half[list(members)] = True
     return halves

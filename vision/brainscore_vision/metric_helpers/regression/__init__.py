@@ -1,1 +1,1 @@
-"""Predict responses by regressions on training stimuli and score the predictions for test stimuli."""
+"""Fit, predict and correlate: the engine that all regression metrics share."""

@@ -1,1 +1,1 @@
-"""Base classes of metrics and ceilings in several plugins."""
+"""Hold metrics and ceilings of which several plugins make theirs."""

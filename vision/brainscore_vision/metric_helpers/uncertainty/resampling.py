@@ -23,21 +23,29 @@ __all__ = [
 ]
 
 _BLOCK_VALUES = 2**21
-"""Drawn values held at a time (16 MiB)."""
+"""How many drawn values are held at a time (16 MiB)."""
 
 
 def bootstrap_weights(rng: np.random.Generator, n: int, n_resamples: int) -> Floats:
-    """Draw how often each of n entries occurs in samples of size n with replacement, shape (n_resamples, n)."""
+    """Draw how often each of n entries occurs in samples of size n with replacement.
+
+    Returns
+    -------
+    ndarray, shape (n_resamples, n)
+        Whole numbers; every row sums to n.
+    """
     return rng.multinomial(n, np.full(n, 1 / n), size=n_resamples).astype(np.float64)
 
 
 def weighted_correlations(weights: ArrayLike, first: ArrayLike, second: ArrayLike) -> Floats:
-    """Compute weighted Pearson correlations of columns under many weightings of their rows.
+    """Correlate columns under many weightings of their rows.
+
+    The weighted Pearson correlation; a whole number as weight counts a row that often.
 
     Parameters
     ----------
     weights : array-like, shape (n_weightings, n_stimuli)
-        Not negative; integers count rows repeatedly.
+        Not negative.
     first, second : array-like, shape (n_stimuli, n_columns)
 
     Returns
@@ -47,9 +55,9 @@ def weighted_correlations(weights: ArrayLike, first: ArrayLike, second: ArrayLik
     """
     w = np.asarray(weights, dtype=np.float64)
     total = w.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):  # NaN without weights, or if constant
-        # Standardising first saves the digits of mean square less squared mean.
-        columns = [_standardized(np.asarray(side, dtype=np.float64)) for side in (first, second)]
+    with np.errstate(divide="ignore", invalid="ignore"):  # no weight at all, or constant: NaN
+        # Standardised first: the difference of mean square and squared mean then loses no digits.
+        columns = [_standardized(np.asarray(each, dtype=np.float64)) for each in (first, second)]
         x, y = columns
         mean_x, mean_y = w @ x / total, w @ y / total
         covariance = w @ (x * y) / total - mean_x * mean_y
@@ -69,12 +77,12 @@ def _standardized(values: Floats) -> Floats:
 
 
 def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
-    """Take the median over drawn columns, ignoring NaN.
+    """Take the median over drawn columns.
 
     Parameters
     ----------
     values : array-like, shape (n_draws, n_rows, n_columns)
-        One table for each draw.
+        One table for each draw. NaN does not count.
     draws : ndarray of int, shape (n_draws, n_drawn)
         Columns, possibly repeated.
 
@@ -96,7 +104,7 @@ def medians_of_draws(values: ArrayLike, draws: Indices) -> Floats:
 
 
 def _nan_median(values: Floats) -> Floats:
-    """Take medians over the last axis without NaN, which sorting puts last."""
+    """Median over the last axis without NaN; sorting puts NaN last, so the middle moves with their number."""
     ordered = np.sort(values, axis=-1)
     count = np.sum(~np.isnan(ordered), axis=-1, keepdims=True)
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, values.shape[-1] - 1)

@@ -1,1 +1,1 @@
-"""Compare the choices of observers: agreement, confusions, psychometric functions."""
+"""Compare choices: agreement between judges, patterns over objects, psychometric curves."""

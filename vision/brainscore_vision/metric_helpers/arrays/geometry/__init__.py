@@ -1,1 +1,1 @@
-"""Compare representational geometries: dissimilarities, kernel alignment, rotations, dimensionality."""
+"""Compare how populations arrange stimuli: dissimilarities, kernels and dimensionality."""

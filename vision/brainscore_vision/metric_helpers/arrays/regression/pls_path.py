@@ -1,12 +1,12 @@
-"""Select the number of components of partial least squares for each neuroid, inside each training set.
+"""Choose the number of components of partial least squares for each neuroid, inside each training set.
 
-The fit of K components contains those of all smaller numbers: each component adds its scores times its loadings to the
-prediction. One fit of each inner fold thus gives the errors of all numbers,
+The fit of K components holds those of all smaller numbers: each component adds its scores times its loadings to the
+prediction and changes nothing before it. So one fit of each inner fold gives the errors of all numbers,
 
     ``E_jk = sum_f sum_(i in fold f) (y_ij - m_fj - sum_(c <= k) t_fic l_fcj)^2``
 
-with scores t, loadings l and means m of the fit without the fold; neuroid j takes the k of least E_jk. Components are
-those of all neuroids together, as in `pls`; inner folds and final fits advance together.
+with scores t, loadings l and means m of the fit without the fold, and the number for neuroid j is the k of least E_jk.
+The components are those of all neuroids together, as in `pls`; inner folds and the fits that predict advance together.
 
 References
 ----------
@@ -37,19 +37,20 @@ FOLDS = 5
 
 
 def inner_folds(train: ArrayLike, n_folds: int = FOLDS) -> list[tuple[Indices, Indices]]:
-    """Divide training stimuli into folds with a fixed seed.
+    """Divide training stimuli into folds.
 
     Parameters
     ----------
     train : array-like of int
-        Positions; folds depend on their order. One that repeats, as in a bootstrap, is in one fold.
+        Positions. Their order counts, so that the caller says on what the folds depend. One that repeats, as in a
+        bootstrap, is in one fold.
     n_folds : int
-        At least 2; at most the number of stimuli is used.
+        At least 2; there are no more folds than stimuli.
 
     Returns
     -------
     list of (train, test)
-        Positions; each stimulus is in one of the test parts.
+        Positions, drawn with a fixed seed; each stimulus is in one of the test parts.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def pls_path_predict_splits(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> tuple[list[Floats], list[Indices]]:
-    """Predict held-out responses with the number of components selected for each neuroid, for every split.
+    """Predict held-out responses with the number of components chosen for each neuroid, for every split.
 
     Parameters
     ----------
@@ -87,11 +88,11 @@ def pls_path_predict_splits(
     splits : sequence of (train, test)
         Indices of stimuli.
     n_components : int
-        Largest number; less with fewer features, or fewer training stimuli in an inner fit.
+        The largest number to choose; fewer where there are fewer features, or training stimuli in an inner fit.
     n_folds : int
         See `inner_folds`.
     backend : str, Backend or None
-        See `resolve`.
+        Where to compute; see `resolve`.
 
     Returns
     -------
@@ -102,12 +103,12 @@ def pls_path_predict_splits(
     responses = ColumnBlocks.of(target)
     q = responses.shape[1]
     predictions = [np.empty((len(np.asarray(test)), q)) for _, test in splits]
-    selected = [np.empty(q, dtype=np.intp) for _ in splits]
+    chosen = [np.empty(q, dtype=np.intp) for _ in splits]
     for index, columns, part, numbers in pls_path_iterate(
         source, responses, splits, n_components, n_folds=n_folds, backend=backend
     ):
-        predictions[index][:, columns], selected[index][columns] = part, numbers
-    return predictions, selected
+        predictions[index][:, columns], chosen[index][columns] = part, numbers
+    return predictions, chosen
 
 
 def pls_path_iterate(
@@ -119,14 +120,14 @@ def pls_path_iterate(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> Iterator[tuple[int, slice, Floats, Indices]]:
-    """Yield the result of `pls_path_predict_splits` in parts, for predictions that do not fit into memory.
+    """Do what `pls_path_predict_splits` does part by part, for targets whose predictions do not fit into memory.
 
     Yields
     ------
     index : int
-        Number of the split.
+        Of the split.
     columns : slice
-        Neuroids.
+        Of the neuroids.
     prediction : ndarray, shape (n_test, width)
     chosen : ndarray of int, shape (width,)
     """
@@ -140,11 +141,11 @@ def pls_path_iterate(
         y, offset = centred(block)  # a large mean would cost digits
         for index, folds in enumerate(inner):
             parts = smoothers[bounds[index] : bounds[index + 1]]
-            selected = _losses(parts, [test for _, test in folds], y).argmin(axis=0) + 1
+            chosen = _losses(parts, [test for _, test in folds], y).argmin(axis=0) + 1
             scores, loadings, mean = _components(smoothers[index], y)
-            prediction = scores @ (loadings * _used(loadings, selected))
+            prediction = scores @ (loadings * _used(loadings, chosen))
             prediction += mean + offset
-            yield index, columns, prediction, selected
+            yield index, columns, prediction, chosen
 
 
 def pls_path_fit(
@@ -155,9 +156,12 @@ def pls_path_fit(
     n_folds: int = FOLDS,
     backend: str | Backend | None = None,
 ) -> tuple[LinearMap, Indices]:
-    """Fit all stimuli with the number of components selected for each neuroid on folds of them.
+    """Fit all stimuli with the number of components chosen for each neuroid on folds of them.
 
-    Parameters are those of `pls_path_predict_splits`, with `source` copied whole.
+    Parameters
+    ----------
+    source, target, n_components, n_folds, backend
+        As for `pls_path_predict_splits`, `source` copied as a whole.
 
     Returns
     -------
@@ -167,15 +171,15 @@ def pls_path_fit(
     x, source_mean = centred(source.to_array() if isinstance(source, ColumnBlocks) else source)
     y, target_mean = centred(target)
     everything = np.arange(len(x), dtype=np.intp)
-    _, (selected,) = pls_path_predict_splits(
+    _, (chosen,) = pls_path_predict_splits(
         x, y, [(everything, everything[:1])], n_components, n_folds=n_folds, backend=backend
     )
-    rotations, loadings = pls_rotations(x, y, int(selected.max()), backend=backend)
-    return LinearMap(rotations.T @ (loadings * _used(loadings, selected)), source_mean, target_mean), selected
+    rotations, loadings = pls_rotations(x, y, int(chosen.max()), backend=backend)
+    return LinearMap(rotations.T @ (loadings * _used(loadings, chosen)), source_mean, target_mean), chosen
 
 
 def _losses(smoothers: Sequence[LinearSmoother], tests: Sequence[Indices], y: Floats) -> Floats:
-    """Sum squared errors over all folds for every number of components, shape (n_components, width)."""
+    """Return sums of squared errors over all folds for every number of components, shape (n_components, width)."""
     losses = np.zeros((smoothers[0].right.shape[1] - 1, y.shape[1]))
     for smoother, test in zip(smoothers, tests, strict=True):
         scores, loadings, mean = _components(smoother, y)
@@ -187,13 +191,13 @@ def _losses(smoothers: Sequence[LinearSmoother], tests: Sequence[Indices], y: Fl
 
 
 def _components(smoother: LinearSmoother, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return scores of the test stimuli, loadings, and means over the training stimuli."""
-    assert smoother.left is not None  # noqa: S101 -- always set by PLS; for the type checker
+    """Return scores of the test stimuli, loadings, and means over the training stimuli, of which a fit is made."""
+    assert smoother.left is not None  # noqa: S101 -- what PLS makes has it; the type checker does not know
     *_, mean = weighted = smoother.right.T @ y
     return smoother.left[:, :-1], weighted[:-1], mean
 
 
 def _used(loadings: Floats, chosen: Indices) -> NDArray[np.bool_]:
-    """Return which components each neuroid has, shape (n_components, n_neuroids)."""
+    """Tell which components each neuroid has, shape (n_components, n_neuroids)."""
     used: NDArray[np.bool_] = np.arange(len(loadings))[:, None] < chosen
     return used

@@ -1,1 +1,1 @@
-"""Estimate the reliability of repeated measurements, and the ceilings that follow."""
+"""Say how well measurements repeat, and which ceilings follow."""

@@ -1,0 +1,76 @@
+"""Summarise a record as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from brainscore_core.records.record import ScoreRecord
+
+__all__ = ["format_record"]
+
+_PLURALS = {
+    "stimulus": "stimuli",
+    "presentation": "stimuli",
+    "neuroid": "neuroids",
+    "subject": "subjects",
+    "trial": "trials",
+    "split": "splits",
+}
+
+
+def format_record(record: ScoreRecord, path: Path | None) -> str:
+    """Return the summary of a record; `path` is its file, None if it was not written."""
+    sources = " and ".join(_PLURALS.get(source, source) for source in record.error_over)
+    over = f" over new {sources}" if sources else ""
+    error = "" if record.error is None else f" ± {record.error:.4f} (standard error{over})"
+    bounds = record.interval
+    interval = "" if bounds is None else f", 95 % interval {bounds[0]:.3f} to {bounds[1]:.3f}"
+    counts = {"stimuli": record.n_stimuli, "neuroids": record.n_neuroids, "trials": record.n_trials}
+    sizes = [f"{count} {unit}" for unit, count in counts.items() if count is not None]
+    layers = ", ".join(f"{region}: {layer}{_origin(record, region)}" for region, layer in record.layers.items())
+    versions = ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    lines = [
+        f"{record.model} on {record.benchmark}" + (" (SIMULATED measurements)" if record.simulated else ""),
+        f"  score     {_number(record.score)}{error}{interval}",
+        *([f"  because   {record.message}"] if record.is_scored and record.message else []),
+        *_missing(record),
+        *([] if record.split_error is None else [f"  splits    ± {record.split_error:.4f} over splits of these data"]),
+        f"  raw       {_number(record.raw)}",
+        f"  ceiling   {_number(record.ceiling)}",
+        f"  data      {', '.join(sizes) or 'size not stated'}; benchmark version {record.benchmark_version}",
+        f"  layers    {layers or 'not stated'}",
+        f"  seed      {'not stated' if record.seed is None else record.seed}",
+        f"  versions  {versions}",
+        f"  time      {record.duration_s or 0:.1f} s",
+        f"  record    {path or 'not written'}",
+    ]
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "not available" if value is None else f"{value:.4f}"
+
+
+def _missing(record: ScoreRecord) -> Iterator[str]:
+    """Yield why a score has no error or no interval."""
+    if record.score is not None:
+        reasons = {"error": record.error_nan_reason, "interval": record.interval_nan_reason}
+        yield from (f"  {name:9s} none: {reason}" for name, reason in reasons.items() if reason)
+
+
+def _origin(record: ScoreRecord, region: str) -> str:
+    """Return how the layer of a region was chosen; empty if it was not."""
+    origin = record.layer_origin.get(region)
+    if not isinstance(origin, dict) or "benchmark" not in origin:
+        return ""
+    words = f"chosen on {origin['benchmark']}{' (SIMULATED)' if origin.get('simulated') else ''}"
+    if origin.get("separable") is False:
+        words += f", not separable from {origin.get('runner_up')}"
+    optimism = origin.get("optimism")
+    if origin["benchmark"] == record.benchmark and isinstance(optimism, float):
+        words += f", this benchmark; choosing adds about {max(optimism, 0.0):.3f} to the score by chance"
+    return f" ({words})"

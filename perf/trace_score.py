@@ -1,0 +1,78 @@
+"""Trace one cold score: how many files and functions of the library it enters, and how often a call changes the file.
+
+``python perf/trace_score.py [--list files|functions|changes]``; the first score in an empty home, in a process of its
+own. Bodies of classes, lambdas and generator expressions count as functions, a resumed generator as a call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from types import CodeType, FrameType
+
+MODEL, BENCHMARK = "pixels", "SimulatedCortex2026.IT-pls"
+ROOT = Path(__file__).resolve().parents[1]
+ROOTS = tuple(f"{ROOT / folder}{os.sep}" for folder in ("core/brainscore_core", "vision/brainscore_vision"))
+
+
+def trace() -> dict[str, list[tuple[str, int]]]:
+    """Score, and return files, functions and changes of file, each with the number of calls, most first."""
+    files: Counter[str] = Counter()
+    functions: Counter[CodeType] = Counter()
+    changes: Counter[tuple[str, str]] = Counter()
+    last = ""
+
+    def enter(frame: FrameType, event: str, _: object) -> None:
+        nonlocal last
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(ROOTS):
+            return
+        files[code.co_filename] += 1
+        if code.co_name != "<module>":
+            functions[code] += 1
+        if last and last != code.co_filename:
+            changes[last, code.co_filename] += 1
+        last = code.co_filename
+
+    sys.setprofile(enter)
+    from brainscore_vision import score
+
+    score(MODEL, BENCHMARK, report=False)
+    sys.setprofile(None)
+
+    def short(file: str) -> str:
+        return str(Path(file).relative_to(ROOT))
+
+    return {
+        "files": [(short(file), n) for file, n in files.most_common()],
+        "functions": [(f"{short(code.co_filename)}:{code.co_qualname}", n) for code, n in functions.most_common()],
+        "changes": [(f"{short(a)} -> {short(b)}", n) for (a, b), n in changes.most_common()],
+    }
+
+
+def main() -> None:
+    """Trace in another process and print the counts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", choices=["files", "functions", "changes"])
+    parser.add_argument("--here", action="store_true", help="trace in this process and print JSON")
+    options = parser.parse_args()
+    if options.here:
+        print(json.dumps(trace()))
+        return
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "BRAINSCORE_HOME": home, "BS_INSTALL_DEPENDENCIES": "no"}
+        command = [sys.executable, __file__, "--here"]
+        counts = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, env=environment).stdout)
+    print({name: sum(n for _, n in rows) if name == "changes" else len(rows) for name, rows in counts.items()})
+    for name, n in counts.get(options.list, []):
+        print(f"{n:7d} {name}")
+
+
+if __name__ == "__main__":
+    main()
