@@ -1,5 +1,6 @@
 import hashlib
 
+import numpy  # noqa: F401, ICN001 - stays loaded when pytester drops the modules of a run; it loads only once
 import pytest
 
 from brainscore_core.config import settings
