@@ -28,7 +28,7 @@ from brainscore_core.supported_data_standards.brainio._index.coordinates import 
     only_level,
     values_of,
 )
-from brainscore_core.supported_data_standards.brainio._index.levels import Level, make_level
+from brainscore_core.supported_data_standards.brainio._index.levels import Level, make_levels
 
 __all__ = [
     "detached",
@@ -161,10 +161,9 @@ def fold(
         if not names:
             continue
         names.sort(key=lambda name: rank.get(name, len(rank)))
-        added = {
-            name: make_level(new[name] if name in new else np.asarray(array.coords.variables[name].values))
-            for name in names
-        }
+        added = make_levels(
+            {name: new[name] if name in new else np.asarray(array.coords.variables[name].values) for name in names}
+        )
         folded[dim] = _append_levels(index, added)
         dtypes[dim] = _level_dtypes(array, dim) | {name: level.dtype for name, level in added.items()}
     if not folded:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brainscore_core.supported_data_standards.brainio._index import levels
-from brainscore_core.supported_data_standards.brainio._index.levels import make_level
+from brainscore_core.supported_data_standards.brainio._index.levels import make_level, make_levels
 
 TEXTS = st.lists(st.text(alphabet="ab äß中😀", max_size=5), min_size=1, max_size=12)
 
@@ -64,3 +64,27 @@ def test_times_among_objects_are_found():
 
 def test_values_without_order_stay_as_they_come():
     assert back(make_level(np.array(["b", 1, "a"], dtype=object))) == ["b", 1, "a"]
+
+
+def test_coordinates_that_belong_to_the_stimulus_get_the_levels_they_would_get_alone():
+    rng = np.random.default_rng(0)
+    stimuli = rng.integers(40, size=20_000)
+    texts = np.array([f"stimulus_{number:03}" for number in rng.permutation(40)])
+    coordinates = {
+        "stimulus_id": texts[stimuli],
+        "object": texts.astype(object)[stimuli],
+        "category": np.array(["a", "bb", "c", "d"])[stimuli % 4],
+        "size": rng.normal(size=40)[stimuli],
+        "missing": np.where(stimuli % 3 == 0, np.nan, stimuli),
+        "absent": np.array(["x", None] * 20, dtype=object)[stimuli],
+        "mixed": np.array([1, "1"] * 20, dtype=object)[stimuli],
+        "almost": np.where(np.arange(20_000) == 12_345, "other", texts[stimuli]),
+        "shown": stimuli % 2 == 0,
+        "repetition": np.arange(20_000) % 7,
+        "brief": np.array([0.5, -0.0, 0.0, 2.0] * 10, dtype=np.float16)[stimuli],
+    }
+    for name, level in make_levels(coordinates).items():
+        alone = make_level(coordinates[name])
+        np.testing.assert_array_equal(level.codes, alone.codes)
+        assert level.uniques.equals(alone.uniques)
+        assert (level.uniques.dtype, level.dtype) == (alone.uniques.dtype, alone.dtype)
