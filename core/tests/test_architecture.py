@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -265,6 +266,108 @@ def test_a_circle_is_found(made, code):
     for_types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house import hall\n"
     assert circles_in(graph_of(made({**hall, "kitchen/stove.py": for_types}))) == []
     assert circles_in(graph_of(made({**hall, "kitchen/stove.py": code}))) == [["house.hall", "house.kitchen.stove"]]
+
+
+def rooms_of(graph: Mapping[str, set[str]], depth: int) -> dict[str, set[str]]:
+    """Return room -> the rooms that it imports; a room is a package `depth` names deep, or a module above that."""
+    rooms: dict[str, set[str]] = {}
+    for name, sources in graph.items():
+        room = _first_names(name, depth)
+        others = {_first_names(source, depth) for source in sources}
+        inside = {other for other in others if f"{other}.".startswith(f"{room}.") or f"{room}.".startswith(f"{other}.")}
+        rooms.setdefault(room, set()).update(others - inside)
+        for other in others:
+            rooms.setdefault(other, set())
+    return rooms
+
+
+def _first_names(name: str, count: int) -> str:
+    return ".".join(name.split(".")[:count])
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_no_two_rooms_need_each_other(tree, depth):
+    assert circles_in(rooms_of(graph_of(tree), depth)) == []
+
+
+@pytest.mark.parametrize("code", ["import house.hall.door\n", "def late():\n    from house.hall import door\n"])
+def test_a_circle_of_rooms_is_found(made, code):
+    files = {
+        "__init__.py": "",
+        "hall/__init__.py": "",
+        "hall/door.py": "",
+        "hall/stairs.py": "from house.kitchen import stove\n",
+        "kitchen/__init__.py": "",
+        "kitchen/stove.py": "",
+    }
+    assert circles_in(rooms_of(graph_of(made(files)), 2)) == []
+    graph = graph_of(made({**files, "kitchen/table.py": code}))
+    assert circles_in(graph) == []
+    assert circles_in(rooms_of(graph, 2)) == [["house.hall", "house.kitchen"]]
+
+
+# -- one idea, one place ----------------------------------------------------------------------------------------------
+
+SHARED_NAMES = frozenset(
+    {
+        "Alignment",
+        "Batch",
+        "Bounds",
+        "Comparison",
+        "Conditions",
+        "Entry",
+        "Outcome",
+        "Pair",
+        "Place",
+        "Plan",
+        "Problem",
+        "PytorchWrapper",
+        "Side",
+        "Split",
+        "Store",
+    }
+)
+"""Public classes that still share a name. Shrink this list; add nothing."""
+
+
+def shared_names(tree: Mapping[str, Module]) -> set[str]:
+    """Return the names of public classes that several modules define."""
+    names = Counter(
+        node.name
+        for module in tree.values()
+        for node in module.tree.body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return {name for name, count in names.items() if count > 1}
+
+
+def test_no_two_public_classes_share_a_name(tree):
+    assert shared_names(tree) <= SHARED_NAMES
+
+
+def test_two_classes_of_one_name_are_found(made):
+    files = {"hall.py": "class Door: ...\nclass _Key: ...\n", "kitchen.py": "class Stove: ...\nclass _Key: ...\n"}
+    assert shared_names(made(files)) == set()
+    assert shared_names(made({**files, "cellar.py": "class Door: ...\n"})) == {"Door"}
+
+
+def stamping(tree: Mapping[str, Module]) -> list[str]:
+    """Return the modules that read when a file was last changed in nanoseconds, as a stamp does."""
+    attributes = ("st_mtime_ns", "st_ctime_ns")
+    return [
+        name
+        for name, module in tree.items()
+        if any(isinstance(node, ast.Attribute) and node.attr in attributes for node in ast.walk(module.tree))
+    ]
+
+
+def test_stamps_are_made_in_one_place(tree):
+    assert stamping(tree) == ["brainscore_core.identity.stamp"]
+
+
+def test_another_stamp_is_found(made):
+    assert stamping(made({"a.py": "import os\nx = os.stat('a').st_mtime\n"})) == []
+    assert stamping(made({"a.py": "import os\nx = os.stat('a').st_mtime_ns\n"})) == ["house.a"]
 
 
 # -- weight ------------------------------------------------------------------------------------------------------------
