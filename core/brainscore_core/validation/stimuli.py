@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from brainscore_core.errors import nearest
 from brainscore_core.identity.digest import file_digest
@@ -37,6 +37,10 @@ __all__ = [
 
 # AuthorYear or a descriptive word; '_' between words, '.' before a sub-set: Mine2026.IT.
 _CONVENTIONAL = re.compile(r"[A-Z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*")
+Result = TypeVar("Result")
+
+_MOST_THREADS = 8
+_FILES_PER_TASK = 16
 _SHOWN = 5  # groups of equal files, and members of a group, that a hint names
 _TO_TEXT = "convert them: stimulus_set['stimulus_id'] = stimulus_set['stimulus_id'].astype(str)"
 
@@ -183,10 +187,11 @@ def check_duplicate_files(stimulus_set: pd.DataFrame) -> list[Problem]:
         path = Path(paths[identifier])
         if path.is_file():
             by_size.setdefault(path.stat().st_size, []).append(identifier)
+    candidates = [identifier for alike in by_size.values() if len(alike) > 1 for identifier in alike]
+    digests = _in_threads(lambda path: file_digest(path, "sha256"), [Path(paths[name]) for name in candidates])
     by_content: dict[str, list[str]] = {}
-    for alike in by_size.values():
-        for identifier in alike if len(alike) > 1 else ():
-            by_content.setdefault(file_digest(paths[identifier], "sha256"), []).append(str(identifier))
+    for identifier, digest in zip(candidates, digests, strict=True):
+        by_content.setdefault(digest, []).append(str(identifier))
     groups = [group for group in by_content.values() if len(group) > 1]
     if not groups:
         return []
@@ -219,19 +224,25 @@ def check_stimulus_files(stimulus_set: pd.DataFrame) -> list[Problem]:
         for identifier in identifiers
         if identifier not in paths
     ]
-    listed = {identifier: Path(paths[identifier]) for identifier in identifiers if identifier in paths}
-    # Decoding releases the interpreter lock, so that threads share the work.
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        found = zip(listed, pool.map(file_problem, listed.values()), strict=True)
-        return problems + [
-            Problem(
-                f"stimulus {identifier!r}",
-                problem,
-                "correct the path in stimulus_paths, or replace the file by a whole one",
-            )
-            for identifier, problem in found
-            if problem
-        ]
+    files = {identifier: Path(paths[identifier]) for identifier in identifiers if identifier in paths}
+    return problems + [
+        Problem(
+            f"stimulus {identifier!r}",
+            problem,
+            "correct the path in stimulus_paths, or replace the file by a whole one",
+        )
+        for identifier, problem in zip(files, _in_threads(file_problem, list(files.values())), strict=True)
+        if problem
+    ]
+
+
+def _in_threads(function: Callable[[Path], Result], paths: Sequence[Path]) -> list[Result]:
+    """Apply a function that decodes or hashes, and so releases the interpreter lock, to files in bounded threads."""
+    # A task for each small file would take as long as reading it.
+    batches = [paths[start : start + _FILES_PER_TASK] for start in range(0, len(paths), _FILES_PER_TASK)]
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MOST_THREADS), thread_name_prefix="stimuli") as pool:
+        results = pool.map(lambda batch: [function(path) for path in batch], batches)
+        return [result for batch in results for result in batch]
 
 
 def check_texts(values: Sequence[Any], where: str, fix: str) -> list[Problem]:

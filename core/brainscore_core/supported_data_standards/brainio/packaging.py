@@ -21,7 +21,10 @@ from brainscore_core.supported_data_standards.brainio._files.numbered_files impo
     check_stimulus_numbers,
 )
 from brainscore_core.supported_data_standards.brainio._files.registration_code import registration_code
-from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import create_stimulus_zip
+from brainscore_core.supported_data_standards.brainio._files.stimulus_archives import (
+    create_stimulus_zip,
+    write_stimulus_zip,
+)
 from brainscore_core.supported_data_standards.brainio._files.stimulus_tables import create_stimulus_csv
 from brainscore_core.supported_data_standards.brainio.fetch import get_local_data_path, resolve_assembly_class
 from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet, StimulusSetLoader
@@ -113,19 +116,19 @@ def package_stimulus_set_locally(
     zip_path, csv_path = folder / f"{store_name}.zip", folder / f"{store_name}.csv"
     # Both are written before either appears: a full disk leaves no table without its archive.
     with writing(identifier, folder), atomic_path(zip_path) as new_zip, atomic_path(csv_path) as new_csv:
-        zip_sha1, filenames = create_stimulus_zip(stimulus_set, new_zip)
+        zip_digests, filenames = write_stimulus_zip(stimulus_set, new_zip)
         stimulus_set[FILENAME] = filenames
         csv_sha1 = create_stimulus_csv(stimulus_set, new_csv)
-        csv_sha256, zip_sha256 = file_digest(new_csv, "sha256"), file_digest(new_zip, "sha256")
+        csv_sha256 = file_digest(new_csv, "sha256")
     logger.debug("Packaged stimulus set %s: %s, %s", identifier, csv_path, zip_path)
     return {
         "identifier": identifier,
         "csv_path": str(csv_path),
         "zip_path": str(zip_path),
         "csv_sha1": csv_sha1,
-        "zip_sha1": zip_sha1,
+        "zip_sha1": zip_digests["sha1"],
         "csv_sha256": csv_sha256,
-        "zip_sha256": zip_sha256,
+        "zip_sha256": zip_digests["sha256"],
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import stat
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,42 +18,50 @@ from brainscore_core.validation.standards import PATH_WITHIN_STORE, STIMULUS_ID
 if TYPE_CHECKING:
     from brainscore_core.supported_data_standards.brainio.stimuli import StimulusSet
 
-__all__ = ["create_stimulus_zip"]
+__all__ = ["create_stimulus_zip", "write_stimulus_zip"]
 
 # One date for every member, the earliest that an archive can hold: the same stimuli make the same bytes every time.
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | Path) -> tuple[str, list[str]]:
+    """Write the archive of a stimulus set, see `write_stimulus_zip`; return its SHA-1 and the names of the members."""
+    digests, filenames = write_stimulus_zip(proto_stimulus_set, target_zip_path)
+    return digests["sha1"], filenames
+
+
+def write_stimulus_zip(
+    proto_stimulus_set: StimulusSet, target_zip_path: str | Path
+) -> tuple[dict[str, str], list[str]]:
     """Write the files of a stimulus set to an archive.
 
-    Members are stored as they are (images and videos are compressed already), in the order of their names and with
-    one fixed date, so that the same files make the same archive everywhere.
+    Members are stored uncompressed (images and videos are compressed already), sorted by name and with one fixed date,
+    so the same files give the same archive everywhere.
 
     Parameters
     ----------
     proto_stimulus_set : StimulusSet
         With the column ``stimulus_id``, `stimulus_paths` and optionally the column ``stimulus_path_within_store``.
     target_zip_path : path-like
-        Where to write; appears when it is complete.
+        Path of the archive, which appears when it is complete.
 
     Returns
     -------
-    sha1 : str
-        Digest of the archive.
+    digests : dict
+        ``sha1`` and ``sha256`` of the archive.
     filenames : list of str
-        Name of every stimulus within the archive, in the order of the rows.
+        Name of each stimulus within the archive, in the order of the rows.
 
     Raises
     ------
     StimulusError
-        If two stimuli would have the same name.
+        Two stimuli would have the same name.
     """
     column = PATH_WITHIN_STORE
     names = proto_stimulus_set[column if column in proto_stimulus_set.columns else STIMULUS_ID]
     paths = [Path(proto_stimulus_set.get_stimulus(stimulus_id)) for stimulus_id in proto_stimulus_set[STIMULUS_ID]]
     filenames = [
-        # Whoever chose the name may have written the ending already.
+        # The chosen name may include the ending.
         name if names.name == column and name.endswith(path.suffix) else f"{name}{path.suffix}"
         for name, path in zip(names, paths, strict=True)
     ]
@@ -63,8 +73,10 @@ def create_stimulus_zip(proto_stimulus_set: StimulusSet, target_zip_path: str | 
         with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
             for filename, path in sorted(members.items()):
                 _add_member(archive, filename, path)
-        sha1 = file_digest(temporary)
-    return sha1, filenames
+        algorithms = ("sha1", "sha256")
+        with ThreadPoolExecutor(len(algorithms), thread_name_prefix="digest") as pool:
+            digests = dict(zip(algorithms, pool.map(partial(file_digest, temporary), algorithms), strict=True))
+    return digests, filenames
 
 
 def _add_member(archive: zipfile.ZipFile, filename: str, path: Path) -> None:
